@@ -49,6 +49,22 @@ impl CheckEnd {
         Self::Unavailable(Box::new(found))
     }
 
+    /// The end in words.
+    pub(crate) fn sentence(&self) -> String {
+        let of_findings =
+            |findings: &[Finding]| findings.first().map(|found| found.message.clone()).unwrap_or_default();
+        match self {
+            Self::Unanswered(failure) => Finding::from(&**failure).message,
+            Self::Failed(findings) => of_findings(findings),
+            Self::Spent(why) | Self::Inconclusive(why) | Self::Skipped(why) => why.to_string(),
+            Self::Unavailable(found) => found.message.clone(),
+            Self::Decided(result) => match &result.reason {
+                Some(reason) => reason.to_string(),
+                None => of_findings(&result.findings),
+            },
+        }
+    }
+
     /// The result of the check.
     pub(crate) fn into_result(self) -> CheckResult {
         match self {
@@ -116,15 +132,19 @@ mod tests {
     fn every_end_has_its_outcome() {
         let found = |level| Finding { level, ..Finding::new("leak", "it leaks") };
         let (must, should) = (found(RequirementLevel::Must), found(RequirementLevel::Should));
-        for (end, outcome) in [
-            (CheckEnd::failed(must.clone()), Outcome::Failed),
-            (CheckEnd::failed(should.clone()), Outcome::Warned),
-            (CheckEnd::Failed(vec![should, must.clone()]), Outcome::Failed),
-            (CheckEnd::inconclusive("unclear"), Outcome::Inconclusive),
-            (CheckEnd::not_applicable("no tool"), Outcome::Skipped),
-            (CheckEnd::unavailable(must), Outcome::Errored),
+        let decided = |result| CheckEnd::Decided(Box::new(result));
+        for (end, outcome, sentence) in [
+            (CheckEnd::failed(must.clone()), Outcome::Failed, "it leaks"),
+            (CheckEnd::failed(should.clone()), Outcome::Warned, "it leaks"),
+            (CheckEnd::Failed(vec![should, must.clone()]), Outcome::Failed, "it leaks"),
+            (CheckEnd::inconclusive("unclear"), Outcome::Inconclusive, "unclear"),
+            (CheckEnd::not_applicable("no tool"), Outcome::Skipped, "no tool"),
+            (CheckEnd::unavailable(must.clone()), Outcome::Errored, "it leaks"),
+            (decided(CheckResult::found(Outcome::Failed, vec![must])), Outcome::Failed, "it leaks"),
+            (decided(CheckResult::inconclusive("unclear")), Outcome::Inconclusive, "unclear"),
         ] {
             let text = format!("{end:?}");
+            assert_eq!(end.sentence(), sentence, "{text}");
             assert_eq!(end.into_result().outcome, outcome, "{text}");
         }
     }

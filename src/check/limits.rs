@@ -10,6 +10,9 @@ use super::CheckEnd;
 use crate::event::Reason;
 use crate::source::duration_text;
 
+/// A time that no check takes.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// The limits of one check, which all its sessions share.
 #[derive(Debug, Clone)]
 pub(crate) struct CheckLimits {
@@ -22,6 +25,11 @@ pub(crate) struct CheckLimits {
 }
 
 impl CheckLimits {
+    /// No limits, for a check that makes a known number of requests, each of which has its time.
+    pub(crate) fn unlimited() -> Self {
+        Self::new(A_YEAR, "")
+    }
+
     /// Limits of time only. `advice` says what a user can do about them, as in "raise `max_time`".
     pub(crate) fn new(time: Duration, advice: &'static str) -> Self {
         let (deadline, max_calls, made) = (Instant::now() + time, usize::MAX, Arc::default());
@@ -54,6 +62,11 @@ impl CheckLimits {
         self.left().is_zero()
     }
 
+    /// The end where the time is over.
+    pub(crate) fn end_if_over(&self) -> Option<CheckEnd> {
+        self.is_over().then(|| self.out_of_time())
+    }
+
     /// The number of calls so far.
     pub(crate) fn calls(&self) -> usize {
         self.made.load(Ordering::Relaxed)
@@ -70,6 +83,11 @@ impl CheckLimits {
         Ok(())
     }
 
+    /// A pause of that length, if there is time for it.
+    pub(crate) fn pause(&self, length: Duration) -> Option<Duration> {
+        (self.left() > length).then_some(length)
+    }
+
     /// Waits for so long, or until the time is over.
     pub(crate) async fn wait(&self, time: Duration) {
         tokio::time::sleep(time.min(self.left())).await;
@@ -84,12 +102,6 @@ impl CheckLimits {
         let (max_calls, advice) = (self.max_calls, self.budget_advice);
         CheckEnd::Spent(Reason::NotEvaluated(format!("the budget of {max_calls} calls is spent; {advice}")))
     }
-}
-
-/// A pause of that length, if there is time for it.
-pub(crate) fn pause_within(deadline: Instant, length: Duration) -> Option<Duration> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    (left > length).then_some(length)
 }
 
 #[cfg(test)]

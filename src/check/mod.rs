@@ -2,10 +2,11 @@
 //!
 //! A block says what to send and how to judge the answers; sessions, limits, canaries, arguments, the state that a server
 //! shows, and the results are here. Nothing here knows a kind of block. Start reading in `CheckSession`; `StepRun` does
-//! steps of the suite instead of requests.
+//! steps of the suite instead of requests, and `Confirmation` weighs a fault that was seen.
 
 pub(crate) mod answer_data;
 pub(crate) mod canary;
+mod confirm;
 mod end;
 pub(crate) mod evidence;
 pub(crate) mod latency;
@@ -18,10 +19,11 @@ mod step_run;
 pub(crate) mod tool_arguments;
 pub(crate) mod visit;
 
+pub(crate) use self::confirm::{Confirmation, SeenOnce};
 #[cfg(test)]
 pub(crate) use self::end::failure_of_test;
 pub(crate) use self::end::{CheckEnd, goes_on, outcome_of};
-pub(crate) use self::limits::{CheckLimits, pause_within};
+pub(crate) use self::limits::CheckLimits;
 pub(crate) use self::log::CheckLog;
 pub(crate) use self::session::{CheckRequest, CheckSession, SessionCaller, call_params};
 pub(crate) use self::step_run::StepRun;

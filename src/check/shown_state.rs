@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
-use super::pause_within;
+use super::CheckLimits;
 use super::visit::{ShownText, VisitRound};
 use crate::event::{Finding, ReproductionCall};
 use crate::plan::CheckContext;
@@ -46,7 +46,7 @@ const VARYING: [&str; 12] = [
 /// The way to the state that a server shows: tools that only read, and the lists of a session.
 pub(crate) struct StateView<'a> {
     context: &'a CheckContext<'a>,
-    deadline: Instant,
+    limits: CheckLimits,
     readers: Vec<ShownStateReader>,
 }
 
@@ -106,13 +106,17 @@ impl ShownStateReader {
 }
 
 impl<'a> StateView<'a> {
-    pub(crate) fn new(context: &'a CheckContext<'a>, deadline: Instant, readers: Vec<ShownStateReader>) -> Self {
-        Self { context, deadline, readers }
+    pub(crate) fn new(context: &'a CheckContext<'a>, limits: CheckLimits, readers: Vec<ShownStateReader>) -> Self {
+        Self { context, limits, readers }
     }
 
     /// With the tools that only read and that may be called, as far as they are wanted.
-    pub(crate) fn of_tools(context: &'a CheckContext<'a>, deadline: Instant, is_wanted: &dyn Fn(&str) -> bool) -> Self {
-        Self::new(context, deadline, Self::readers_of(context, is_wanted))
+    pub(crate) fn of_tools(
+        context: &'a CheckContext<'a>,
+        limits: CheckLimits,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Self {
+        Self::new(context, limits, Self::readers_of(context, is_wanted))
     }
 
     pub(crate) fn readers_of(context: &CheckContext<'_>, is_wanted: &dyn Fn(&str) -> bool) -> Vec<ShownStateReader> {
@@ -130,8 +134,7 @@ impl<'a> StateView<'a> {
 
     /// Reads the state once.
     pub(crate) async fn observe(&self, session: &Session) -> ShownState {
-        let time = self.deadline.saturating_duration_since(Instant::now());
-        self.observe_in(&mut VisitRound::new(self.context, time), session).await
+        self.observe_in(&mut VisitRound::new(self.context, self.limits.clone()), session).await
     }
 
     /// Reads the state once, with the requests of a round.
@@ -151,7 +154,7 @@ impl<'a> StateView<'a> {
     /// being read, says nothing.
     pub(crate) async fn observe_stable(&self, session: &Session, pause: Duration) -> ShownState {
         let first = self.observe(session).await;
-        if let Some(pause) = pause_within(self.deadline, pause) {
+        if let Some(pause) = self.limits.pause(pause) {
             sleep(pause).await;
         }
         self.observe(session).await.common_with(&first)

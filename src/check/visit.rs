@@ -1,12 +1,12 @@
 //! The requests in a session, and everything that it shows.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use super::raw_http::{HttpProbe, SESSION_ID};
+use super::{CheckLimits, call_params};
 use crate::event::{Exchange, Finding, Phase, ReproductionCall};
 use crate::plan::{CheckContext, CloseServer};
 use crate::session::{CallFailure, Cancelled, FailureReason, Session, SessionReply, SessionRequest};
@@ -23,7 +23,7 @@ const SHOWN: usize = 600;
 /// The limits of a round, and what happened in its sessions so far.
 pub(crate) struct VisitRound<'a> {
     pub(crate) context: &'a CheckContext<'a>,
-    pub(crate) deadline: Instant,
+    pub(crate) limits: CheckLimits,
     /// Tools that did not answer in time, which are not called again.
     silent: BTreeSet<String>,
     /// The exit of a server that ended by itself.
@@ -68,7 +68,7 @@ impl ShownText {
     /// An answer of a tool with this text.
     #[cfg(test)]
     pub(crate) fn of_test(tool: &str, text: &str, is_served: bool) -> Self {
-        let (frame, params, late, elapsed) = (0, Value::Null, Vec::new(), Duration::ZERO);
+        let (frame, params, late, elapsed) = (0, Value::Null, Vec::new(), std::time::Duration::ZERO);
         let cancelled = Cancelled { frame, params, is_cancelled: false, late, progress_after: 0, elapsed };
         let cancelled = Self::of_cancelled_call(tool, &json!({}), &cancelled);
         let request = ReproductionCall { method: "tools/call".to_owned(), params: json!({"name": tool}) };
@@ -98,14 +98,9 @@ impl ShownText {
 }
 
 impl<'a> VisitRound<'a> {
-    pub(crate) fn new(context: &'a CheckContext<'a>, time: Duration) -> Self {
+    pub(crate) fn new(context: &'a CheckContext<'a>, limits: CheckLimits) -> Self {
         let (silent, frames) = (BTreeSet::new(), Vec::new());
-        let deadline = Instant::now() + time;
-        Self { context, deadline, silent, exit: None, failure: None, frames }
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        Instant::now() >= self.deadline
+        Self { context, limits, silent, exit: None, failure: None, frames }
     }
 
     /// The exit of a server that ended by itself.
@@ -148,8 +143,7 @@ impl<'a> VisitRound<'a> {
         if self.silent.contains(tool) {
             return None;
         }
-        let params = json!({"name": tool, "arguments": arguments});
-        self.ask(session, "tools/call", params, Some(tool)).await
+        self.ask(session, "tools/call", call_params(tool, arguments), Some(tool)).await
     }
 
     /// Makes a request again that was answered before.
@@ -165,14 +159,14 @@ impl<'a> VisitRound<'a> {
         params: Value,
         tool: Option<&str>,
     ) -> Option<ShownText> {
-        if self.is_over() || !session.is_open() {
+        if self.limits.is_over() || !session.is_open() {
             return None;
         }
         let request = SessionRequest {
             owner: self.context.owner,
             method,
             params: (!params.is_null()).then(|| params.clone()),
-            timeout: Some(self.context.request_timeout.min(self.deadline - Instant::now())),
+            timeout: Some(self.context.request_timeout.min(self.limits.left())),
             progress: false,
         };
         match session.request(request).await {
@@ -202,7 +196,7 @@ impl<'a> VisitRound<'a> {
             body: Some(&body),
             headers: &[(SESSION_ID, session_id)],
             until: ReadUntil::Answer,
-            deadline: self.deadline.min(begun + self.context.request_timeout),
+            deadline: self.limits.deadline().min(begun + self.context.request_timeout),
         };
         let exchange = probe.send(session, self.context.owner).await?;
         let message = exchange.messages().into_iter().find(|message| message["id"] == body["id"])?;
@@ -269,10 +263,10 @@ impl<'a> VisitRound<'a> {
     /// The items of a list, which is shown with all its pages.
     async fn list(&mut self, session: &Session, kind: ListKind, shown: &mut Vec<ShownText>) -> Vec<Value> {
         let is_declared = session.server.capabilities.get(kind.capability()).is_some_and(|value| !value.is_null());
-        if !is_declared || self.is_over() || !session.is_open() {
+        if !is_declared || self.limits.is_over() || !session.is_open() {
             return Vec::new();
         }
-        match timeout(self.deadline - Instant::now(), session.list(self.context.owner, kind)).await {
+        match timeout(self.limits.left(), session.list(self.context.owner, kind)).await {
             Ok(Ok(reply)) => {
                 shown.push(self.note_reply(&reply, kind.method(), &Value::Null, None));
                 reply.message["result"][kind.member()].as_array().cloned().unwrap_or_default()

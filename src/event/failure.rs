@@ -181,6 +181,9 @@ pub enum StepProblem {
 }
 
 impl Finding {
+    /// The number of pieces of evidence that reports for people show.
+    pub const SHOWN_EVIDENCE: usize = 4;
+
     /// A finding with a code and a sentence, everything else to be added.
     pub fn new(code: impl Into<Code>, message: impl Into<String>) -> Self {
         Self {

@@ -328,12 +328,12 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"(sent   tools/call (?:add_note|list_notes) \S+) +frame \d+".to_owned(), "$1  frame [FRAME]"),
         (r#""id":\d+(,"result":\{"content":\[\{"type":"text","text":"\{\\"notes)"#.to_owned(), r#""id":[NUMBER]$1"#),
         // Which kill does damage is a race with a write.
-        (r"repeated: \d of \d+ kills".to_owned(), "repeated: [NUMBER] of [NUMBER] kills"),
+        (r"damaged: by \d of \d+ kills".to_owned(), "damaged: by [NUMBER] of [NUMBER] kills"),
         (
             r"unanswered: \d+ of \d+ calls; \d+ answers".to_owned(),
             "unanswered: [NUMBER] of [NUMBER] calls; [NUMBER] answers",
         ),
-        (r"seen again, with \d+ calls".to_owned(), "seen again, with [NUMBER] calls"),
+        (r"; \d+ calls are enough".to_owned(), "; [NUMBER] calls are enough"),
         // Which tools a walk misses depends on who walks at the same time.
         (r"(missing|too often): `\w+`(, `\w+`)*".to_owned(), "$1: [TOOLS]"),
         (r"walks: \d+ of \d+ at a time".to_owned(), "walks: [NUMBER] of [NUMBER] at a time"),

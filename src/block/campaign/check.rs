@@ -13,8 +13,8 @@ use super::log::{CampaignRow, CampaignVerdict};
 use super::subject::CampaignSubject;
 use super::trial::{CampaignTrial, StruckEnd, StruckRun};
 use super::written;
-use crate::check::CheckEnd;
 use crate::check::evidence::finding_with_help;
+use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::generate::Rng;
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -251,7 +251,7 @@ impl CampaignCheck {
         }
         let end = trial.strike(&set, clean).await?;
         tried.note(&end);
-        if !end.is_broken() {
+        if !Confirmation::of_try(Ok(end.is_broken())).is_seen_again() {
             let why = format!("{} broke the server once, and did not when it was tried again", list(&set));
             return Err(CheckEnd::inconclusive(why));
         }

@@ -126,7 +126,7 @@ impl<'a> CampaignTrial<'a> {
     pub(crate) fn new(context: &'a CheckContext<'a>, campaign: &'a Campaign, subject: &'a CampaignSubject) -> Self {
         let limits = CheckLimits::new(campaign.max_time, "raise `max_time`");
         let limits = limits.with_shared_budget(&campaign.log.calls, campaign.calls, "raise `calls`");
-        let view = StateView::new(context, limits.deadline(), subject.readers(context));
+        let view = StateView::new(context, limits.clone(), subject.readers(context));
         Self { run: StepRun::new(context, limits), campaign, subject, view, captured: Names::new() }
     }
 

@@ -148,7 +148,7 @@ async fn refused_calls(
     session: &Session,
 ) -> Result<Vec<Finding>, CheckEnd> {
     let (names, mut found) = (Names::new(), Vec::new());
-    let view = StateView::of_tools(sides.run.context, sides.run.limits.deadline(), &|_| true);
+    let view = StateView::of_tools(sides.run.context, sides.run.limits.clone(), &|_| true);
     let mut before = view.observe_stable(session, Duration::ZERO).await;
     for step in &witnessed.refuses {
         let answer = sides.ask(session, step, &names).await?;

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::Instant;
 
 use super::HintSettings;
 use super::watched_files::WatchedFiles;
-use crate::check::CheckEnd;
 use crate::check::evidence::{beginning_of_list, finding_with_help, valid_call_refused};
 use crate::check::shown_state::{CLOCK, ShownChange, StateView};
 use crate::check::visit::{ShownText, VisitRound};
+use crate::check::{CheckEnd, CheckLimits, Confirmation, SeenOnce};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::arguments::{ConfigSource, valid_arguments};
 use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
@@ -104,15 +103,15 @@ struct ObservedCall {
 }
 
 async fn judge(check: &HintCheck, context: &CheckContext<'_>) -> CheckResult {
-    let deadline = Instant::now() + check.settings.time;
-    let first = match observe_call(check, context, deadline, Duration::ZERO).await {
+    let limits = CheckLimits::new(check.settings.time, "raise `time`, or select `tools`");
+    let first = match observe_call(check, context, &limits, Duration::ZERO).await {
         Ok(first) => first,
         Err(result) => return *result,
     };
     let Some(first_change) = first.change else {
         return attach(verdict_without_change(&first.compared), first.result);
     };
-    match observe_call(check, context, deadline, CLOCK).await {
+    match observe_call(check, context, &limits, CLOCK).await {
         Ok(again) => {
             let verdict = verdict_on_change(check.hint, &check.tool, &first_change, again.change.as_ref());
             attach(verdict, again.result)
@@ -151,14 +150,9 @@ fn verdict_on_change(
     first: &HintedChange,
     again: Option<&HintedChange>,
 ) -> Result<CheckResult, CheckEnd> {
-    let Some(again) = again else {
-        return Err(CheckEnd::inconclusive(format!(
-            "after a call of `{tool}` {}, but not after the same call in a new session, so nothing follows; {}",
-            first.text(),
-            first.advice()
-        )));
-    };
-    let text = again.text();
+    let confirmation = Confirmation::of_try(Ok(again.is_some()));
+    let shown = again.unwrap_or(first);
+    let text = shown.text();
     let found = match hint {
         Hint::ReadOnly => finding_with_help(
             "read-only-tool-writes",
@@ -171,8 +165,7 @@ fn verdict_on_change(
             "say `idempotentHint: false`, or let a repeated call change nothing: clients repeat calls after a lost answer",
         ),
     };
-    let found = found.with_evidence("reproduced", "once more, in a new session");
-    Err(CheckEnd::failed(match again {
+    let found = match shown {
         HintedChange::Shown(change) => {
             found.with_evidence("before", change.before.clone()).with_evidence("after", change.after.clone())
         }
@@ -180,7 +173,12 @@ fn verdict_on_change(
             let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
             found.with_evidence("changed files", paths.join("\n"))
         }
-    }))
+    };
+    let nothing = SeenOnce::ProvesNothing(format!(
+        "after a call of `{tool}` {text}, but not after the same call in a new session, so nothing follows; {}",
+        first.advice()
+    ));
+    Err(confirmation.conclude(found, "in a new session", nothing))
 }
 
 /// Calls the tool in a new session, and compares the state before and after; `pause` is between the two readings that tell
@@ -188,7 +186,7 @@ fn verdict_on_change(
 async fn observe_call(
     check: &HintCheck,
     context: &CheckContext<'_>,
-    deadline: Instant,
+    limits: &CheckLimits,
     pause: Duration,
 ) -> Result<ObservedCall, Box<CheckResult>> {
     let early = |end: CheckEnd| Box::new(end.into_result());
@@ -198,9 +196,9 @@ async fn observe_call(
     let arguments = arguments_of(context, tool).map_err(early)?;
     let is_ignored = |name: &str| check.settings.ignore.as_ref().is_some_and(|ignore| ignore.selects(name));
     let is_read = |name: &str| name != tool.name && !is_ignored(name);
-    let view = StateView::of_tools(context, deadline, &is_read);
+    let view = StateView::of_tools(context, limits.clone(), &is_read);
     let session = context.servers.open(OpenServer::FRESH).await.map_err(|found| early(CheckEnd::unavailable(found)))?;
-    let round = VisitRound::new(context, check.settings.time);
+    let round = VisitRound::new(context, limits.clone());
     let mut call = HintedCall { check, context, session: &session, tool, arguments, view, round, calls: Vec::new() };
     let observed = call.observe(pause).await;
     let HintedCall { mut round, calls, .. } = call;
@@ -214,14 +212,9 @@ async fn observe_call(
     if let Some(exit) = round.exit() {
         return Err(Box::new(CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..messages }));
     }
-    let is_late = Instant::now() >= deadline;
-    match observed {
-        Ok(observed) if !is_late => Ok(ObservedCall { result: messages, ..observed }),
-        Err(end) if !is_late => Err(Box::new(attach(Err(end), messages))),
-        Ok(_) | Err(_) => {
-            let why = "the time ended before everything was compared; raise `time`, or select `tools`";
-            Err(Box::new(attach(Err(CheckEnd::inconclusive(why)), messages)))
-        }
+    match limits.end_if_over().map_or(observed, Err) {
+        Ok(observed) => Ok(ObservedCall { result: messages, ..observed }),
+        Err(end) => Err(Box::new(attach(Err(end), messages))),
     }
 }
 

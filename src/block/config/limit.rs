@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use super::LimitClaim;
 use super::sides::{SideAnswer, Sides, names};
-use crate::check::{CheckEnd, pause_within};
+use crate::check::CheckEnd;
 use crate::event::Finding;
 use crate::session::Session;
 use crate::source::duration_text;
@@ -142,7 +142,7 @@ async fn limit_not_lifted(
     per: Duration,
 ) -> Result<Option<Finding>, CheckEnd> {
     let within = duration_text(per);
-    let Some(pause) = pause_within(sides.run.limits.deadline(), per + MARGIN) else {
+    let Some(pause) = sides.run.limits.pause(per + MARGIN) else {
         return Err(CheckEnd::inconclusive(format!("there is no time to wait for {within}; raise `time`")));
     };
     sleep(pause).await;

@@ -9,16 +9,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::PageSizeSettings;
-use crate::check::CheckEnd;
 use crate::check::answer_data::AnswerData;
 use crate::check::evidence::{finding_with_help, items_text, valid_call_refused};
 use crate::check::visit::{ShownText, VisitRound};
+use crate::check::{CheckEnd, CheckLimits, Confirmation, SeenOnce};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::witness::filled_arguments;
 use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::Session;
-use crate::source::duration_text;
 use crate::wire::Tool;
 
 /// Names of page sizes, without what joins their words.
@@ -128,7 +127,7 @@ async fn run(check: &PageSizeCheck, context: &CheckContext<'_>) -> CheckResult {
     let mut pages = Pages {
         check,
         session: &session,
-        round: VisitRound::new(context, check.settings.time),
+        round: VisitRound::new(context, CheckLimits::new(check.settings.time, "raise `time`")),
         arguments,
         help: config_source.help_to_give_arguments(&tool.name),
         shown: Vec::new(),
@@ -256,16 +255,15 @@ impl Pages<'_, '_> {
             Ok(again) => again,
             Err(end) => return end,
         };
-        match length_of_only_list(all, &again).filter(|length| *length > asked) {
-            Some(length) => {
-                let message = format!("`{tool}` returned {}, although `{}` is {asked}", items_text(length), size.name);
-                CheckEnd::failed(self.finding(message))
-            }
-            None => CheckEnd::inconclusive(format!(
-                "`{tool}` returned more items than `{}: {asked}` once, and not when the same call was made again",
-                size.name
-            )),
-        }
+        let length = length_of_only_list(all, &again).filter(|length| *length > asked);
+        let items = items_text(length.unwrap_or_default());
+        let message = format!("`{tool}` returned {items}, although `{}` is {asked}", size.name);
+        let nothing = SeenOnce::ProvesNothing(format!(
+            "`{tool}` returned more items than `{}: {asked}` once, and not when the same call was made again",
+            size.name
+        ));
+        let found = self.finding(message);
+        Confirmation::of_try(Ok(length.is_some())).conclude(found, "by the same call", nothing)
     }
 
     /// A size beyond the largest one is refused, or brings no more than that.
@@ -296,11 +294,8 @@ impl Pages<'_, '_> {
     /// The lists in the answer to a call; `None` where it was refused.
     async fn ask(&mut self, asked: u64) -> Result<Option<Lengths>, CheckEnd> {
         let tool = &self.check.tool;
-        if self.round.is_over() {
-            let limit = duration_text(self.check.settings.time);
-            return Err(CheckEnd::inconclusive(format!(
-                "the time of {limit} ended before all calls were made; raise `time`"
-            )));
+        if let Some(spent) = self.round.limits.end_if_over() {
+            return Err(spent);
         }
         let mut arguments = self.arguments.clone();
         arguments[&self.check.size.name] = asked.into();

@@ -7,14 +7,15 @@ use tokio::time::Instant;
 use super::calls::GeneratedCall;
 use super::problem::FuzzProblem;
 use super::replay::FuzzTarget;
+use crate::check::{CheckEnd, Confirmation};
 use crate::event::FindingKind;
 use crate::reproduce::{ddmin, next_question};
 
 /// How often a problem that showed again is tried once more.
-const REPEATS: u32 = 2;
+const REPEATS: usize = 2;
 
 /// How many servers may be started for one problem.
-const MOST_STARTS: u32 = 40;
+const MOST_STARTS: usize = 40;
 
 /// How long one problem may take.
 const MOST_TIME: Duration = Duration::from_secs(60);
@@ -22,20 +23,13 @@ const MOST_TIME: Duration = Duration::from_secs(60);
 /// How many calls of a session are said again at most.
 pub(crate) const LONGEST: usize = 5_000;
 
-/// How often a problem showed in replays of the same calls.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Repetitions {
-    pub(crate) shown: u32,
-    pub(crate) tried: u32,
-}
-
 /// A problem that was tried again.
 pub(crate) struct Confirmed {
     /// As it showed last.
     pub(crate) problem: FuzzProblem,
     /// The shortest known sequence: it shows at the last call.
     pub(crate) calls: Vec<GeneratedCall>,
-    pub(crate) repetitions: Repetitions,
+    pub(crate) confirmation: Confirmation,
 }
 
 /// The calls that may have caused a problem.
@@ -48,27 +42,29 @@ pub(crate) struct Traces {
 
 /// Tries a problem again.
 pub(crate) async fn confirm(target: FuzzTarget<'_>, problem: &FuzzProblem, traces: &Traces) -> Confirmed {
-    let mut trial = Trial { target, problem, shown: None, starts: 0, begun: Instant::now() };
+    let mut trial = Trial { target, problem, shown: None, starts: 0, end: None, begun: Instant::now() };
     let Some(found) = trial.find_trigger(traces).await else {
-        let repetitions = Repetitions { shown: 0, tried: trial.starts };
-        return Confirmed { problem: problem.clone(), calls: traces.suspects.clone(), repetitions };
+        let confirmation = trial.end.map_or_else(|| Confirmation::of(0, trial.starts), Confirmation::NotJudged);
+        return Confirmed { problem: problem.clone(), calls: traces.suspects.clone(), confirmation };
     };
     let calls = trial.minimize(found).await;
-    let mut repetitions = Repetitions { shown: 1, tried: 1 };
+    let (mut shown, mut tried) = (1, 1);
     for _ in 0..if problem.kind == FindingKind::Hang { 0 } else { REPEATS } {
-        repetitions.tried += 1;
-        repetitions.shown += u32::from(trial.first_call_that_shows(&calls, trial.timeout()).await.is_some());
+        tried += 1;
+        shown += usize::from(trial.first_call_that_shows(&calls, trial.timeout()).await.is_some());
     }
     // The replay is better evidence: no other calls were pending.
     let problem = trial.shown.unwrap_or_else(|| problem.clone());
-    Confirmed { problem, calls, repetitions }
+    Confirmed { problem, calls, confirmation: Confirmation::of(shown, tried) }
 }
 
 struct Trial<'a> {
     target: FuzzTarget<'a>,
     problem: &'a FuzzProblem,
     shown: Option<FuzzProblem>,
-    starts: u32,
+    starts: usize,
+    /// The reason for which a server could not be tried.
+    end: Option<CheckEnd>,
     begun: Instant,
 }
 
@@ -132,9 +128,16 @@ impl Trial<'_> {
     /// The index of the call at which the problem shows.
     async fn first_call_that_shows(&mut self, calls: &[GeneratedCall], wait: Duration) -> Option<usize> {
         self.starts += 1;
-        // On a server that does not start, nothing shows.
-        let reproduced = self.target.replay(calls, self.problem, wait).await.ok()??;
-        self.shown = Some(reproduced.problem);
-        Some(reproduced.at)
+        match self.target.replay(calls, self.problem, wait).await {
+            Ok(reproduced) => {
+                let reproduced = reproduced?;
+                self.shown = Some(reproduced.problem);
+                Some(reproduced.at)
+            }
+            Err(end) => {
+                self.end = Some(end);
+                None
+            }
+        }
     }
 }

@@ -17,11 +17,12 @@ use super::problem::{self, FuzzProblem};
 use super::problem_list::ProblemList;
 use super::state_leak::{AnsweredCall, Suspicions};
 use super::wire::{CallEvent, Wire};
+use crate::check::CheckSession;
 use crate::diagnosis::of_violation;
 use crate::event::{FailureClass, Finding, FindingKind, ReproductionCall, ReproductionCheck};
 use crate::plan::CheckContext;
 use crate::reproduce::Player;
-use crate::session::{ReceivedLine, Session};
+use crate::session::ReceivedLine;
 use crate::source::duration_text;
 
 /// How many of the last calls may have brought about what belongs to no answer.
@@ -123,8 +124,8 @@ impl<'a> Driver<'a> {
     }
 
     /// Calls until everything is said, or the server cannot go on.
-    pub(crate) async fn drive(&mut self, session: &Session, log: &mut SessionLog) -> SessionOutcome {
-        let mut wire = Wire::new(session, self.context.owner, self.calls).await;
+    pub(crate) async fn drive(&mut self, session: &CheckSession<'_>, log: &mut SessionLog) -> SessionOutcome {
+        let mut wire = Wire::new(session, self.calls).await;
         log.begun = Instant::now();
         let ended = self.until_the_end(&mut wire, log).await;
         self.counts.spent += log.begun.elapsed();
@@ -134,7 +135,7 @@ impl<'a> Driver<'a> {
             self.hung(session, silent).await;
         }
         if self.frames.is_empty() {
-            self.frames = session.frames_of(self.context.owner);
+            self.frames = session.session().frames_of(session.owner());
         }
         ended
     }
@@ -309,13 +310,12 @@ impl<'a> Driver<'a> {
     }
 
     /// Takes note of calls that nobody answered.
-    async fn hung(&mut self, session: &Session, silent: Vec<u64>) {
-        let limit = self.context.request_timeout;
-        let timeout = limit.min(Duration::from_secs(2));
-        let is_alive = Player { session, owner: self.context.owner, timeout }.ping().await.is_ok();
+    async fn hung(&mut self, session: &CheckSession<'_>, silent: Vec<u64>) {
+        let timeout = self.context.request_timeout.min(Duration::from_secs(2));
+        let is_alive = Player { session: session.session(), owner: session.owner(), timeout }.ping().await.is_ok();
         let others = if is_alive { "answers other requests meanwhile" } else { "answers nothing else meanwhile" };
         self.counts.lost += silent.len() as u64;
-        let problem = self.silent(others, &session.stderr_tail());
+        let problem = self.silent(others, &session.session().stderr_tail());
         self.problems.note(problem, None, silent);
     }
 

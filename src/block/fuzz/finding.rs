@@ -2,8 +2,8 @@
 
 use super::Fuzz;
 use super::calls::{Calls, GeneratedCall};
-use super::confirm::Repetitions;
 use super::problem_list::{NotedProblem, ProblemStage};
+use crate::check::Confirmation;
 use crate::event::{Doubt, Exchange, Finding, FindingKind, Phase, Reproduction, ReproductionCall, RequirementLevel};
 use crate::source::beginning;
 
@@ -17,19 +17,20 @@ pub(crate) fn finding(
     setup: &[ReproductionCall],
     settings: &Fuzz,
 ) -> Option<(Finding, Option<Exchange>)> {
-    let ProblemStage::Tried { calls: sequence, repetitions } = known.stage else { return None };
+    let ProblemStage::Tried { calls: sequence, confirmation } = known.stage else { return None };
     let problem = known.problem;
     let number = known.suspects.last().copied().unwrap_or_default();
     let mut found = problem.found;
     let often = if known.times == 1 { "once".to_owned() } else { format!("{} times", known.times) };
     let is_across_sessions = problem.kind == FindingKind::StateLeak && found.level == RequirementLevel::Must;
-    let how = if is_across_sessions {
-        format!("{} of {} times, by calls in two sessions of one server", repetitions.shown, repetitions.tried)
+    let place = if is_across_sessions {
+        "by calls in two sessions of one server".to_owned()
     } else {
-        reproduced(problem.kind, sequence.len(), repetitions)
+        place_of_tries(problem.kind, sequence.len(), &confirmation)
     };
+    // What fuzzing finds is wrong by itself, so that a finding keeps its level if it is seen once.
     found = found
-        .with_evidence("reproduced", how)
+        .with_evidence("reproduced", confirmation.sentence(&place))
         .with_evidence("seen", format!("{often}, first around call {} of seed {}", number + 1, settings.seed));
     if sequence.len() > 1 {
         found = found.with_evidence("calls", lines(&sequence, calls));
@@ -47,26 +48,25 @@ pub(crate) fn finding(
         setup.iter().cloned().chain(said).collect()
     };
     let sessions = sessions.into_iter().enumerate().map(with_setup).collect();
-    let doubt =
-        (repetitions.shown == 0).then_some(if settings.in_flight > 1 { Doubt::SideBySide } else { Doubt::NeverAgain });
+    let doubt = (!confirmation.is_seen_again()).then_some(if settings.in_flight > 1 {
+        Doubt::SideBySide
+    } else {
+        Doubt::NeverAgain
+    });
     let reproduction = Reproduction { kind: problem.kind, tool, sessions, check: problem.check, doubt };
     found.reproduction = Some(Box::new(reproduction));
     Some((found, exchange))
 }
 
-fn reproduced(kind: FindingKind, calls: usize, repetitions: Repetitions) -> String {
-    let Repetitions { shown, tried } = repetitions;
-    if shown == 0 {
-        let what = if calls == 1 { "by this call" } else { "by the calls before it" };
-        return format!("0 of {tried} times, {what} in a fresh server");
-    }
-    let flaky = if shown < tried { " (flaky)" } else { "" };
-    let what = match (calls, kind) {
+/// The calls that were made again, in words.
+fn place_of_tries(kind: FindingKind, calls: usize, confirmation: &Confirmation) -> String {
+    match (calls, kind) {
+        (1, _) if !confirmation.is_seen_again() => "by this call in a fresh server".to_owned(),
+        _ if !confirmation.is_seen_again() => "by the calls before it in a fresh server".to_owned(),
         (2, FindingKind::StateLeak) => "by two calls of a fresh server, and not by the second alone".to_owned(),
         (1, _) => "by this call alone in a fresh server".to_owned(),
         (calls, _) => format!("by {calls} calls of a fresh server"),
-    };
-    format!("{shown} of {tried} times{flaky}, {what}")
+    }
 }
 
 /// The calls of a sequence, one a line, the last ones where there are many.
@@ -90,5 +90,27 @@ fn unanswered_exchange(made: &GeneratedCall, calls: &Calls) -> Exchange {
         frame: 1,
         answer_frame: None,
         elapsed_us: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tries_say_what_was_called_again() {
+        use FindingKind::{Crash, Hang, StateLeak};
+        for (kind, calls, shown, tried, expected) in [
+            (Crash, 1, 3, 3, "3 of 3 times, by this call alone in a fresh server"),
+            (Crash, 1, 2, 3, "2 of 3 times (flaky), by this call alone in a fresh server"),
+            (Crash, 4, 3, 3, "3 of 3 times, by 4 calls of a fresh server"),
+            (Hang, 1, 1, 1, "once more, by this call alone in a fresh server"),
+            (Crash, 1, 0, 1, "not by this call in a fresh server"),
+            (Crash, 4, 0, 2, "0 of 2 times, by the calls before it in a fresh server"),
+            (StateLeak, 2, 1, 1, "once more, by two calls of a fresh server, and not by the second alone"),
+        ] {
+            let confirmation = Confirmation::of(shown, tried);
+            assert_eq!(confirmation.sentence(&place_of_tries(kind, calls, &confirmation)), expected);
+        }
     }
 }

@@ -110,3 +110,40 @@ pub(crate) fn without_numbers(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     line.chars().filter(|c| !c.is_numeric()).take(120).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::transport::ServerExit;
+
+    fn failure(reason: FailureReason) -> CallFailure {
+        let (method, stray) = ("tools/call".to_owned(), Vec::new());
+        let stderr = vec!["KeyError: 'a7'".to_owned(), String::new()];
+        CallFailure { reason, method, frame: Some(3), violation: None, stderr, stray, alive: true, is_local: true }
+    }
+
+    #[test]
+    fn calls_without_an_answer_are_told_apart() {
+        for (reason, kind, signature) in [
+            (FailureReason::Exited(ServerExit::Status(3)), FindingKind::Crash, "exit status 3"),
+            (FailureReason::Timeout(Duration::from_secs(2)), FindingKind::Hang, ""),
+            (FailureReason::Protocol("no JSON at 17".to_owned()), FindingKind::ProtocolError, "no JSON at "),
+        ] {
+            let text = format!("{reason:?}");
+            let problem = failed(&failure(reason));
+            assert_eq!((problem.kind, problem.signature.as_str()), (kind, signature), "{text}");
+            let detail = if kind == FindingKind::Crash { "KeyError" } else { "" };
+            assert_eq!(problem.detail, detail, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_tell_no_problems_apart() {
+        for (text, expected) in [("user 7 not found", "user  not found"), ("line 3\nmore", "line "), ("", "")] {
+            assert_eq!(without_numbers(text), expected);
+        }
+        assert_eq!(without_numbers(&"x".repeat(500)).len(), 120);
+    }
+}

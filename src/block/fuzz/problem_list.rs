@@ -1,8 +1,9 @@
 //! Every distinct problem once, with the calls that may have caused it.
 
 use super::calls::GeneratedCall;
-use super::confirm::{Repetitions, Traces};
+use super::confirm::Traces;
 use super::problem::FuzzProblem;
+use crate::check::Confirmation;
 
 /// How many distinct problems of one tool are told.
 const MOST: usize = 20;
@@ -34,7 +35,7 @@ pub(crate) enum ProblemStage {
     /// It was seen.
     Seen,
     /// It was tried again with these calls.
-    Tried { calls: Vec<GeneratedCall>, repetitions: Repetitions },
+    Tried { calls: Vec<GeneratedCall>, confirmation: Confirmation },
     /// It is not reported: another case reports it, or it did not show again.
     Dropped,
 }
@@ -64,5 +65,42 @@ impl NotedProblem {
             suspects: self.suspects.iter().filter_map(|number| remade(*number)).collect(),
             session: (first..=last).filter_map(remade).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Finding, FindingKind, ReproductionCheck};
+
+    fn problem(signature: &str) -> FuzzProblem {
+        let found = Finding::new("internal-error", "an internal error");
+        FuzzProblem::new(FindingKind::PropertyFailure, signature, ReproductionCheck::Ends, found)
+    }
+
+    #[test]
+    fn equal_problems_of_a_tool_are_one() {
+        for (second, tool, known) in [
+            ("a", Some(0), 1),
+            // Nobody knows which tool it was.
+            ("a", None, 1),
+            ("a", Some(1), 2),
+            ("b", Some(0), 2),
+        ] {
+            let mut list = ProblemList::default();
+            list.note(problem("a"), Some(0), vec![1]);
+            list.note(problem(second), tool, vec![2]);
+            assert_eq!(list.known.len(), known, "{second} {tool:?}");
+            assert_eq!(list.known[0].times, if known == 1 { 2 } else { 1 });
+        }
+    }
+
+    #[test]
+    fn problems_beyond_the_most_are_counted() {
+        let mut list = ProblemList::default();
+        for number in 0..MOST + 5 {
+            list.note(problem(&format!("{number}")), Some(0), vec![number as u64]);
+        }
+        assert_eq!((list.known.len(), list.left_out), (MOST, 5));
     }
 }

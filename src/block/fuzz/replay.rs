@@ -5,10 +5,11 @@ use std::time::Duration;
 use super::calls::{Calls, GeneratedCall};
 use super::judge::judge;
 use super::problem::{self, FuzzProblem};
-use crate::event::{Exchange, Finding, Phase};
-use crate::plan::{CheckContext, CloseServer, OpenServer};
+use crate::check::{CheckEnd, CheckLimits, CheckSession};
+use crate::event::{Exchange, Phase};
+use crate::plan::CheckContext;
 use crate::reproduce::Player;
-use crate::session::{CallFailure, Session, SessionReply};
+use crate::session::{CallFailure, SessionReply};
 use crate::source::beginning;
 
 /// How many characters of arguments and answers are shown.
@@ -28,18 +29,18 @@ pub(crate) struct Reproduced {
     pub(crate) problem: FuzzProblem,
 }
 
-impl FuzzTarget<'_> {
+impl<'a> FuzzTarget<'a> {
     /// Makes calls on a fresh server until the problem shows. Fails where the server does not start.
     pub(crate) async fn replay(
         self,
         said: &[GeneratedCall],
         sought: &FuzzProblem,
         timeout: Duration,
-    ) -> Result<Option<Reproduced>, Box<Finding>> {
-        let session = self.context.servers.open(OpenServer::FRESH).await.map_err(Box::new)?;
-        let player = self.player(&session, timeout);
+    ) -> Result<Option<Reproduced>, CheckEnd> {
+        let session = self.open().await?;
+        let player = player(&session, timeout);
         // Violations of the handshake are reported elsewhere.
-        session.take_all_violations();
+        session.session().take_all_violations();
         let mut reproduced = None;
         for (at, made) in said.iter().enumerate() {
             let answered = self.call(player, made).await;
@@ -57,27 +58,33 @@ impl FuzzTarget<'_> {
                 reproduced = Some(Reproduced { at, problem: FuzzProblem { exchange, ..problem } });
                 break;
             }
-            if !session.is_open() {
+            if !session.session().is_open() {
                 break;
             }
         }
-        self.close(session).await;
+        close(session).await;
         Ok(reproduced)
     }
 
-    pub(crate) fn player<'a>(&'a self, session: &'a Session, timeout: Duration) -> Player<'a> {
-        Player { session, owner: self.context.owner, timeout }
+    /// Starts a server.
+    pub(crate) async fn open(self) -> Result<CheckSession<'a>, CheckEnd> {
+        CheckSession::open(self.context, CheckLimits::unlimited()).await
     }
 
     pub(crate) async fn call(self, player: Player<'_>, made: &GeneratedCall) -> Result<SessionReply, CallFailure> {
         player.request(&self.calls.reproduction(made)).await
     }
+}
 
-    /// Closes a session whose end is not reported.
-    pub(crate) async fn close(self, session: Session) {
-        session.mark_exit_reported();
-        self.context.servers.close(&session, CloseServer::AfterTeardown).await;
-    }
+/// Makes requests in a session.
+pub(crate) fn player<'a>(session: &'a CheckSession<'_>, timeout: Duration) -> Player<'a> {
+    Player { session: session.session(), owner: session.owner(), timeout }
+}
+
+/// Closes a session whose end is not reported.
+pub(crate) async fn close(session: CheckSession<'_>) {
+    session.session().mark_exit_reported();
+    session.close().await;
 }
 
 /// A call and its answer, long texts cut.

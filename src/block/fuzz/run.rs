@@ -9,15 +9,16 @@ use std::sync::Arc;
 
 use super::Fuzz;
 use super::calls::{Callee, Calls};
-use super::confirm::{LONGEST, Repetitions, confirm};
+use super::confirm::{LONGEST, confirm};
 use super::crashing_tools::CrashingTools;
 use super::drive::{Driver, SessionLog, SessionOutcome};
 use super::problem_list::ProblemStage;
 use super::replay::FuzzTarget;
 use super::{finding, problem, state_leak};
+use crate::check::{CheckEnd, CheckLimits, CheckSession, Confirmation};
 use crate::event::{CheckResult, Code, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
 use crate::plan::arguments::ConfigSource;
-use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, MustServe, OpenServer, must_serve};
+use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
 use crate::session::Session;
 use crate::wire::{Direction, Tool};
 
@@ -49,35 +50,34 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
     let offered: Vec<&Tool> = tools.iter().filter_map(|name| context.catalog.tool(name)).collect();
     let calls = match Calls::new(settings, context, &offered) {
         Ok(calls) => calls,
-        Err(unusable) => {
-            return CheckResult::because(Outcome::Inconclusive, Reason::NoCallsGenerated(unusable.to_string()));
-        }
+        Err(unusable) => return CheckEnd::Inconclusive(Reason::NoCallsGenerated(unusable.to_string())).into_result(),
     };
     let mut driver = Driver::new(context, settings, crashing_tools, &calls);
     let mut protocol_revision = String::new();
     let stopped = match sessions(&mut driver, &mut protocol_revision).await {
         Ok(stopped) => stopped,
-        Err(found) => return CheckResult::unavailable(*found),
+        Err(end) => return end.into_result(),
     };
     CheckResult { protocol_revision, ..verdict(driver, stopped.as_deref()) }
 }
 
 /// Opens one session after the other until everything is said; returns why it ended sooner. An error is a server that does
 /// not even start.
-async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Result<Option<String>, Box<Finding>> {
+async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Result<Option<String>, CheckEnd> {
     loop {
         let mut log = driver.log();
-        let session = match driver.context.servers.open(OpenServer::FRESH).await {
+        // The time of `fuzz` is that of its calls alone, which the driver counts.
+        let session = match CheckSession::open(driver.context, CheckLimits::unlimited()).await {
             Ok(session) => session,
-            Err(found) if protocol_revision.is_empty() => return Err(Box::new(found)),
-            Err(found) => return Ok(Some(format!("the server does not start again: {}", found.message))),
+            Err(end) if protocol_revision.is_empty() => return Err(end),
+            Err(end) => return Ok(Some(format!("the server does not start again: {}", end.sentence()))),
         };
-        *protocol_revision = session.server.revision.to_string();
+        *protocol_revision = session.revision();
         if !driver.context.suite.setup.is_empty() {
-            driver.setup = setup_calls(&session);
+            driver.setup = setup_calls(session.session());
         }
         let mut ended = driver.drive(&session, &mut log).await;
-        if let Some(found) = driver.context.servers.close(&session, CloseServer::AfterTeardown).await.exit {
+        if let Some(found) = session.close().await {
             driver.ended(found, &log);
             ended = SessionOutcome::Broken;
         }
@@ -127,19 +127,19 @@ async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog) {
         }
         let traces = known.traces(log.begin, LONGEST, &|number| driver.remade(number, log));
         let confirmed = confirm(target, &known.problem, &traces).await;
+        let is_seen_again = confirmed.confirmation.is_seen_again();
         known.problem = confirmed.problem;
-        known.tool =
-            known.tool.or(confirmed.calls.last().map(|made| made.tool).filter(|_| confirmed.repetitions.shown > 0));
+        known.tool = known.tool.or(confirmed.calls.last().map(|made| made.tool).filter(|_| is_seen_again));
         if let Some(tool) = known.tool
             && matches!(known.problem.kind, FindingKind::Crash | FindingKind::Hang)
         {
             driver.hazard(tool);
         }
-        let is_hang_of_no_call = known.problem.kind == FindingKind::Hang && confirmed.repetitions.shown == 0;
+        let is_hang_of_no_call = known.problem.kind == FindingKind::Hang && !is_seen_again;
         known.stage = if is_hang_of_no_call || known.tool.is_some_and(|tool| tool != 0) {
             ProblemStage::Dropped
         } else {
-            ProblemStage::Tried { calls: confirmed.calls, repetitions: confirmed.repetitions }
+            ProblemStage::Tried { calls: confirmed.calls, confirmation: confirmed.confirmation }
         };
     }
     driver.problems.known = known_problems;
@@ -152,8 +152,8 @@ async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog) {
         let is_known = driver.problems.known.iter().any(|known| known.problem.is_same(&problem));
         driver.problems.note(problem, Some(0), numbers);
         if let Some(known) = driver.problems.known.last_mut().filter(|_| !is_known) {
-            let repetitions = Repetitions { shown: 1, tried: 1 };
-            known.stage = ProblemStage::Tried { calls: vec![suspicion.earlier, suspicion.later], repetitions };
+            let confirmation = Confirmation::of(1, 1);
+            known.stage = ProblemStage::Tried { calls: vec![suspicion.earlier, suspicion.later], confirmation };
         }
     }
 }
@@ -238,5 +238,29 @@ fn outcome(findings: &[Finding], served: u64, is_partial: bool) -> Outcome {
         Outcome::Passed
     } else {
         Outcome::Warned
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_pass_only_if_one_was_served_and_all_were_judged() {
+        use RequirementLevel::{Must, Should};
+        let found = |level| Finding { level, ..Finding::new("stack-trace", "a stack trace") };
+        for (levels, served, is_partial, expected) in [
+            (&[][..], 9, false, Outcome::Passed),
+            (&[], 0, false, Outcome::Inconclusive),
+            (&[], 9, true, Outcome::Inconclusive),
+            (&[Should], 9, false, Outcome::Warned),
+            (&[Should], 0, false, Outcome::Inconclusive),
+            (&[Should], 9, true, Outcome::Inconclusive),
+            (&[Should, Must], 9, false, Outcome::Failed),
+            (&[Must], 0, true, Outcome::Failed),
+        ] {
+            let findings: Vec<Finding> = levels.iter().map(|level| found(*level)).collect();
+            assert_eq!(outcome(&findings, served, is_partial), expected, "{levels:?} {served} {is_partial}");
+        }
     }
 }

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use super::calls::{Calls, GeneratedCall};
 use super::problem::FuzzProblem;
-use super::replay::{FuzzTarget, exchange};
+use super::replay::{FuzzTarget, close, exchange, player};
 use crate::event::{Finding, FindingKind, ReproductionCheck, Severity};
-use crate::plan::OpenServer;
 use crate::session::SessionReply;
 
 /// How many suspicions about the same two tools are looked into.
@@ -113,28 +112,28 @@ pub(crate) async fn confirmed(target: FuzzTarget<'_>, suspicion: &Suspicion) -> 
 /// session.
 async fn shown(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<ShownLeak> {
     let Suspicion { earlier, later, token, .. } = suspicion;
-    let (servers, timeout) = (target.context.servers, target.context.request_timeout);
+    let timeout = target.context.request_timeout;
     let shows = |reply: &SessionReply| reply.message.to_string().contains(token.as_str());
-    let session = servers.open(OpenServer::FRESH).await.ok()?;
-    let player = target.player(&session, timeout);
-    let _ = target.call(player, earlier).await;
-    let across = match servers.open(OpenServer::of(&session)).await {
-        Ok(other) => {
-            let reply = target.call(target.player(&other, timeout), later).await;
-            target.close(other).await;
+    let session = target.open().await.ok()?;
+    let own = player(&session, timeout);
+    let _ = target.call(own, earlier).await;
+    let across = match session.open_beside().await {
+        Some(other) => {
+            let reply = target.call(player(&other, timeout), later).await;
+            close(other).await;
             reply.ok().filter(shows)
         }
-        Err(_) => None,
+        None => None,
     };
-    let within = if across.is_some() { None } else { target.call(player, later).await.ok().filter(shows) };
-    target.close(session).await;
+    let within = if across.is_some() { None } else { target.call(own, later).await.ok().filter(shows) };
+    close(session).await;
     if let Some(reply) = across {
         return Some(ShownLeak { reply, is_across_sessions: true });
     }
     // A value that a fresh server shows by itself did not come from the earlier call.
     let reply = within?;
-    let fresh = servers.open(OpenServer::FRESH).await.ok()?;
-    let alone = target.call(target.player(&fresh, timeout), later).await.ok();
-    target.close(fresh).await;
+    let fresh = target.open().await.ok()?;
+    let alone = target.call(player(&fresh, timeout), later).await.ok();
+    close(fresh).await;
     (!shows(&alone?)).then_some(ShownLeak { reply, is_across_sessions: false })
 }

@@ -9,10 +9,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::calls::{Calls, GeneratedCall};
-use crate::session::{
-    CallFailure, OwnedViolation, Pipeline, PipelineEvent, PreparedCall, ReceivedLine, Session, SessionReply,
-    SessionRequest,
-};
+use crate::check::{CheckRequest, CheckSession, SessionCaller};
+use crate::session::{CallFailure, OwnedViolation, Pipeline, PipelineEvent, PreparedCall, ReceivedLine, SessionReply};
 
 /// An answer, or the end of the wait for it.
 pub(crate) enum CallEvent {
@@ -31,17 +29,18 @@ pub(crate) enum Wire<'a> {
     /// Over a stream of lines.
     Lines { pipeline: Pipeline<'a>, prepared: Vec<PreparedCall>, text: Vec<u8> },
     /// Over HTTP, request by request.
-    Requests(Requests<'a>),
+    Requests(Requests),
 }
 
 impl<'a> Wire<'a> {
-    pub(crate) async fn new(session: &'a Session, owner: &'a str, calls: &Calls) -> Self {
-        match session.pipeline(owner).await {
+    pub(crate) async fn new(session: &'a CheckSession<'_>, calls: &Calls) -> Self {
+        match session.session().pipeline(session.owner()).await {
             Some(pipeline) => {
-                let prepared = calls.callees.iter().map(|callee| session.prepare_call(&callee.name)).collect();
+                let prepare = |tool: &str| session.session().prepare_call(tool);
+                let prepared = calls.callees.iter().map(|callee| prepare(&callee.name)).collect();
                 Self::Lines { pipeline, prepared, text: Vec::new() }
             }
-            None => Self::Requests(Requests { session, owner, open: Vec::new(), unasked: Vec::new() }),
+            None => Self::Requests(Requests { caller: session.caller(), open: Vec::new(), unasked: Vec::new() }),
         }
     }
 
@@ -135,34 +134,28 @@ fn event(heard: PipelineEvent, pipeline: &Pipeline<'_>) -> CallEvent {
 }
 
 /// Requests of a session.
-pub(crate) struct Requests<'a> {
-    session: &'a Session,
-    owner: &'a str,
-    open: Vec<OpenRequest<'a>>,
+pub(crate) struct Requests {
+    caller: SessionCaller,
+    open: Vec<OpenRequest>,
     /// Violations outside of the answers.
     unasked: Vec<OwnedViolation>,
 }
 
-struct OpenRequest<'a> {
+struct OpenRequest {
     number: u64,
-    answered: Pin<Box<dyn Future<Output = Result<SessionReply, CallFailure>> + Send + 'a>>,
+    answered: Pin<Box<dyn Future<Output = Result<SessionReply, CallFailure>> + Send>>,
 }
 
-impl Requests<'_> {
+impl Requests {
     fn send(&mut self, number: u64, params: Value) {
-        let (session, owner) = (self.session, self.owner);
-        let answered = Box::pin(async move {
-            let params = Some(params);
-            session
-                .request(SessionRequest { owner, method: "tools/call", params, timeout: None, progress: false })
-                .await
-        });
+        let caller = self.caller.clone();
+        let answered = Box::pin(async move { caller.send(CheckRequest::new("tools/call", params)).await });
         self.open.push(OpenRequest { number, answered });
     }
 
     async fn next(&mut self) -> CallEvent {
         if let Some(owned) = self.unasked.pop() {
-            let line = self.session.frames().into_iter().find(|frame| frame.seq == owned.violation.frame);
+            let line = self.caller.session().frames().into_iter().find(|frame| frame.seq == owned.violation.frame);
             let line = line.map(|frame| frame.bytes).unwrap_or_default();
             return CallEvent::Broken(ReceivedLine {
                 line,
@@ -194,8 +187,8 @@ impl Requests<'_> {
                 CallEvent::Answer(number, Some(reply.message), told)
             }
             Err(failure) => {
-                self.unasked.extend(self.session.take_all_violations());
-                if self.session.is_open() {
+                self.unasked.extend(self.caller.session().take_all_violations());
+                if self.caller.session().is_open() {
                     CallEvent::Failed(number, Box::new(failure))
                 } else {
                     CallEvent::Over(Box::new(failure))
@@ -205,7 +198,7 @@ impl Requests<'_> {
     }
 
     fn violations(&self, frame: u32) -> (Vec<crate::wire::ProtocolViolation>, Vec<OwnedViolation>) {
-        let all = self.session.take_all_violations();
+        let all = self.caller.session().take_all_violations();
         let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|owned| owned.violation.frame == frame);
         (own.into_iter().map(|owned| owned.violation).collect(), others)
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::SecuritySettings;
 use super::heavy::{HeavyArguments, heavy_arguments};
 use super::probed_tool::{HeavyReply, MOST_PARAMETERS, ProbedTool};
-use crate::check::CheckEnd;
+use crate::check::{CheckEnd, Confirmation, SeenOnce};
 use crate::event::{CheckResult, Finding, Outcome, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::beginning;
@@ -111,18 +111,19 @@ async fn run(check: &ExhaustionCheck, context: &CheckContext<'_>) -> CheckResult
         Ok(probed) => probed,
         Err(result) => return *result,
     };
-    match observe_after_valid_call(&mut probed, &heavy).await {
-        Ok(Some(again)) if again == effect => {
-            probed.note(finding(&check.tool, &heavy, effect), None);
-            probed.end(None, "").await
+    let shows_again = match observe_after_valid_call(&mut probed, &heavy).await {
+        Ok(again) => again == Some(effect),
+        Err(end) => return probed.end(Some(end), "").await,
+    };
+    let end = judge(&check.tool, &heavy, effect, shows_again);
+    if let CheckEnd::Failed(findings) = end {
+        for found in findings {
+            probed.note(found, None);
         }
-        Ok(_) => {
-            let result = probed.end(None, "").await;
-            let why = format!("{}, but not in a fresh server: {}", effect.sentence(&check.tool), heavy.cause());
-            if result.outcome == Outcome::Passed { CheckResult::inconclusive(why) } else { result }
-        }
-        Err(halt) => probed.end(Some(halt), "").await,
+        return probed.end(None, "").await;
     }
+    let result = probed.end(None, "").await;
+    if result.outcome == Outcome::Passed { end.into_result() } else { result }
 }
 
 /// The end of a search.
@@ -182,12 +183,19 @@ async fn observe(probed: &mut ProbedTool<'_>, heavy: &HeavyArguments) -> Result<
     })
 }
 
+/// The end of a check that saw an effect, which counts only if it shows in a fresh server, too.
+fn judge(tool: &str, heavy: &HeavyArguments, effect: ExhaustionEffect, shows_again: bool) -> CheckEnd {
+    let why = format!("{}, but not in a fresh server: {}", effect.sentence(tool), heavy.cause());
+    let found = finding(tool, heavy, effect);
+    Confirmation::of_try(Ok(shows_again)).conclude(found, "in a fresh server", SeenOnce::ProvesNothing(why))
+}
+
 fn finding(tool: &str, heavy: &HeavyArguments, effect: ExhaustionEffect) -> Finding {
     let message = format!("{}: {}", effect.sentence(tool), heavy.cause());
     let mut found = Finding::new(effect.code(), message)
         .with_evidence("arguments", beginning(&heavy.text, SHOWN))
         .with_evidence("size", format!("{} bytes", heavy.text.len()))
-        .with_evidence("effect", format!("{}; and again in a fresh server", effect.evidence()));
+        .with_evidence("effect", effect.evidence());
     found.help = Some(effect.help().to_owned());
     found.severity = Some(Severity::High);
     found

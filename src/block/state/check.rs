@@ -34,16 +34,19 @@ async fn run(check: &IsolationCheck, context: &CheckContext<'_>) -> CheckResult 
         Err(end) => return end.into_result(),
     };
     let is_clear = first.leaks.is_empty() && first.foreign.is_none() && first.shared_id.is_none();
-    let again =
-        if is_clear || first.exit.is_some() { None } else { look_once(check, context, &callers.called).await.ok() };
+    let again = match &first.exit {
+        Some(exit) => Err(CheckEnd::failed(exit.clone())),
+        None if is_clear => Err(CheckEnd::inconclusive("nothing was seen")),
+        None => look_once(check, context, &callers.called).await,
+    };
     let claim = Claim {
         isolation: check.isolation,
         is_promised: check.settings.promises(check.isolation),
         is_http: first.is_http,
         has_credentials: has_credentials(context),
     };
-    let (time, config_source) = (check.settings.time, ConfigSource::of(context.suite));
-    IsolationJudge { claim, time, config_source, callers: &callers }.judge(&first, again.as_ref())
+    let config_source = ConfigSource::of(context.suite);
+    IsolationJudge { claim, config_source, callers: &callers }.judge(&first, &again.as_ref().map_err(Clone::clone))
 }
 
 /// Writes canaries in new sessions, and looks for them.

@@ -7,6 +7,7 @@ use super::caller::CanaryCaller;
 use super::seen::{ForeignRequest, Leak, Seen};
 use crate::check::evidence::{finding_with_help, list_of_names};
 use crate::check::visit::ShownText;
+use crate::check::{CheckEnd, Confirmation};
 use crate::event::{Code, Exchange, Finding, FindingKind, Reproduction, ReproductionCheck, RequirementLevel, Severity};
 
 /// The number of bytes of an answer that are shown on both sides of a canary.
@@ -41,21 +42,18 @@ pub(crate) fn findings(
     claim: Claim,
     callers: &[CanaryCaller],
     first: &Seen,
-    again: Option<&Seen>,
+    again: &Result<&Seen, CheckEnd>,
     exchanges: &mut Vec<Exchange>,
 ) -> Vec<Finding> {
     let tool_of = |seen: &Seen, leak: &Leak| seen.written[leak.written].tool;
     let tools: BTreeSet<usize> = first.leaks.iter().map(|leak| tool_of(first, leak)).collect();
     let each = tools.into_iter().filter_map(|tool| {
-        let confirmed = again.and_then(|again| {
-            let mut leaks = again.leaks.iter().filter(|leak| tool_of(again, leak) == tool);
-            leaks.next().map(|_| again)
-        });
+        let shows = |again: &&Seen| again.leaks.iter().any(|leak| tool_of(again, leak) == tool);
         // The sessions that were opened last show it.
-        let seen = confirmed.unwrap_or(first);
+        let seen = again.as_ref().ok().copied().filter(shows).unwrap_or(first);
         let leaks: Vec<&Leak> = seen.leaks.iter().filter(|leak| tool_of(seen, leak) == tool).collect();
         let of_tool = ToolLeaks { claim, caller: &callers[tool], seen, leaks: &leaks };
-        of_tool.finding(confirmed.is_some(), exchanges)
+        of_tool.finding(&Confirmation::of_try(again.as_ref().map(shows).map_err(Clone::clone)), exchanges)
     });
     each.collect()
 }
@@ -69,7 +67,7 @@ struct ToolLeaks<'a> {
 }
 
 impl ToolLeaks<'_> {
-    fn finding(&self, is_confirmed: bool, exchanges: &mut Vec<Exchange>) -> Option<Finding> {
+    fn finding(&self, confirmation: &Confirmation, exchanges: &mut Vec<Exchange>) -> Option<Finding> {
         // The answer to a request can be asked for again.
         let leak = self.leaks.iter().find(|leak| leak.shown.request.is_some()).or(self.leaks.first())?;
         let written = &self.seen.written[leak.written].shown;
@@ -80,8 +78,9 @@ impl ToolLeaks<'_> {
         if shown.request.is_some() {
             exchanges.push(shown.exchange.clone());
         }
-        let level = if is_confirmed { self.claim.level(self.caller) } else { RequirementLevel::Should };
-        let severity = if level == RequirementLevel::Must { Severity::Critical } else { Severity::Low };
+        let level = self.claim.level(self.caller);
+        let is_must = confirmation.level(level) == RequirementLevel::Must;
+        let severity = if is_must { Severity::Critical } else { Severity::Low };
         let mut found = Finding {
             level,
             exchange: Some(exchanges.len() - 1),
@@ -98,12 +97,7 @@ impl ToolLeaks<'_> {
             )
             .with_evidence("shown as", around(&shown.text, canary))
             .with_evidence("shown by", self.places());
-        let reproduced = if is_confirmed {
-            "once more, with another text in new sessions"
-        } else {
-            "not with another text in new sessions, so it is a warning"
-        };
-        Some(found.with_evidence("reproduced", reproduced))
+        Some(confirmation.weigh(found, "with another text in new sessions"))
     }
 
     /// Everything that shows a text of the tool, a line for each session that does.
@@ -174,7 +168,6 @@ pub(crate) fn shared_session_id(id: &str) -> Finding {
     let help = "give every session an id of its own that is drawn at random, such as a UUID of version 4";
     let message = format!("two sessions that are open at the same time have the same id `{id}`");
     Finding { severity: Some(Severity::High), ..finding_with_help("session-id", message, help) }
-        .with_evidence("reproduced", "once more, in new sessions")
 }
 
 /// The text around a canary.

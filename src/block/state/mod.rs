@@ -31,6 +31,7 @@ use std::time::Duration;
 use self::residue::CallEnding;
 use self::store_file::stays_in_folder;
 use super::Kind;
+use crate::check::CheckLimits;
 use crate::check::visit::ShownText;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
@@ -91,6 +92,13 @@ choice! {
         Runs = "runs",
         /// Two users of one server over HTTP.
         Users = "users",
+    }
+}
+
+impl StateSettings {
+    /// The limits of a check that begins now.
+    fn limits(&self) -> CheckLimits {
+        CheckLimits::new(self.time, "raise `time` or select `tools`")
     }
 }
 

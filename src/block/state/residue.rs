@@ -13,16 +13,16 @@ use tokio::time::Instant;
 use super::StateSettings;
 use super::caller::{Callers, CanaryCaller};
 use super::finding::around;
-use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::check::evidence::{finding_with_help, list_of_names};
 use crate::check::shown_state::{ShownAnswer, ShownState, ShownStateReader, StateView};
 use crate::check::visit::{ShownText, VisitRound};
+use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::{CancelSignal, CancelTrigger, Cancellation, Session, SessionRequest};
-use crate::source::{beginning, duration_text};
+use crate::source::beginning;
 
 /// The least time of a valid call that can be cancelled before it has its effect.
 const SLOW: Duration = Duration::from_millis(200);
@@ -83,11 +83,11 @@ async fn run(check: &ResidueCheck, context: &CheckContext<'_>) -> CheckResult {
     };
     let readers = callers.called.iter().filter(|caller| caller.only_reads);
     let readers = readers.map(|caller| ShownStateReader::new(&caller.name, caller.arguments.base().clone()));
-    let round = VisitRound::new(context, check.settings.time);
+    let round = VisitRound::new(context, check.settings.limits());
     let mut study = ResidueStudy {
         ending: check.ending,
         settings: &check.settings,
-        view: StateView::new(context, round.deadline, readers.collect()),
+        view: StateView::new(context, round.limits.clone(), readers.collect()),
         round,
         canaries: Canaries::random(),
         judged: Vec::new(),
@@ -173,9 +173,8 @@ impl ResidueStudy<'_> {
                 let then = self.stable(session).await;
                 let again = self.refused_call(session, writer, index).await;
                 let is_still_stable = then.places().any(|place| place == change.place);
-                let is_confirmed =
-                    is_still_stable && again.is_some_and(|(_, again)| then.first_change(&again).is_some());
-                self.add_finding(writer, &call, &change, is_confirmed);
+                let shows = is_still_stable && again.is_some_and(|(_, again)| then.first_change(&again).is_some());
+                self.add_finding(writer, &call, &change, &Confirmation::of_try(Ok(shows)));
                 return Ok(());
             }
             before = self.stable(session).await;
@@ -214,8 +213,8 @@ impl ResidueStudy<'_> {
         if let Some(change) = ResidueChange::between(&before, &after) {
             let then = self.stable(session).await;
             let again = self.cancelled_call(session, writer, elapsed).await;
-            let is_confirmed = again.is_ok_and(|(_, again)| then.first_change(&again).is_some());
-            self.add_finding(writer, &call, &change, is_confirmed);
+            let shows = again.map(|(_, again)| then.first_change(&again).is_some()).map_err(CheckEnd::inconclusive);
+            self.add_finding(writer, &call, &change, &Confirmation::of_try(shows));
         } else {
             self.judged.push(writer.name.clone());
         }
@@ -230,7 +229,7 @@ impl ResidueStudy<'_> {
         elapsed: Duration,
     ) -> Result<(ShownText, ShownState), UnjudgedCall> {
         let arguments = writer.arguments_with_canary(&mut self.canaries);
-        let left = self.round.deadline.saturating_duration_since(Instant::now());
+        let left = self.round.limits.left();
         let request = SessionRequest {
             owner: self.round.context.owner,
             method: "tools/call",
@@ -264,7 +263,13 @@ impl ResidueStudy<'_> {
         state.filter(|answer| !self.settings.shares(&answer.shown))
     }
 
-    fn add_finding(&mut self, writer: &CanaryCaller, call: &ShownText, change: &ResidueChange, is_confirmed: bool) {
+    fn add_finding(
+        &mut self,
+        writer: &CanaryCaller,
+        call: &ShownText,
+        change: &ResidueChange,
+        confirmation: &Confirmation,
+    ) {
         let excerpt = |answer: &ShownAnswer| match self.canaries.find(&answer.shown.text).last() {
             Some(canary) if call.exchange.sent.contains(canary.as_str()) => around(&answer.shown.text, canary),
             _ => beginning(&answer.result.to_string(), SHOWN),
@@ -280,16 +285,13 @@ impl ResidueStudy<'_> {
         let found = Finding {
             exchange: Some(self.exchanges.len() - 1),
             frame: shown.answer_frame,
-            ..residue_finding(self.ending, message, is_confirmed)
+            ..residue_finding(self.ending, message, confirmation)
         };
-        let reproduced = if is_confirmed { "by a second call" } else { "not by a second call, so it is a warning" };
-        self.findings.push(
-            found
-                .with_evidence(ending, format!("{} {}", call.exchange.title, call.exchange.sent))
-                .with_evidence("before", before)
-                .with_evidence("after", after)
-                .with_evidence("reproduced", reproduced),
-        );
+        let found = found
+            .with_evidence(ending, format!("{} {}", call.exchange.title, call.exchange.sent))
+            .with_evidence("before", before)
+            .with_evidence("after", after);
+        self.findings.push(confirmation.weigh(found, "by a second call"));
     }
 
     fn result(mut self) -> CheckResult {
@@ -297,10 +299,9 @@ impl ResidueStudy<'_> {
         let exit = self.round.exit();
         let seen = SeenResidue {
             ending: self.ending,
-            time: self.settings.time,
             judged: self.judged,
             unjudged: self.unjudged,
-            is_out_of_time: self.round.is_over(),
+            spent: self.round.limits.end_if_over(),
         };
         let result = match exit {
             _ if !self.findings.is_empty() => {
@@ -315,9 +316,10 @@ impl ResidueStudy<'_> {
 }
 
 /// A finding about a call that left a change.
-fn residue_finding(ending: CallEnding, message: String, is_confirmed: bool) -> Finding {
+fn residue_finding(ending: CallEnding, message: String, confirmation: &Confirmation) -> Finding {
     // The specification does not ask that work is undone which was done before the cancellation came.
-    let is_certain = is_confirmed && ending == CallEnding::Refused;
+    let level = if ending == CallEnding::Refused { RequirementLevel::Must } else { RequirementLevel::Should };
+    let is_certain = confirmation.level(level) == RequirementLevel::Must;
     let help = match ending {
         CallEnding::Refused => {
             "check all arguments before anything is changed, or undo what was changed; if it is a log of calls, say \
@@ -326,7 +328,7 @@ fn residue_finding(ending: CallEnding, message: String, is_confirmed: bool) -> F
         CallEnding::Cancelled => "stop the work when a cancellation comes, and undo what it has changed",
     };
     Finding {
-        level: if is_certain { RequirementLevel::Must } else { RequirementLevel::Should },
+        level,
         severity: Some(if is_certain { Severity::High } else { Severity::Low }),
         ..finding_with_help("residue", message, help)
     }
@@ -335,18 +337,16 @@ fn residue_finding(ending: CallEnding, message: String, is_confirmed: bool) -> F
 /// The observations where no call left a change.
 struct SeenResidue {
     ending: CallEnding,
-    time: Duration,
     judged: Vec<String>,
     unjudged: BTreeMap<UnjudgedCall, Vec<String>>,
-    is_out_of_time: bool,
+    /// The end of a check that ran out of time.
+    spent: Option<CheckEnd>,
 }
 
 impl SeenResidue {
-    fn judge(&self) -> Result<CheckResult, CheckEnd> {
-        if self.is_out_of_time {
-            let limit = duration_text(self.time);
-            let why = format!("the time of {limit} ended before all tools were called; raise `time` or select `tools`");
-            return Err(CheckEnd::inconclusive(why));
+    fn judge(self) -> Result<CheckResult, CheckEnd> {
+        if let Some(spent) = self.spent {
+            return Err(spent);
         }
         let ending = self.ending.as_str();
         let unjudged = self.unjudged.iter().map(|(why, tools)| format!("{} ({why})", list_of_names(tools)));
@@ -366,6 +366,7 @@ impl SeenResidue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::CheckLimits;
 
     #[test]
     fn only_a_refused_call_that_leaves_a_change_twice_fails() {
@@ -375,7 +376,9 @@ mod tests {
             (CallEnding::Cancelled, true, Outcome::Warned),
             (CallEnding::Cancelled, false, Outcome::Warned),
         ] {
-            let found = residue_finding(ending, "a change".to_owned(), is_confirmed);
+            let confirmation = Confirmation::of_try(Ok(is_confirmed));
+            let found = residue_finding(ending, "a change".to_owned(), &confirmation);
+            let found = confirmation.weigh(found, "by a second call");
             assert_eq!(CheckEnd::failed(found).into_result().outcome, outcome, "{ending:?} {is_confirmed}");
         }
     }
@@ -385,9 +388,9 @@ mod tests {
         let judge = |judged: &[&str], unjudged: &[&'static str], is_out_of_time| {
             let tool = |name: &&str| (*name).to_owned();
             let unjudged = unjudged.iter().map(|why| (*why, vec!["add".to_owned()])).collect();
-            let (ending, time) = (CallEnding::Refused, Duration::from_secs(60));
             let judged = judged.iter().map(tool).collect();
-            let seen = SeenResidue { ending, time, judged, unjudged, is_out_of_time };
+            let spent = Some(CheckLimits::new(Duration::from_secs(60), "").out_of_time()).filter(|_| is_out_of_time);
+            let seen = SeenResidue { ending: CallEnding::Refused, judged, unjudged, spent };
             let result = seen.judge().unwrap_or_else(CheckEnd::into_result);
             (result.outcome, format!("{:?}", result.reason))
         };

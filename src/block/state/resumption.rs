@@ -14,14 +14,14 @@ use super::caller::{Callers, CanaryCaller};
 use super::foreign::{UNKNOWN_ID, UserSession};
 use super::places::{SECOND_SESSION_REFUSED, open_users, user_names, without_sessions};
 use super::{IsolationKind, StateSettings};
-use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::check::evidence::finding_with_help;
 use crate::check::raw_http::{HttpProbe, SESSION_ID};
+use crate::check::{CheckEnd, CheckLimits, Confirmation};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, RequirementLevel, Severity};
 use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::session::{RawExchange, Session};
-use crate::source::{beginning, beginning_of_json, duration_text};
+use crate::source::{beginning, beginning_of_json};
 use crate::transport::http::ReadUntil;
 use crate::wire::Era;
 use crate::wire::sse::SseEvent;
@@ -56,7 +56,7 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
         context,
         settings,
         callers: &callers.called,
-        until: Instant::now() + settings.time,
+        limits: settings.limits(),
         canaries: Canaries::random(),
         frames: Vec::new(),
         exit: None,
@@ -66,10 +66,12 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
     match first {
         // A finding that new sessions confirm is no accident.
         Ok(StreamReplay::Foreign(_)) if search.exit.is_none() => match search.round().await {
-            Ok(StreamReplay::Foreign(again)) => search.result(Ok(StreamReplay::Foreign(again)), true),
-            Ok(StreamReplay::Own(_) | StreamReplay::Nothing) | Err(_) => search.result(first, false),
+            Ok(StreamReplay::Foreign(again)) => {
+                search.result(Ok(StreamReplay::Foreign(again)), &Confirmation::of(1, 1))
+            }
+            again => search.result(first, &Confirmation::of_try(again.map(|_| false))),
         },
-        Ok(_) | Err(_) => search.result(first, false),
+        Ok(_) | Err(_) => search.result(first, &Confirmation::of(0, 0)),
     }
 }
 
@@ -110,7 +112,7 @@ struct ReplaySearch<'a> {
     context: &'a CheckContext<'a>,
     settings: &'a StateSettings,
     callers: &'a [CanaryCaller],
-    until: Instant,
+    limits: CheckLimits,
     canaries: Canaries,
     frames: Vec<u32>,
     exit: Option<Finding>,
@@ -182,8 +184,8 @@ impl ReplaySearch<'_> {
         }
         // Last, since a server may keep an event only until it was replayed.
         let own = self.replay(&owner.session, None, &stream).await;
-        if own.is_none() && self.is_over() {
-            return Err(self.out_of_time());
+        if own.is_none() && self.limits.is_over() {
+            return Err(self.limits.out_of_time());
         }
         Ok(if own.is_some() { StreamReplay::Own(stream.exchange.title) } else { StreamReplay::Nothing })
     }
@@ -192,8 +194,8 @@ impl ReplaySearch<'_> {
     async fn resumable_stream(&mut self, owner: &Session) -> Result<ResumableStream, CheckEnd> {
         let (mut is_answered, mut has_ids) = (false, false);
         for (title, mut body) in self.requests().into_iter().take(MOST_REQUESTS) {
-            if self.is_over() {
-                return Err(self.out_of_time());
+            if self.limits.is_over() {
+                return Err(self.limits.out_of_time());
             }
             let canary = self.canaries.make();
             body["id"] = json!(canary);
@@ -204,7 +206,7 @@ impl ReplaySearch<'_> {
                 body: Some(&body),
                 headers: &[],
                 until: ReadUntil::Answer,
-                deadline: self.until.min(Instant::now() + self.context.request_timeout),
+                deadline: self.limits.deadline().min(Instant::now() + self.context.request_timeout),
             };
             let Some(exchange) = self.send(owner, &probe).await else { continue };
             is_answered |= exchange.messages().iter().any(|message| belongs_to(message, &canary));
@@ -215,8 +217,8 @@ impl ReplaySearch<'_> {
                 return Ok(ResumableStream { canary, event_id, exchange });
             }
         }
-        if self.is_over() {
-            return Err(self.out_of_time());
+        if self.limits.is_over() {
+            return Err(self.limits.out_of_time());
         }
         Err(if !is_answered {
             CheckEnd::inconclusive("no request was answered, so there was no stream to resume")
@@ -253,7 +255,7 @@ impl ReplaySearch<'_> {
             body: None,
             headers: &headers,
             until: ReadUntil::Answer,
-            deadline: self.until.min(Instant::now() + REPLAY_TIMEOUT.min(self.context.request_timeout)),
+            deadline: self.limits.deadline().min(Instant::now() + REPLAY_TIMEOUT.min(self.context.request_timeout)),
         };
         let exchange = self.send(session, &probe).await?;
         let is_replayed = exchange.response.is_stream()
@@ -268,19 +270,9 @@ impl ReplaySearch<'_> {
         Some(exchange)
     }
 
-    fn is_over(&self) -> bool {
-        Instant::now() >= self.until
-    }
-
-    fn out_of_time(&self) -> CheckEnd {
-        let limit = duration_text(self.settings.time);
-        let why = format!("the time of {limit} ended before a stream was resumed; raise `time` or select `tools`");
-        CheckEnd::inconclusive(why)
-    }
-
-    fn result(self, seen: Result<StreamReplay, CheckEnd>, is_confirmed: bool) -> CheckResult {
+    fn result(self, seen: Result<StreamReplay, CheckEnd>, confirmation: &Confirmation) -> CheckResult {
         let Self { settings, frames, exit, protocol_revision, .. } = self;
-        let result = judge(seen, exit, is_confirmed, |isolation| settings.promises(isolation));
+        let result = judge(seen, exit, confirmation, |isolation| settings.promises(isolation));
         CheckResult { protocol_revision, frames, ..result }
     }
 }
@@ -288,13 +280,14 @@ impl ReplaySearch<'_> {
 fn judge(
     seen: Result<StreamReplay, CheckEnd>,
     exit: Option<Finding>,
-    is_confirmed: bool,
+    confirmation: &Confirmation,
     is_promised: impl Fn(IsolationKind) -> bool,
 ) -> CheckResult {
     match (seen, exit) {
         (Ok(StreamReplay::Foreign(replay)), _) => {
-            let is_certain = is_confirmed && is_promised(replay.place.isolation);
-            let found = CheckEnd::failed(finding(&replay, is_certain, is_confirmed)).into_result();
+            let level =
+                if is_promised(replay.place.isolation) { RequirementLevel::Must } else { RequirementLevel::Should };
+            let found = CheckEnd::failed(finding(&replay, level, confirmation)).into_result();
             CheckResult { exchanges: vec![replay.stream.exchange, replay.exchange], ..found }
         }
         (Err(end @ CheckEnd::Unavailable(_)), _) | (Err(end), None) => end.into_result(),
@@ -339,7 +332,8 @@ fn exchange_of(title: &str, sent: &str, exchange: &RawExchange, canary: &str) ->
     }
 }
 
-fn finding(replay: &ForeignReplay, is_certain: bool, is_confirmed: bool) -> Finding {
+fn finding(replay: &ForeignReplay, level: RequirementLevel, confirmation: &Confirmation) -> Finding {
+    let is_certain = confirmation.level(level) == RequirementLevel::Must;
     let ForeignReplay { stream, place: ResumePlace { isolation, words }, exchange } = replay;
     let message =
         format!("a stream of one session was resumed {words}: a message about its `{}` came", stream.exchange.title);
@@ -348,10 +342,8 @@ fn finding(replay: &ForeignReplay, is_certain: bool, is_confirmed: bool) -> Find
         "accept an event id only in the session and by the user whose stream it is; answer others with 400 or 404";
     let help =
         if is_certain { keep.to_owned() } else { format!("{keep}; have this fail with `isolation: [{isolation}]`") };
-    let reproduced =
-        if is_confirmed { "once more, in new sessions" } else { "not in new sessions, so it is a warning" };
-    Finding {
-        level: if is_certain { RequirementLevel::Must } else { RequirementLevel::Should },
+    let found = Finding {
+        level,
         severity: Some(if is_certain { Severity::Critical } else { Severity::Low }),
         exchange: Some(1),
         frame: exchange.answer_frame,
@@ -361,8 +353,8 @@ fn finding(replay: &ForeignReplay, is_certain: bool, is_confirmed: bool) -> Find
     .with_evidence(
         "came",
         format!("a message about the request `{}`, which only the first session sent", stream.canary),
-    )
-    .with_evidence("reproduced", reproduced)
+    );
+    confirmation.weigh(found, "in new sessions")
 }
 
 #[cfg(test)]
@@ -394,7 +386,7 @@ mod tests {
             (false, true, Outcome::Warned),
             (false, false, Outcome::Warned),
         ] {
-            let result = judge(Ok(foreign()), None, is_confirmed, |_| is_promised);
+            let result = judge(Ok(foreign()), None, &Confirmation::of_try(Ok(is_confirmed)), |_| is_promised);
             assert_eq!((result.outcome, result.exchanges.len()), (outcome, 2), "{is_promised} {is_confirmed}");
         }
     }
@@ -410,7 +402,7 @@ mod tests {
             (Err(CheckEnd::inconclusive("silent")), exit(), Outcome::Failed),
             (Err(CheckEnd::unavailable(Finding::new("start", "no"))), exit(), Outcome::Errored),
         ] {
-            assert_eq!(judge(seen, exit, false, |_| true).outcome, outcome);
+            assert_eq!(judge(seen, exit, &Confirmation::of(0, 0), |_| true).outcome, outcome);
         }
     }
 

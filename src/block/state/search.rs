@@ -32,7 +32,7 @@ impl<'a> Search<'a> {
         callers: &'a [CanaryCaller],
         seen: Seen,
     ) -> Self {
-        let round = VisitRound::new(context, settings.time);
+        let round = VisitRound::new(context, settings.limits());
         Self { round, seen, canaries: Canaries::random(), callers, settings }
     }
 
@@ -42,7 +42,7 @@ impl<'a> Search<'a> {
         Seen {
             silent: round.silent(),
             failure: round.failure().map(|failure| failure.message),
-            is_out_of_time: round.is_over(),
+            spent: round.limits.end_if_over(),
             frames: round.take_frames(),
             exit: round.exit(),
             ..seen

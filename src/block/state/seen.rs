@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::check::CheckEnd;
 use crate::check::visit::ShownText;
 use crate::event::{Exchange, Finding};
 
@@ -44,7 +45,8 @@ pub(crate) struct Seen {
     pub(crate) silent: Vec<String>,
     /// The reason why a request got no answer, the first time.
     pub(crate) failure: Option<String>,
-    pub(crate) is_out_of_time: bool,
+    /// The end of a round that ran out of time.
+    pub(crate) spent: Option<CheckEnd>,
     pub(crate) frames: Vec<u32>,
     pub(crate) exit: Option<Finding>,
 }

@@ -14,10 +14,10 @@ use super::caller::Callers;
 use super::search::Search;
 use super::seen::Seen;
 use super::store_file::{Damage, StoreFile};
-use crate::check::CheckEnd;
 use crate::check::answer_data::texts_of;
 use crate::check::evidence::finding_with_help;
 use crate::check::visit::ShownText;
+use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
@@ -208,7 +208,7 @@ impl StoreStudy<'_> {
             Err(found) => (Vec::new(), Some(found), Vec::new()),
         };
         self.replace_content(&self.content)?;
-        if self.search.round.is_over() {
+        if self.search.round.limits.is_over() {
             let why = "the time ended before the server was asked for its damaged data; raise `time`";
             return Err(CheckEnd::inconclusive(why));
         }
@@ -250,11 +250,9 @@ impl StoreStudy<'_> {
             frame,
             ..finding_with_help("corrupt-store", run.message(damage, &self.file.name), help)
         };
-        self.findings.push(
-            found
-                .with_evidence("whole", format!("{} of the texts that were written are in the file", run.whole.len()))
-                .with_evidence("reproduced", "by a second run"),
-        );
+        let found =
+            found.with_evidence("whole", format!("{} of the texts that were written are in the file", run.whole.len()));
+        self.findings.push(Confirmation::of(1, 1).weigh(found, "in a second run"));
     }
 
     /// Makes the requests again that showed canaries.

@@ -15,15 +15,15 @@ use tokio::time::{Instant, sleep};
 use super::caller::{Callers, CanaryCaller};
 use super::places::without_sessions;
 use super::{IsolationKind, StateSettings};
-use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::check::evidence::{finding_with_help, list_of_names};
 use crate::check::visit::{ShownText, VisitRound};
+use crate::check::{CheckEnd, CheckLimits, Confirmation};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::{Session, SessionRequest};
-use crate::source::{beginning, duration_text};
+use crate::source::beginning;
 use crate::wire::{Direction, Era};
 
 /// The number of resources that are subscribed to.
@@ -65,40 +65,25 @@ async fn run(check: &SubscriptionsCheck, context: &CheckContext<'_>) -> CheckRes
     if writers.is_empty() {
         return callers.end_without_writers(ConfigSource::of(context.suite)).into_result();
     }
-    let until = Instant::now() + settings.time;
-    let first = match round(check, context, &writers, until).await {
+    let limits = settings.limits();
+    let first = match round(check, context, &writers, &limits).await {
         Ok(seen) => seen,
         Err(end) => return end.into_result(),
     };
     let names: Vec<&str> = writers.iter().map(|writer| writer.name.as_str()).collect();
     let is_promised = settings.promises(IsolationKind::Sessions);
-    let facts = |is_confirmed| UpdateFacts {
-        offers_updates: check.offers_updates,
-        is_promised,
-        is_confirmed,
-        time: settings.time,
-        writers: &names,
-    };
+    let facts =
+        |confirmation| UpdateFacts { offers_updates: check.offers_updates, is_promised, confirmation, writers: &names };
     // A finding that new sessions confirm is no accident.
-    match round_again(&first, check, context, &writers, until).await {
-        Some(again) => again.result(&facts(true)),
-        None => first.result(&facts(false)),
+    let again = match &first.exit {
+        None if first.foreign.is_some() => round(check, context, &writers, &limits).await,
+        Some(exit) => Err(CheckEnd::failed(exit.clone())),
+        None => return first.result(&facts(Confirmation::of(0, 0))),
+    };
+    match again {
+        Ok(again) if again.foreign.is_some() => again.result(&facts(Confirmation::of(1, 1))),
+        again => first.result(&facts(Confirmation::of_try(again.map(|_| false)))),
     }
-}
-
-/// The second round, if the first one saw an update in the wrong session and this one does, too.
-async fn round_again(
-    first: &SeenUpdates,
-    check: &SubscriptionsCheck,
-    context: &CheckContext<'_>,
-    writers: &[&CanaryCaller],
-    until: Instant,
-) -> Option<SeenUpdates> {
-    if first.foreign.is_none() || first.exit.is_some() {
-        return None;
-    }
-    let again = round(check, context, writers, until).await.ok()?;
-    again.foreign.is_some().then_some(again)
 }
 
 /// An update, where it came.
@@ -114,9 +99,8 @@ struct UpdateFacts<'a> {
     offers_updates: bool,
     /// The suite says that sessions are kept apart.
     is_promised: bool,
-    /// A second round saw an update in the wrong session, too.
-    is_confirmed: bool,
-    time: Duration,
+    /// The outcome of a second round, if the first one saw an update in the wrong session.
+    confirmation: Confirmation,
     /// The tools that were called.
     writers: &'a [&'a str],
 }
@@ -139,7 +123,8 @@ struct SeenUpdates {
     /// An update after the end of the subscription.
     late: Option<SeenUpdate>,
     is_stateless: bool,
-    is_out_of_time: bool,
+    /// The end of a round that ran out of time.
+    spent: Option<CheckEnd>,
     /// The reason why a request got no answer, the first time.
     failure: Option<String>,
     protocol_revision: String,
@@ -151,10 +136,10 @@ async fn round(
     check: &SubscriptionsCheck,
     context: &CheckContext<'_>,
     writers: &[&CanaryCaller],
-    until: Instant,
+    limits: &CheckLimits,
 ) -> Result<SeenUpdates, CheckEnd> {
     let host = context.servers.open(OpenServer::FRESH).await.map_err(CheckEnd::unavailable)?;
-    let mut round = VisitRound::new(context, until.saturating_duration_since(Instant::now()));
+    let mut round = VisitRound::new(context, limits.clone());
     let is_stateless = host.server.revision.era() == Era::Stateless;
     // Over HTTP, clients without session ids cannot be told apart before 2026-07-28.
     let alone = host
@@ -183,7 +168,7 @@ async fn round(
     };
     study.look(writers).await;
     let SubscriptionStudy { mut round, mut seen, .. } = study;
-    seen.is_out_of_time = round.is_over();
+    seen.spent = limits.end_if_over();
     seen.failure = round.failure().map(|found| found.message);
     for session in other.into_iter().chain([host]) {
         round.close(session).await;
@@ -272,7 +257,7 @@ impl SubscriptionStudy<'_, '_> {
     /// Subscriptions since 2026-07-28, which last as long as their request.
     async fn listen(&mut self, uris: &[String], writers: &[&CanaryCaller]) {
         let (host, other, owner) = (self.host, self.other, self.round.context.owner);
-        let timeout = Some(self.round.deadline.saturating_duration_since(Instant::now()));
+        let timeout = Some(self.round.limits.left());
         let request = |notifications: Value| SessionRequest {
             owner,
             method: "subscriptions/listen",
@@ -342,7 +327,7 @@ impl SubscriptionStudy<'_, '_> {
 
     /// Waits for something that a session receives; `false` if it does not come.
     async fn wait_for(&self, has_come: impl Fn(&Self) -> bool) -> bool {
-        let until = self.round.deadline.min(Instant::now() + UPDATE_TIMEOUT);
+        let until = self.round.limits.deadline().min(Instant::now() + UPDATE_TIMEOUT);
         while !has_come(self) {
             if Instant::now() >= until {
                 return false;
@@ -396,10 +381,8 @@ impl SeenUpdates {
     }
 
     fn judge_without_findings(&self, facts: &UpdateFacts<'_>) -> Result<String, CheckEnd> {
-        if self.is_out_of_time {
-            let limit = duration_text(facts.time);
-            let why = format!("the time of {limit} ended before all tools were called; raise `time` or select `tools`");
-            return Err(CheckEnd::inconclusive(why));
+        if let Some(spent) = &self.spent {
+            return Err(spent.clone());
         }
         let failure = self.failure.as_ref().map(|failure| format!(": {failure}")).unwrap_or_default();
         if let Some(call) = &self.unsubscribed {
@@ -433,20 +416,16 @@ impl SeenUpdates {
 
     fn foreign_update(&self, update: &SeenUpdate, facts: &UpdateFacts<'_>) -> Finding {
         // Since 2026-07-28 the specification forbids it; before, a server may tell everybody by design.
-        let is_certain = facts.is_confirmed && (self.is_stateless || facts.is_promised);
+        let is_must = self.is_stateless || facts.is_promised;
+        let is_certain = is_must && facts.confirmation.is_seen_again();
         let message = format!("a session that subscribed to nothing was sent an update of `{}`", update.uri);
         let help = "send updates to the sessions that subscribed to the resource, not to all that are open";
         let help =
             if is_certain { help.to_owned() } else { format!("{help}; have this fail with `isolation: [sessions]`") };
-        let reproduced =
-            if facts.is_confirmed { "once more, in new sessions" } else { "not in new sessions, so it is a warning" };
         let found = self.update_finding("foreign-update", message, help, update);
-        let found = if is_certain {
-            Finding { level: RequirementLevel::Must, severity: Some(Severity::High), ..found }
-        } else {
-            found
-        };
-        found.with_evidence("reproduced", reproduced)
+        let level = if is_must { RequirementLevel::Must } else { RequirementLevel::Should };
+        let severity = if is_certain { Some(Severity::High) } else { found.severity };
+        facts.confirmation.weigh(Finding { level, severity, ..found }, "in new sessions")
     }
 
     fn update_finding(
@@ -497,8 +476,8 @@ mod tests {
     }
 
     fn facts(is_promised: bool, is_confirmed: bool) -> UpdateFacts<'static> {
-        let (offers_updates, time) = (true, Duration::from_secs(60));
-        UpdateFacts { offers_updates, is_promised, is_confirmed, time, writers: &["add"] }
+        let confirmation = Confirmation::of_try(Ok(is_confirmed));
+        UpdateFacts { offers_updates: true, is_promised, confirmation, writers: &["add"] }
     }
 
     #[test]
@@ -531,14 +510,11 @@ mod tests {
     fn nothing_follows_before_an_update_has_come() {
         let silent = || SeenUpdates { witness: None, ..subscribed() };
         let late = || Some("no answer".to_owned());
+        let spent = || Some(CheckLimits::new(Duration::from_secs(60), "").out_of_time());
         for (seen, outcome, says) in [
             (subscribed(), Outcome::Passed, "to no other session, and none after its end"),
             (SeenUpdates { unsubscribed: call(), ..SeenUpdates::default() }, Outcome::Passed, "sent no update"),
-            (
-                SeenUpdates { is_out_of_time: true, ..subscribed() },
-                Outcome::Inconclusive,
-                "the time of 1 min 0 s ended",
-            ),
+            (SeenUpdates { spent: spent(), ..subscribed() }, Outcome::Inconclusive, "the time of 1 min 0 s ended"),
             (SeenUpdates::default(), Outcome::Inconclusive, "lists no resource"),
             (silent(), Outcome::Skipped, "no call of `add` changes a resource"),
             (SeenUpdates { failure: late(), ..silent() }, Outcome::Inconclusive, "that is listed: no answer"),

@@ -2,37 +2,43 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use super::caller::{Callers, CanaryCaller, LeftAlone};
 use super::finding::{Claim, findings, foreign_session, shared_session_id};
 use super::seen::{Seen, SentCanary};
-use crate::check::CheckEnd;
 use crate::check::evidence::{list_of_names, valid_call_refused};
+use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
-use crate::source::duration_text;
 use crate::suite::Target;
+
+/// The place of a second round.
+const NEW_SESSIONS: &str = "in new sessions";
 
 /// The knowledge with which rounds of a check are judged.
 pub(crate) struct IsolationJudge<'a> {
     pub(crate) claim: Claim,
-    pub(crate) time: Duration,
     pub(crate) config_source: ConfigSource,
     pub(crate) callers: &'a Callers,
 }
 
 impl IsolationJudge<'_> {
-    /// The result of a check; `again` is the second round, where the first one found something.
-    pub(crate) fn judge(&self, seen: &Seen, again: Option<&Seen>) -> CheckResult {
+    /// The result of a check; `again` is the second round, or the reason for which there was none.
+    pub(crate) fn judge(&self, seen: &Seen, again: &Result<&Seen, CheckEnd>) -> CheckResult {
         let mut exchanges = Vec::new();
         let mut found = findings(self.claim, &self.callers.called, seen, again, &mut exchanges);
-        // One that was not served a second time was served by chance.
-        let foreign = seen.foreign.as_ref().filter(|_| again.is_some_and(|again| again.foreign.is_some()));
-        found.extend(foreign.map(|served| foreign_session(served, &mut exchanges)));
-        let shared_id = seen.shared_id.as_ref().filter(|_| again.is_some_and(|again| again.shared_id.is_some()));
-        found.extend(shared_id.map(|id| shared_session_id(id)));
+        // What does not show a second time was chance.
+        let twice = |shows: fn(&Seen) -> bool| {
+            let shows = again.as_ref().map(|again| shows(again)).map_err(Clone::clone);
+            Some(Confirmation::of_try(shows)).filter(Confirmation::is_seen_again)
+        };
+        if let (Some(served), Some(twice)) = (&seen.foreign, twice(|again| again.foreign.is_some())) {
+            found.push(twice.weigh(foreign_session(served, &mut exchanges), NEW_SESSIONS));
+        }
+        if let (Some(id), Some(twice)) = (&seen.shared_id, twice(|again| again.shared_id.is_some())) {
+            found.push(twice.weigh(shared_session_id(id), NEW_SESSIONS));
+        }
         let result = match &seen.exit {
             _ if !found.is_empty() => CheckEnd::Failed(found).into_result(),
             Some(exit) => CheckEnd::failed(exit.clone()).into_result(),
@@ -50,11 +56,8 @@ impl IsolationJudge<'_> {
     fn end_without_leak(&self, seen: &Seen) -> Option<CheckEnd> {
         let inconclusive = |why: String| Some(CheckEnd::inconclusive(why));
         let skipped = |why: &str| Some(CheckEnd::not_applicable(why));
-        if seen.is_out_of_time {
-            let limit = duration_text(self.time);
-            return inconclusive(format!(
-                "the time of {limit} ended before all tools were called; raise `time` or select `tools`"
-            ));
+        if seen.spent.is_some() {
+            return seen.spent.clone();
         }
         if let (None, Some(left)) = (self.callers.writers().next(), self.left_alone()) {
             return Some(CheckEnd::Skipped(left.reason.skip_reason(&left.tool, self.config_source)));
@@ -139,9 +142,12 @@ pub(crate) fn has_credentials(context: &CheckContext<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::IsolationKind;
     use super::super::seen::{ForeignRequest, Leak};
     use super::*;
+    use crate::check::CheckLimits;
     use crate::check::visit::ShownText;
     use crate::event::Finding;
 
@@ -166,8 +172,8 @@ mod tests {
         let callers = Callers { called, left_alone: Vec::new() };
         let isolation = IsolationKind::Sessions;
         let claim = Claim { isolation, is_promised, is_http: false, has_credentials: false };
-        let (time, config_source) = (Duration::from_secs(60), ConfigSource::Suite);
-        IsolationJudge { claim, time, config_source, callers: &callers }.judge(seen, again)
+        let again = again.ok_or_else(|| CheckEnd::inconclusive("the time ended"));
+        IsolationJudge { claim, config_source: ConfigSource::Suite, callers: &callers }.judge(seen, &again)
     }
 
     #[test]
@@ -210,9 +216,10 @@ mod tests {
         let visible = || seen(vec![sent(0, true)], &[CANARY]);
         let hidden = || seen(vec![sent(0, true)], &[]);
         let word = |word: &str| Some(word.to_owned());
+        let spent = || Some(CheckLimits::new(Duration::from_secs(60), "").out_of_time());
         for (seen, outcome, says) in [
             (visible(), Outcome::Passed, "read back where they were written, and nowhere else: texts of `add`"),
-            (Seen { is_out_of_time: true, ..visible() }, Outcome::Inconclusive, "the time of 1 min 0 s ended"),
+            (Seen { spent: spent(), ..visible() }, Outcome::Inconclusive, "the time of 1 min 0 s ended"),
             (Seen { silent: vec!["add".to_owned()], ..hidden() }, Outcome::Inconclusive, "no answer came in time"),
             (Seen { failure: word("bad JSON"), ..hidden() }, Outcome::Inconclusive, "could be read back: bad JSON"),
             (seen(Vec::new(), &[]), Outcome::Skipped, "no tool takes a text"),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use crate::check::Confirmation;
 use crate::check::evidence::finding_with_help;
 use crate::check::raw_http::{HttpProbe, SESSION_ID};
 use crate::event::{Finding, RequirementLevel, Severity};
@@ -104,18 +105,19 @@ impl IdProbe<'_> {
 impl WrongIdAnswers {
     /// The findings about them; `again` are those in another session, so that nothing is an accident.
     pub(crate) fn findings(&self, again: &Self, revision: Revision) -> Vec<Finding> {
+        let twice = |found: Finding| Confirmation::of(1, 1).weigh(found, "with the id of another session");
         let mut found = Vec::new();
         if let (Some(first), Some(again)) = (self.ended, again.ended)
             && first.status != 404
             && (first.status, first.is_served) == (again.status, again.is_served)
         {
-            found.push(first.ended_finding(revision));
+            found.push(twice(first.ended_finding(revision)));
         }
         if let (Some(first), Some(again)) = (self.unknown, again.unknown)
             && first.is_served
             && again.is_served
         {
-            found.push(first.unknown_finding());
+            found.push(twice(first.unknown_finding()));
         }
         found
     }

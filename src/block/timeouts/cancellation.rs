@@ -11,7 +11,7 @@ use super::slow_call::{MeasuredCalls, QuickCall, SlowCall};
 use super::state::{StateReader, StateReading};
 use super::{SlowCallAspect, TimeoutSettings};
 use crate::check::shown_state::ShownChange;
-use crate::check::{CheckEnd, CheckSession};
+use crate::check::{CheckEnd, CheckSession, Confirmation};
 use crate::event::{CheckResult, Finding, RequirementLevel, Severity};
 use crate::session::{CancelSignal, CancelTrigger, Cancellation, FailureReason, SessionReply, SessionRequest};
 use crate::source::duration_text;
@@ -154,11 +154,11 @@ struct SeenAfterCancellation<'a> {
 }
 
 /// Work on a cancelled call.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct LateWork {
     kind: LateWorkKind,
-    /// A second call shows the same.
-    is_repeated: bool,
+    /// The outcome of a second call.
+    confirmation: Confirmation,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,7 +183,9 @@ impl SeenAfterCancellation<'_> {
 fn judge_late_work(first: SeenAfterCancellation<'_>, again: Option<SeenAfterCancellation<'_>>) -> Option<LateWork> {
     let kinds = [LateWorkKind::Continues, LateWorkKind::AnswersWithError];
     let kind = kinds.into_iter().find(|kind| first.shows(*kind))?;
-    Some(LateWork { kind, is_repeated: again.is_some_and(|again| again.shows(kind)) })
+    let unjudged = || CheckEnd::inconclusive("the second call was answered before its cancellation");
+    let shows_again = again.map(|again| again.shows(kind)).ok_or_else(unjudged);
+    Some(LateWork { kind, confirmation: Confirmation::of_try(shows_again) })
 }
 
 /// True if a message cannot have crossed the cancellation on its way, or belong to a step that was begun. The error of a call
@@ -207,7 +209,7 @@ impl CancelRounds<'_> {
         if !self.still_works("twice", &mut survived, evidence).await? {
             return Ok(CancelVerdict::Judged(String::new()));
         }
-        self.judge(&first, second.as_ref().filter(|_| is_suspect), level, evidence);
+        self.judge(&first, second.as_ref(), level, evidence);
         self.cancel(CancelTrigger::After(Duration::ZERO), CancelSignal::Standard, self.slow.time / 4).await?;
         if !self.still_works("at once", &mut survived, evidence).await? {
             return Ok(CancelVerdict::Judged(String::new()));
@@ -363,9 +365,7 @@ impl CancelRounds<'_> {
     ) {
         let tool = &self.slow.tool;
         let late = judge_late_work(first.seen(), again.map(CancelledCall::seen));
-        let Some(LateWork { kind, is_repeated }) = late else { return };
-        let level = if is_repeated { level } else { RequirementLevel::Should };
-        let repeated = if is_repeated { "in a second call, too" } else { "not in a second call, so it is a warning" };
+        let Some(LateWork { kind, confirmation }) = late else { return };
         let alone = format!("`{tool}` takes {}", duration_text(self.slow.time));
         evidence.given_up(self.slow, first.frame, first.elapsed, &first.late);
         let mut found = match kind {
@@ -390,7 +390,7 @@ impl CancelRounds<'_> {
             let changed = format!("`{}`, frame {texts}", change.place);
             found = found.with_evidence("changed late", changed);
         }
-        evidence.find(found.with_evidence("alone", alone).with_evidence("repeated", repeated));
+        evidence.find(confirmation.weigh(found.with_evidence("alone", alone), "in a second call"));
     }
 
     fn note(&self, ways: &[&str]) -> String {
@@ -449,7 +449,7 @@ mod tests {
     fn work_goes_on_where_anything_but_an_error_follows_a_cancellation() {
         use LateMessageKind::{Error, Progress, Result};
         use LateWorkKind::{AnswersWithError, Continues};
-        let late = |kind, is_repeated| Some(LateWork { kind, is_repeated });
+        let late = |kind, is_repeated| Some((kind, is_repeated));
         for (first, has_changed, again, expected) in [
             (&[Result][..], false, Some((&[Result][..], false)), late(Continues, true)),
             (&[Result], false, Some((&[], false)), late(Continues, false)),
@@ -474,6 +474,7 @@ mod tests {
                 SeenAfterCancellation { late: &first, has_changed },
                 again.as_ref().map(|(late, has_changed)| SeenAfterCancellation { late, has_changed: *has_changed }),
             );
+            let judged = judged.map(|late| (late.kind, late.confirmation.is_seen_again()));
             assert_eq!(judged, expected, "{first:?} {has_changed} {again:?}");
         }
     }

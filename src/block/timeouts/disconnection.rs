@@ -6,7 +6,7 @@ use super::finding::CallEvidence;
 use super::slow_call::SlowCall;
 use super::state::StateReader;
 use super::{SlowCallAspect, TimeoutSettings};
-use crate::check::{CheckEnd, CheckSession};
+use crate::check::{CheckEnd, CheckSession, Confirmation};
 use crate::event::{CheckResult, Finding, Severity};
 use crate::session::{CancelSignal, CancelTrigger, Cancellation, SessionRequest};
 use crate::source::duration_text;
@@ -69,9 +69,8 @@ pub(crate) async fn disconnect(client: &CheckSession<'_>, settings: &TimeoutSett
     };
     let found = found
         .with_evidence("shown by", format!("`{}`, which shows the effect of a call that is not closed", state.tool));
-    evidence.find(
-        found.with_evidence("alone", duration_text(slow.time)).with_evidence("repeated", "in a second call, too"),
-    );
+    let found = found.with_evidence("alone", duration_text(slow.time));
+    evidence.find(Confirmation::of(1, 1).weigh(found, "in a second call"));
     evidence.result(String::new())
 }
 

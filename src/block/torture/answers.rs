@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use super::clients::{Clients, Concurrent, Delivery, NumberedAnswer, begin};
 use super::echoes::{EchoStudy, EchoedArguments};
-use super::finding::{SWAPPED_HELP, load, passed, show, swapped_expectation, swapped_message};
+use super::finding::{
+    AS_MANY_AT_ONCE, SWAPPED_HELP, load, passed, result_with, swapped_expectation, swapped_message, tried,
+};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
 use super::{Torture, TortureCheck};
-use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
-use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
+use crate::check::{CheckEnd, Confirmation, SeenOnce};
+use crate::event::{CheckResult, Exchange, Finding, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
 /// How many further rounds of concurrent calls may show swapped answers again.
@@ -43,16 +45,8 @@ async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {
     };
     let canaries = Canaries::of_tool(settings.seed, tool);
     let echo = EchoStudy { tool, clients: &clients, canaries };
-    let mut study = AnswerStudy { context, settings, tool, clients: &clients, echo, swap: None };
-    let judged = study.judge(&templates).await;
-    let swap = study.swap.take();
-    let result = match judged {
-        Ok(result) => result,
-        Err(halt) => match swap {
-            Some(swap) => swap.result(context, &clients, settings, tool),
-            None => halt.into_result(),
-        },
-    };
+    let mut study = AnswerStudy { context, settings, tool, clients: &clients, echo };
+    let result = study.judge(&templates).await.unwrap_or_else(CheckEnd::into_result);
     clients.close(result).await
 }
 
@@ -63,8 +57,6 @@ struct AnswerStudy<'a> {
     tool: &'a str,
     clients: &'a Clients<'a>,
     echo: EchoStudy<'a>,
-    /// Swapped answers that were seen.
-    swap: Option<Swap>,
 }
 
 /// An answer that belongs to another call.
@@ -76,10 +68,6 @@ struct Swap {
     own: String,
     swapped: usize,
     answered: usize,
-    /// How many of the further rounds showed swapped answers again.
-    repetitions: Option<(usize, usize)>,
-    /// The smallest number of concurrent calls that shows it.
-    smallest: usize,
 }
 
 /// A round that is about to be made.
@@ -135,38 +123,36 @@ impl AnswerStudy<'_> {
             return Ok(CheckResult::inconclusive(format!("`{tool}` served fewer than two concurrent calls")));
         }
         if let Some(swap) = round.swap {
-            return self.confirm(&echoed, AnswerPlan { delivery: Delivery::Once, count }, swap).await;
+            return Ok(self.confirm(&echoed, AnswerPlan { delivery: Delivery::Once, count }, swap).await);
         }
         // What only reads may be asked again by anybody, at any time.
         for delivery in self.clients.repeated_deliveries() {
             let plan = AnswerPlan { delivery: *delivery, count: count.min(MOST_REPEATED) };
             if let Some(swap) = self.round(&echoed, plan).await?.swap {
-                return self.confirm(&echoed, plan, swap).await;
+                return Ok(self.confirm(&echoed, plan, swap).await);
             }
         }
         let reason = Reason::Measured(format!("{} concurrent calls, each with its own answer", round.answered));
         Ok(passed(reason, echoed.sample.into_iter().collect()))
     }
 
-    /// Looks whether answers are swapped again, and with how few calls.
-    async fn confirm(
-        &mut self,
-        echoed: &EchoedArguments,
-        plan: AnswerPlan,
-        mut swap: Swap,
-    ) -> Result<CheckResult, CheckEnd> {
-        self.swap = Some(swap.clone());
+    /// The result of swapped answers, which are looked for again. What was seen counts, also if the check ends then.
+    async fn confirm(&mut self, echoed: &EchoedArguments, plan: AnswerPlan, swap: Swap) -> CheckResult {
+        let confirmation = self.look_again(echoed, plan).await.unwrap_or_else(Confirmation::NotJudged);
+        let mut smallest = plan.count;
+        if confirmation.is_seen_again() {
+            let _ = self.minimise(echoed, plan, &mut smallest).await;
+        }
+        self.result(swap, confirmation, smallest)
+    }
+
+    async fn look_again(&mut self, echoed: &EchoedArguments, plan: AnswerPlan) -> Result<Confirmation, CheckEnd> {
         let (mut shown, mut tried) = (0, 0);
         while tried < MOST_REPETITIONS && shown == 0 {
             tried += 1;
             shown += usize::from(self.round(echoed, plan).await?.swap.is_some());
         }
-        swap.repetitions = Some((shown, tried));
-        self.swap = Some(swap.clone());
-        if shown > 0 {
-            swap.smallest = self.minimise(echoed, plan).await?;
-        }
-        Ok(swap.result(self.context, self.clients, self.settings, self.tool))
+        Ok(Confirmation::of(shown, tried))
     }
 
     /// Concurrent calls, and those whose answers show the text of another call and not their own.
@@ -177,14 +163,18 @@ impl AnswerStudy<'_> {
         let judge = move |answer: NumberedAnswer| JudgedAnswer::of(&answer, &tool, &canaries);
         let concurrent = Concurrent { calls: &calls, delivery, slowest: echoed.slowest, follow_up: None };
         let answered = self.clients.at_a_time(&concurrent, judge).await?;
-        Ok(AnswerRound { answered: answered.len(), swap: Swap::among(answered, &self.echo.canaries, count) })
+        Ok(AnswerRound { answered: answered.len(), swap: Swap::among(answered, &self.echo.canaries) })
     }
 
-    /// The smallest number of concurrent calls that shows swapped answers, by halving.
-    async fn minimise(&mut self, echoed: &EchoedArguments, plan: AnswerPlan) -> Result<usize, CheckEnd> {
-        let mut smallest = plan.count;
-        while smallest > 2 && !self.clients.limits().is_over() {
-            let fewer = (smallest / 2).max(2);
+    /// Finds the smallest number of concurrent calls that shows swapped answers, by halving, as long as the check goes on.
+    async fn minimise(
+        &mut self,
+        echoed: &EchoedArguments,
+        plan: AnswerPlan,
+        smallest: &mut usize,
+    ) -> Result<(), CheckEnd> {
+        while *smallest > 2 && !self.clients.limits().is_over() {
+            let fewer = (*smallest / 2).max(2);
             let mut swaps = false;
             for _ in 0..TRIES_TO_MINIMISE {
                 swaps = swaps || self.round(echoed, AnswerPlan { count: fewer, ..plan }).await?.swap.is_some();
@@ -192,18 +182,30 @@ impl AnswerStudy<'_> {
             if !swaps {
                 break;
             }
-            smallest = fewer;
-            if let Some(swap) = &mut self.swap {
-                swap.smallest = smallest;
-            }
+            *smallest = fewer;
         }
-        Ok(smallest)
+        Ok(())
+    }
+
+    fn result(&self, swap: Swap, confirmation: Confirmation, smallest: usize) -> CheckResult {
+        let (tool, clients, settings) = (self.tool, self.clients, self.settings);
+        let mut found = Finding::new("swapped-answer", swapped_message(tool))
+            .with_evidence("swapped", format!("{} of {} answers, {}", swap.swapped, swap.answered, load(clients)))
+            .with_evidence("expected", swapped_expectation(&swap.own, &swap.shows))
+            .with_evidence("control", "calls one after another all get their own answers")
+            .with_evidence("seed", settings.seed.to_string());
+        found.help = Some(SWAPPED_HELP.to_owned());
+        let (load, code) = (ReproducedLoad::of(clients, settings, smallest), "swapped-answer");
+        let replay = reproduction(self.context, settings, Some(tool), code, TortureCheck::Calls, load);
+        found.reproduction = Some(Box::new(replay));
+        let place = tried(AS_MANY_AT_ONCE, &confirmation, &format!("{smallest} concurrent calls are"));
+        result_with(confirmation.conclude(found, &place, SeenOnce::Warns), vec![swap.call])
     }
 }
 
 impl Swap {
     /// The first swapped answer of so many concurrent calls.
-    fn among(answers: Vec<JudgedAnswer>, canaries: &Canaries, count: usize) -> Option<Self> {
+    fn among(answers: Vec<JudgedAnswer>, canaries: &Canaries) -> Option<Self> {
         let answered = answers.len();
         let foreign = answers.into_iter().filter_map(|answer| match answer {
             JudgedAnswer::Own => None,
@@ -213,37 +215,7 @@ impl Swap {
         let swapped = foreign.len();
         let ForeignAnswer { number, shows, call } = foreign.into_iter().min_by_key(|foreign| foreign.number)?;
         let (shows, own) = (canaries.of(shows), canaries.of(number));
-        Some(Self { call, shows, own, swapped, answered, repetitions: None, smallest: count })
-    }
-
-    fn result(self, context: &CheckContext<'_>, clients: &Clients<'_>, settings: &Torture, tool: &str) -> CheckResult {
-        let is_sure = self.repetitions.is_some_and(|(shown, _)| shown > 0);
-        let repeated = match self.repetitions {
-            Some((0, tried)) => format!("not in {tried} further rounds"),
-            Some((_, tried)) => format!(
-                "swapped again in round {} of {}; {} concurrent calls are enough, and calls one after another are \
-                 answered right",
-                tried + 1,
-                MOST_REPETITIONS + 1,
-                self.smallest
-            ),
-            None => "not tried again, since the time was over or the server ended".to_owned(),
-        };
-        let mut found = Finding::new("swapped-answer", swapped_message(tool))
-            .with_evidence("swapped", format!("{} of {} answers, {}", self.swapped, self.answered, load(clients)))
-            .with_evidence("expected", swapped_expectation(&self.own, &self.shows))
-            .with_evidence("repeated", repeated)
-            .with_evidence("seed", settings.seed.to_string());
-        found.help = Some(SWAPPED_HELP.to_owned());
-        let load = ReproducedLoad::of(clients, settings, self.smallest);
-        found.reproduction =
-            Some(Box::new(reproduction(context, settings, Some(tool), "swapped-answer", TortureCheck::Calls, load)));
-        if !is_sure {
-            found.level = RequirementLevel::Should;
-        }
-        let mut result = CheckResult::new(if is_sure { Outcome::Failed } else { Outcome::Warned });
-        show(found, vec![self.call], &mut result);
-        result
+        Some(Self { call, shows, own, swapped, answered })
     }
 }
 
@@ -288,11 +260,8 @@ mod tests {
             (&[], None),
         ] {
             let answered = answers.iter().filter_map(|(number, shows)| judged(*number, &[*shows], false)).collect();
-            let swap = Swap::among(answered, &canaries, 32);
-            let seen = swap.map(|swap| {
-                assert_eq!((swap.smallest, swap.repetitions), (32, None));
-                (swap.own, swap.shows, swap.swapped, swap.answered)
-            });
+            let swap = Swap::among(answered, &canaries);
+            let seen = swap.map(|swap| (swap.own, swap.shows, swap.swapped, swap.answered));
             let expected = expected
                 .map(|(own, shows, swapped, answered)| (canaries.of(own), canaries.of(shows), swapped, answered));
             assert_eq!(seen, expected, "{answers:?}");

@@ -10,15 +10,15 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::clients::{Clients, NumberedAnswer};
-use super::finding::{passed, show};
+use super::finding::{passed, result_with};
 use super::reads::{Read, missing_everywhere};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
 use super::writes::{WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
 use crate::check::canary::Canaries;
-use crate::check::{CheckEnd, CheckLimits};
-use crate::event::{CheckResult, Exchange, Finding, FindingKind, Outcome, Reason, RequirementLevel};
+use crate::check::{CheckEnd, CheckLimits, Confirmation};
+use crate::event::{CheckResult, Exchange, Finding, FindingKind, Reason, RequirementLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::duration_text;
 
@@ -151,7 +151,7 @@ enum DamageKind {
 impl DamageKind {
     /// A single write may be lost by coincidence.
     fn is_certain(&self, losses: u32) -> bool {
-        *self != Self::ConfirmedLost || losses > 1
+        *self != Self::ConfirmedLost || Confirmation::of_try(Ok(losses > 1)).is_seen_again()
     }
 }
 
@@ -373,7 +373,6 @@ impl KillDamage {
     /// The result, where so many of so many kills did damage.
     fn result(&self, tool: &str, check: DamageReport<'_>) -> CheckResult {
         let DamageReport { context, settings, losses, kills } = check;
-        let is_sure = self.kind.is_certain(losses);
         let (code, message) = match &self.kind {
             DamageKind::ConfirmedLost => {
                 ("confirmed-write-lost", format!("`{tool}` confirmed writes that are gone after the server was killed"))
@@ -396,7 +395,7 @@ impl KillDamage {
         let control = format!("{CONFIRMED} writes before a clean end are all shown after the restart");
         found = found
             .with_evidence("control", control)
-            .with_evidence("repeated", format!("{losses} of {kills} kills"))
+            .with_evidence("damaged", format!("by {losses} of {kills} kills"))
             .with_evidence("seed", settings.seed.to_string());
         found.help = Some(
             "confirm a write once it is in the store; write a new file and rename it over the old one, or use a database \
@@ -411,12 +410,10 @@ impl KillDamage {
             TortureCheck::Durability,
             ReproducedLoad::ALONE,
         )));
-        if !is_sure {
+        if !self.kind.is_certain(losses) {
             found.level = RequirementLevel::Should;
         }
-        let mut result = CheckResult::new(if is_sure { Outcome::Failed } else { Outcome::Warned });
-        show(found, self.calls.clone(), &mut result);
-        result
+        result_with(CheckEnd::failed(found), self.calls.clone())
     }
 }
 

@@ -1,10 +1,11 @@
 //! The faults of concurrent writes, and the finding about each.
 
 use super::TortureCheck;
-use super::finding::{SWAPPED_HELP, load, show};
+use super::finding::{AS_MANY_AT_ONCE, SWAPPED_HELP, load, result_with, tried};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::WriteStudy;
-use crate::event::{CheckResult, Exchange, Finding, Outcome, RequirementLevel};
+use crate::check::{Confirmation, SeenOnce};
+use crate::event::{CheckResult, Exchange, Finding, RequirementLevel};
 
 /// A fault of concurrent writes, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,17 +39,6 @@ pub(crate) struct SeenFault {
     pub(crate) of: usize,
     /// The calls that show it.
     pub(crate) calls: Vec<Exchange>,
-}
-
-/// Whether it was seen again, and with how few calls.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Confirmation {
-    /// How many of the further rounds showed it again, and how many there were; `None` where there was no time.
-    pub(crate) repetitions: Option<(usize, usize)>,
-    /// The smallest number of concurrent writes that shows it.
-    pub(crate) smallest: usize,
-    /// How many rounds there may be in all.
-    pub(crate) most_rounds: usize,
 }
 
 /// The words of a finding that are the same for every tool.
@@ -127,31 +117,21 @@ impl WriteFault {
 }
 
 impl SeenFault {
-    /// The result, where `others` were seen in the same round.
-    pub(crate) fn result(&self, study: &WriteStudy<'_>, others: &[Self], confirmation: Confirmation) -> CheckResult {
-        let Confirmation { repetitions, smallest, most_rounds } = confirmation;
+    /// The result, where `others` were seen in the same round, and `smallest` is the smallest number of concurrent writes
+    /// that shows it.
+    pub(crate) fn result(
+        &self,
+        study: &WriteStudy<'_>,
+        others: &[Self],
+        confirmation: Confirmation,
+        smallest: usize,
+    ) -> CheckResult {
         let words = self.fault.words();
-        let is_sure = !self.fault.is_doubt() && repetitions.is_some_and(|(shown, _)| shown > 0);
-        let repeated = match repetitions {
-            Some((0, tried)) => format!("not in {tried} further rounds"),
-            Some((_, tried)) => format!(
-                "{} again in round {} of {most_rounds}; {} enough",
-                if words.count == "lost" { "lost" } else { "seen" },
-                tried + 1,
-                match (self.fault, smallest) {
-                    (WriteFault::AppliedTwice, 1) => "one call is".to_owned(),
-                    (WriteFault::AppliedTwice, _) => format!("{smallest} concurrent calls are"),
-                    (_, _) => format!("{smallest} concurrent writes are"),
-                }
-            ),
-            None => "not tried again, since the time was over or the server ended".to_owned(),
-        };
         let count = format!("{} of {} {}, {}", self.affected, self.of, words.counted, load(study.clients));
         let mut found = Finding::new(words.code, self.message.clone())
             .with_evidence(words.count, count)
             .with_evidence("expected", self.expected.clone())
-            .with_evidence("control", words.control)
-            .with_evidence("repeated", repeated);
+            .with_evidence("control", words.control);
         if !others.is_empty() {
             let others: Vec<&str> = others.iter().map(|other| other.fault.code()).collect();
             found = found.with_evidence("also seen", others.join(", "));
@@ -162,12 +142,19 @@ impl SeenFault {
         let replay =
             reproduction(study.context, study.settings, Some(study.tool), words.code, TortureCheck::Calls, load);
         found.reproduction = Some(Box::new(replay));
-        if !is_sure {
+        if self.fault.is_doubt() {
             found.level = RequirementLevel::Should;
         }
-        let mut result = CheckResult::new(if is_sure { Outcome::Failed } else { Outcome::Warned });
-        show(found, self.calls.clone(), &mut result);
-        result
+        let place = tried(AS_MANY_AT_ONCE, &confirmation, &self.load_text(smallest));
+        result_with(confirmation.conclude(found, &place, SeenOnce::Warns), self.calls.clone())
+    }
+
+    fn load_text(&self, calls: usize) -> String {
+        match (self.fault, calls) {
+            (WriteFault::AppliedTwice, 1) => "one call is".to_owned(),
+            (WriteFault::AppliedTwice, _) => format!("{calls} concurrent calls are"),
+            (_, _) => format!("{calls} concurrent writes are"),
+        }
     }
 }
 

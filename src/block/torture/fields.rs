@@ -13,10 +13,10 @@ use super::finding::show;
 use super::reads::Read;
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::{SETTLING, WriteStudy, WritingArguments};
-use crate::check::CheckEnd;
 use crate::check::answer_data::{AnswerData, outermost_first};
 use crate::check::evidence::{exchange, finding_with_help};
 use crate::check::tool_arguments::TextPlace;
+use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, RequirementLevel};
 use crate::redact::is_secret;
 use crate::session::SessionReply;
@@ -87,7 +87,8 @@ pub(crate) async fn find_lost_field(
         return Ok(None);
     };
     let again = write_fields(study, learned).await?.and_then(|trial| trial.loss);
-    if again.is_none_or(|again| again.loss.name != first.loss.name) {
+    let confirmation = Confirmation::of_try(Ok(again.is_some_and(|again| again.loss.name == first.loss.name)));
+    if !confirmation.is_seen_again() {
         return Ok(None);
     }
     let (tool, loss) = (study.tool, &first.loss);
@@ -98,13 +99,13 @@ pub(crate) async fn find_lost_field(
         .with_evidence("expected", format!("`{}` as `{}`", text(&loss.name), loss.name))
         .with_evidence("shown", json!({ loss.name.as_str(): loss.shown }).to_string())
         .with_evidence("control", format!("the same answer has `{}` as `{}`", text(&loss.witness), loss.witness))
-        .with_evidence("repeated", "in a second write, too")
         .with_evidence("seed", study.settings.seed.to_string());
     if !loss.is_required {
         finding.level = RequirementLevel::Should;
     }
     let (check, load) = (TortureCheck::Calls, ReproducedLoad::ALONE);
     finding.reproduction = Some(Box::new(reproduction(study.context, study.settings, Some(tool), CODE, check, load)));
+    let finding = confirmation.weigh(finding, "by a second write");
     Ok(Some(LostField { finding, calls: vec![write.exchange(tool), first.read] }))
 }
 

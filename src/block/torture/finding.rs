@@ -1,6 +1,7 @@
 //! Results that show calls.
 
 use super::clients::Clients;
+use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 
 /// The result where everything is right, with calls as examples.
@@ -24,15 +25,32 @@ pub(crate) fn swapped_expectation(own: &str, shows: &str) -> String {
 pub(crate) const SWAPPED_HELP: &str =
     "keep what belongs to a call in variables of that call, not in ones that calls share";
 
-/// Adds a finding and the calls that show it.
-pub(crate) fn show(mut found: Finding, calls: Vec<Exchange>, result: &mut CheckResult) {
-    add_calls(calls, result);
-    found.exchange = result.exchanges.len().checked_sub(1);
-    found.severity = Some(Severity::Critical);
-    if found.level == RequirementLevel::Should {
-        found.severity = Some(Severity::Medium);
+/// The place of further tries with the same number of concurrent calls.
+pub(crate) const AS_MANY_AT_ONCE: &str = "with as many calls at once";
+
+/// The place of further tries, with the smallest load that shows a fault if it was seen again, as in `two calls are`.
+pub(crate) fn tried(place: &str, confirmation: &Confirmation, smallest: &str) -> String {
+    if confirmation.is_seen_again() { format!("{place}; {smallest} enough") } else { place.to_owned() }
+}
+
+/// The result of a check that ends with a finding, and the calls that show it.
+pub(crate) fn result_with(end: CheckEnd, calls: Vec<Exchange>) -> CheckResult {
+    let mut result = end.into_result();
+    let findings = std::mem::take(&mut result.findings);
+    add_calls(calls, &mut result);
+    for found in findings {
+        show(found, Vec::new(), &mut result);
     }
-    result.findings.push(found);
+    result
+}
+
+/// Adds a finding and the calls that show it.
+pub(crate) fn show(found: Finding, calls: Vec<Exchange>, result: &mut CheckResult) {
+    add_calls(calls, result);
+    let exchange = result.exchanges.len().checked_sub(1);
+    let is_must = found.level == RequirementLevel::Must;
+    let severity = Some(if is_must { Severity::Critical } else { Severity::Medium });
+    result.findings.push(Finding { exchange, severity, ..found });
 }
 
 fn add_calls(calls: Vec<Exchange>, result: &mut CheckResult) {

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::burst::{Burst, BurstReading};
 use super::clients::{Clients, ToolRequest};
-use super::finding::{passed, show};
+use super::finding::{passed, result_with};
 use super::reads::Read;
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
@@ -19,8 +19,8 @@ use super::writes::{SETTLING, WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
 use crate::check::canary::Canaries;
 use crate::check::evidence::finding_with_help;
-use crate::check::{CheckEnd, CheckLimits};
-use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RequirementLevel};
+use crate::check::{CheckEnd, CheckLimits, Confirmation, SeenOnce};
+use crate::event::{CheckResult, Code, Finding, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::transport::http::{AfterRequest, ReadUntil};
 
@@ -115,28 +115,36 @@ impl<'a> HalfClosedTrial<'a> {
                 format!("{CALLS} calls right before the end of the input, {} of them answered", first.0.answered);
             return passed(Reason::Measured(text), Vec::new());
         };
-        let (mut calls, mut smallest, mut repeated) = (CALLS, CALLS, 0);
+        let (mut calls, mut smallest) = (CALLS, CALLS);
+        let mut confirmation = Confirmation::NotJudged(self.limits.out_of_time());
         while calls > 0 && !self.limits.is_over() {
-            let Some(again) = self.again(&mut callee, calls, &found.code).await else { break };
+            let (tries, again) = self.try_again(&mut callee, calls, &found.code).await;
+            if !confirmation.is_seen_again() {
+                confirmation = tries;
+            }
+            let Some(again) = again else { break };
             (found, smallest) = (again, calls);
-            repeated += 1;
             calls /= 2;
         }
         let found = found.with_evidence("calls", format!("{smallest} right before the end of the input"));
-        self.result(found, callee.tool, smallest, repeated)
+        let found = self.with_reproduction(found, callee.tool, smallest);
+        result_with(confirmation.conclude(found, "in a fresh server", SeenOnce::Warns), Vec::new())
     }
 
-    /// Tries so many calls with fresh servers; the finding where it shows again.
-    async fn again(&self, callee: &mut Callee<'_>, calls: usize, code: &Code) -> Option<Finding> {
-        for _ in 0..TRIES {
-            let fresh = Clients::single(self.context, self.limits.clone()).await.ok()?;
+    /// Tries so many calls with fresh servers, until it shows again; the finding of that try.
+    async fn try_again(&self, callee: &mut Callee<'_>, calls: usize, code: &Code) -> (Confirmation, Option<Finding>) {
+        for tried in 1..=TRIES {
+            let fresh = match Clients::single(self.context, self.limits.clone()).await {
+                Ok(fresh) => fresh,
+                Err(end) => return (Confirmation::NotJudged(end), None),
+            };
             let (_, again) = self.end_input(&fresh, callee, calls).await;
             fresh.end().await;
             if let Some(again) = again.filter(|again| again.code == *code) {
-                return Some(again);
+                return (Confirmation::of(1, tried), Some(again));
             }
         }
-        None
+        (Confirmation::of(0, TRIES), None)
     }
 
     /// Ends the input behind calls; says what is wrong.
@@ -173,7 +181,7 @@ impl<'a> HalfClosedTrial<'a> {
             let Ok(learned) = study.learn(&templates).await? else { continue };
             callee = Callee { template: learned.template.clone(), canaries: study.canaries, ..callee };
             if self.is_executed(clients, &mut callee, &learned).await? {
-                let repeated = usize::from(self.is_executed(clients, &mut callee, &learned).await?);
+                let shows_again = self.is_executed(clients, &mut callee, &learned).await?;
                 let message = format!("`{}` carries out a request whose body never came whole", callee.tool);
                 let help =
                     "compare the length of the body with `Content-Length` before it is read as JSON, and answer 400";
@@ -184,7 +192,10 @@ impl<'a> HalfClosedTrial<'a> {
                     )
                     .with_evidence("shown by", learned.reads.first().map_or(String::new(), Read::title));
                 let found = Finding { help: Some(help.to_owned()), ..found };
-                return Ok(self.result(found, callee.tool, 1, repeated));
+                let found = self.with_reproduction(found, callee.tool, 1);
+                let end =
+                    Confirmation::of_try(Ok(shows_again)).conclude(found, "with another request", SeenOnce::Warns);
+                return Ok(result_with(end, Vec::new()));
             }
             self.expect_life(clients, &mut callee).await?;
             shown.push(format!("a request of `{}` that ended in its body was not carried out", callee.tool));
@@ -241,20 +252,14 @@ impl<'a> HalfClosedTrial<'a> {
         Ok(())
     }
 
-    fn result(&self, found: Finding, tool: &str, calls: usize, repeated: usize) -> CheckResult {
-        let again = if repeated == 0 { "not seen again" } else { "seen again" };
-        let mut found = found.with_evidence("repeated", again).with_evidence("seed", self.settings.seed.to_string());
+    fn with_reproduction(&self, found: Finding, tool: &str, calls: usize) -> Finding {
+        let mut found = found.with_evidence("seed", self.settings.seed.to_string());
         let load = ReproducedLoad::of_its_own(calls);
         let code = found.code.clone();
         let check = TortureCheck::HalfClosed;
         let replay = reproduction(self.context, self.settings, Some(tool), code, check, load);
         found.reproduction = Some(Box::new(replay));
-        if repeated == 0 {
-            found.level = RequirementLevel::Should;
-        }
-        let mut result = CheckResult::new(if repeated > 0 { Outcome::Failed } else { Outcome::Warned });
-        show(found, Vec::new(), &mut result);
-        result
+        found
     }
 }
 

@@ -7,11 +7,11 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::clients::{Clients, too_slow};
-use super::finding::{passed, show};
+use super::finding::{passed, result_with};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::{Torture, TortureCheck};
-use crate::check::CheckEnd;
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::check::{CheckEnd, Confirmation, SeenOnce};
+use crate::event::{CheckResult, Finding, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{CallFailure, FailureReason, SessionReply};
 use crate::wire::ListKind;
@@ -90,11 +90,13 @@ impl ListWalks<'_> {
                 same.push(format!("{most} walks of `{}` at a time, {items} items each", kind.method()));
                 continue;
             };
-            let (mut repeated, mut walks) = (0, most);
-            for _ in 0..MOST_REPETITIONS {
+            let (mut confirmation, mut walks) = (Confirmation::of(0, MOST_REPETITIONS), most);
+            for tried in 1..=MOST_REPETITIONS {
                 let Some(again) = self.round(kind, &alone, walks).await? else { continue };
                 found = again;
-                repeated += 1;
+                if !confirmation.is_seen_again() {
+                    confirmation = Confirmation::of(1, tried);
+                }
                 if walks == 2 {
                     break;
                 }
@@ -105,7 +107,7 @@ impl ListWalks<'_> {
                 unclear.push(kind.method());
                 continue;
             }
-            return Ok(self.result(found, repeated));
+            return Ok(self.result(found, confirmation));
         }
         if same.is_empty() {
             let why = if unclear.is_empty() {
@@ -167,11 +169,10 @@ impl ListWalks<'_> {
         }))
     }
 
-    fn result(&self, found: DifferentWalk, repeated: usize) -> CheckResult {
+    fn result(&self, found: DifferentWalk, confirmation: Confirmation) -> CheckResult {
         let DifferentWalk { finding, walks } = found;
-        let mut found = finding
-            .with_evidence("repeated", if repeated == 0 { "not seen again" } else { "seen again" })
-            .with_evidence("control", "walks one after another give the same items, before and afterwards");
+        let mut found =
+            finding.with_evidence("control", "walks one after another give the same items, before and afterwards");
         found.help = Some(
             "keep the place of a walk in its cursor, or apart for each cursor, and not in a variable that walks share"
                 .to_owned(),
@@ -180,12 +181,7 @@ impl ListWalks<'_> {
         let load = ReproducedLoad { sessions, in_flight: walks.div_ceil(sessions), calls: walks };
         let replay = reproduction(self.context, self.settings, None, CODE, TortureCheck::Lists, load);
         found.reproduction = Some(Box::new(replay));
-        if repeated == 0 {
-            found.level = RequirementLevel::Should;
-        }
-        let mut result = CheckResult::new(if repeated > 0 { Outcome::Failed } else { Outcome::Warned });
-        show(found, Vec::new(), &mut result);
-        result
+        result_with(confirmation.conclude(found, "with several walks at once", SeenOnce::Warns), Vec::new())
     }
 }
 

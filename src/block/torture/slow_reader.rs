@@ -8,14 +8,14 @@ use std::sync::Arc;
 use super::burst::{Burst, BurstReading};
 use super::clients::Clients;
 use super::echoes::{EchoStudy, EchoedArguments};
-use super::finding::{passed, show};
+use super::finding::{passed, result_with, tried};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
 use super::unread_posts::UnreadPosts;
 use super::{Torture, TortureCheck};
 use crate::check::canary::Canaries;
-use crate::check::{CheckEnd, CheckLimits};
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::check::{CheckEnd, CheckLimits, Confirmation, SeenOnce};
+use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
 /// How many lines this program reads ahead, and how many bytes two pipes hold, at most: so many answers fill them.
@@ -125,7 +125,7 @@ impl<'a> SlowReaderTrial<'a> {
         clients.end().await;
         let (first, burst) = match self.late(echo, count).await {
             Ok(late) => late,
-            Err(result) => return (*result, None),
+            Err(end) => return (end.into_result(), None),
         };
         let Some(fault) = first else {
             let text = format!(
@@ -134,18 +134,25 @@ impl<'a> SlowReaderTrial<'a> {
             );
             return (passed(Reason::Measured(text), Vec::new()), None);
         };
-        let mut repeated = 0;
-        let mut smallest = fault;
-        let mut fewer = count;
+        let (mut smallest, mut fewer) = (fault, count);
+        let mut confirmation = Confirmation::NotJudged(self.limits.out_of_time());
         while fewer >= FEWEST_CALLS && !self.limits.is_over() {
-            match self.late(echo, fewer).await {
-                Ok((Some(again), _)) if again.finding.code == smallest.finding.code => smallest = again,
-                Ok(_) | Err(_) => break,
+            let (again, tried) = match self.late(echo, fewer).await {
+                Ok((again, _)) => {
+                    let again = again.filter(|again| again.finding.code == smallest.finding.code);
+                    let shows = again.is_some();
+                    (again, Ok(shows))
+                }
+                Err(end) => (None, Err(end)),
+            };
+            if !confirmation.is_seen_again() {
+                confirmation = Confirmation::of_try(tried);
             }
-            repeated += 1;
+            let Some(again) = again else { break };
+            smallest = again;
             fewer /= 2;
         }
-        (self.result(smallest, echo.tool, repeated), None)
+        (self.result(smallest, echo.tool, confirmation, "in a fresh server"), None)
     }
 
     async fn burst(
@@ -161,19 +168,14 @@ impl<'a> SlowReaderTrial<'a> {
     }
 
     /// A burst whose answers are read late, with a fresh server.
-    async fn late(
-        &self,
-        echo: &mut Echo<'_>,
-        count: usize,
-    ) -> Result<(Option<SlowReaderFault>, Burst), Box<CheckResult>> {
-        let clients = Clients::single(self.context, self.limits.clone()).await;
-        let clients = clients.map_err(|end| Box::new(end.into_result()))?;
+    async fn late(&self, echo: &mut Echo<'_>, count: usize) -> Result<(Option<SlowReaderFault>, Burst), CheckEnd> {
+        let clients = Clients::single(self.context, self.limits.clone()).await?;
         let burst = self.burst(&clients, echo, count, BurstReading::Late).await.unwrap_or_default();
         let is_late = self.limits.is_over() && burst.unanswered > 0;
         let fault = stream_fault(&burst, echo.tool, count);
         clients.end().await;
         if is_late {
-            return Err(Box::new(self.limits.out_of_time().into_result()));
+            return Err(self.limits.out_of_time());
         }
         Ok((fault, burst))
     }
@@ -198,27 +200,20 @@ impl<'a> SlowReaderTrial<'a> {
             );
             return passed(Reason::Measured(text), Vec::new());
         };
-        let again = posts.round().await.ok().and_then(|round| round.fault);
-        let repeated = usize::from(again.is_some_and(|again| again.finding.code == fault.finding.code));
-        self.result(fault, echo.tool, repeated)
+        let again = posts.round().await.map(|round| round.fault);
+        let shows = again.map(|again| again.is_some_and(|again| again.finding.code == fault.finding.code));
+        self.result(fault, echo.tool, Confirmation::of_try(shows), "with other responses")
     }
 
-    fn result(&self, fault: SlowReaderFault, tool: &str, repeated: usize) -> CheckResult {
-        let again =
-            if repeated == 0 { "not seen again".to_owned() } else { format!("seen again, with {} calls", fault.calls) };
-        let seed = self.settings.seed.to_string();
-        let mut found = fault.finding.with_evidence("repeated", again).with_evidence("seed", seed);
+    fn result(&self, fault: SlowReaderFault, tool: &str, confirmation: Confirmation, place: &str) -> CheckResult {
+        let mut found = fault.finding.with_evidence("seed", self.settings.seed.to_string());
         let load = ReproducedLoad::of_its_own(fault.calls);
         let code = found.code.clone();
         let check = TortureCheck::SlowReader;
         let replay = reproduction(self.context, self.settings, Some(tool), code, check, load);
         found.reproduction = Some(Box::new(replay));
-        if repeated == 0 {
-            found.level = RequirementLevel::Should;
-        }
-        let mut result = CheckResult::new(if repeated > 0 { Outcome::Failed } else { Outcome::Warned });
-        show(found, Vec::new(), &mut result);
-        result
+        let place = tried(place, &confirmation, &format!("{} calls are", fault.calls));
+        result_with(confirmation.conclude(found, &place, SeenOnce::Warns), Vec::new())
     }
 }
 

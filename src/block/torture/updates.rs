@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use super::Torture;
 use super::clients::{Delivery, begin};
-use super::faults::{Confirmation, SeenFault};
+use super::faults::SeenFault;
 use super::fields::{LostField, find_lost_field};
 use super::finding::passed;
 use super::template::ArgumentTemplate;
 use super::writes::{POLLING, RoundKind, RoundPlan, WriteBaseline, WriteStudy, WritingArguments};
-use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
+use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -55,14 +55,8 @@ async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
     };
     let canaries = Canaries::of_tool(settings.seed, tool);
     let study = WriteStudy { context, settings, tool, clients: &clients, canaries };
-    let mut trial = UpdateTrial { study, lost_field: None, seen: None };
-    let judged = trial.judge(&templates).await;
-    let result = match (judged, trial.seen) {
-        (Ok(result), _) => result,
-        // What was seen before the end counts; that it could not be seen again makes it a doubt.
-        (Err(_), Some(seen)) => seen.result(&trial.study),
-        (Err(halt), None) => halt.into_result(),
-    };
+    let mut trial = UpdateTrial { study, lost_field: None };
+    let result = trial.judge(&templates).await.unwrap_or_else(CheckEnd::into_result);
     let result = match trial.lost_field {
         Some(lost) => lost.add_to(result),
         None => result,
@@ -70,24 +64,10 @@ async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
     clients.close(result).await
 }
 
-/// Concurrent writes of a tool, and what they have shown so far.
+/// Concurrent writes of a tool.
 struct UpdateTrial<'a> {
     study: WriteStudy<'a>,
     lost_field: Option<LostField>,
-    seen: Option<SeenFaults>,
-}
-
-/// The faults of a round, and whether the worst of them shows again.
-struct SeenFaults {
-    worst: SeenFault,
-    others: Vec<SeenFault>,
-    confirmation: Confirmation,
-}
-
-impl SeenFaults {
-    fn result(&self, study: &WriteStudy<'_>) -> CheckResult {
-        self.worst.result(study, &self.others, self.confirmation)
-    }
 }
 
 impl UpdateTrial<'_> {
@@ -120,10 +100,10 @@ impl UpdateTrial<'_> {
             )));
         }
         if !round.faults.is_empty() {
-            return self.confirm(&learned, &baseline, plan, round.faults).await;
+            return Ok(self.confirm(&learned, &baseline, plan, &round.faults).await);
         }
         if let Some(own) = own.filter(|own| !own.faults.is_empty()) {
-            return self.confirm(&learned, &baseline, own_plan, own.faults).await;
+            return Ok(self.confirm(&learned, &baseline, own_plan, &own.faults).await);
         }
         let repeated = match self.judge_repeated(&learned, &baseline).await? {
             Ok(repeated) => repeated,
@@ -159,33 +139,46 @@ impl UpdateTrial<'_> {
             let plan = RoundPlan { kind: RoundKind::WritesOnly, delivery: *delivery, count, patience };
             let round = self.study.round(learned, &baseline, plan).await?;
             if !round.faults.is_empty() {
-                return Ok(Err(self.confirm(learned, &baseline, plan, round.faults).await?));
+                return Ok(Err(self.confirm(learned, &baseline, plan, &round.faults).await));
             }
             words.push(repeated_text(*delivery, round.confirmed));
         }
         Ok(Ok(words.concat()))
     }
 
-    /// Looks whether it is the concurrency that does it, and whether it does again; then with how few.
+    /// The result of faults, the worst of which is looked for again. What was seen counts, also if the check ends then.
     async fn confirm(
         &mut self,
         learned: &WritingArguments,
         baseline: &WriteBaseline,
         plan: RoundPlan,
-        faults: Vec<SeenFault>,
-    ) -> Result<CheckResult, CheckEnd> {
-        let mut faults = faults.into_iter();
-        let Some(worst) = faults.next() else { return Ok(CheckResult::new(Outcome::Passed)) };
-        let confirmation = Confirmation { repetitions: None, smallest: plan.count, most_rounds: MOST_REPETITIONS + 1 };
-        self.seen = Some(SeenFaults { worst: worst.clone(), others: faults.collect(), confirmation });
+        faults: &[SeenFault],
+    ) -> CheckResult {
+        let Some((worst, others)) = faults.split_first() else { return CheckResult::new(Outcome::Passed) };
+        let confirmation =
+            self.look_again(learned, baseline, plan, worst).await.unwrap_or_else(Confirmation::NotJudged);
+        let mut smallest = plan.count;
+        if confirmation.is_seen_again() {
+            let _ = self.minimise(learned, baseline, plan, worst, &mut smallest).await;
+        }
+        worst.result(&self.study, others, confirmation, smallest)
+    }
+
+    /// Finds out if it is the concurrency that does it, and if it does again.
+    async fn look_again(
+        &mut self,
+        learned: &WritingArguments,
+        baseline: &WriteBaseline,
+        plan: RoundPlan,
+        worst: &SeenFault,
+    ) -> Result<Confirmation, CheckEnd> {
         let same = WritingArguments { reads: baseline.reads.clone(), ..learned.clone() };
         let is_right_alone = match self.study.baseline(&same, plan.count, plan.delivery).await? {
             Ok(control) => baseline.is_like(&control),
             Err(_) => false,
         };
         if !is_right_alone {
-            self.seen = None;
-            return Ok(CheckResult::inconclusive(format!(
+            return Ok(Confirmation::ControlFailed(format!(
                 "writes of `{}` are missing or wrong after concurrent calls, and as many writes one after another are not \
                  all right any more: the server may be full",
                 self.study.tool
@@ -197,32 +190,21 @@ impl UpdateTrial<'_> {
             let round = self.study.round(learned, baseline, plan).await?;
             shown += usize::from(round.shows(worst.fault));
         }
-        self.note(|confirmation| confirmation.repetitions = Some((shown, tried)));
-        if shown > 0 {
-            self.minimise(learned, baseline, plan, &worst).await?;
-        }
-        let seen = self.seen.as_ref().map(|seen| seen.result(&self.study));
-        Ok(seen.unwrap_or_else(|| CheckResult::new(Outcome::Passed)))
+        Ok(Confirmation::of(shown, tried))
     }
 
-    fn note(&mut self, change: impl FnOnce(&mut Confirmation)) {
-        if let Some(seen) = &mut self.seen {
-            change(&mut seen.confirmation);
-        }
-    }
-
-    /// Finds the smallest number of concurrent writes that shows a fault, by halving.
+    /// Finds the smallest number of concurrent writes that shows a fault, by halving, as long as the check goes on.
     async fn minimise(
         &mut self,
         learned: &WritingArguments,
         baseline: &WriteBaseline,
         plan: RoundPlan,
         seen: &SeenFault,
+        smallest: &mut usize,
     ) -> Result<(), CheckEnd> {
-        let mut smallest = plan.count;
         let least = if plan.delivery == Delivery::Once { 2 } else { 1 };
-        while smallest > least && !self.study.clients.limits().is_over() {
-            let fewer = (smallest / 2).max(least);
+        while *smallest > least && !self.study.clients.limits().is_over() {
+            let fewer = (*smallest / 2).max(least);
             let plan = RoundPlan { count: fewer, patience: POLLING, ..plan };
             let mut shows = false;
             for _ in 0..TRIES_TO_MINIMISE {
@@ -231,8 +213,7 @@ impl UpdateTrial<'_> {
             if !shows {
                 break;
             }
-            smallest = fewer;
-            self.note(|confirmation| confirmation.smallest = fewer);
+            *smallest = fewer;
         }
         Ok(())
     }

@@ -10,8 +10,6 @@ use super::layout::{self, KeepLines};
 const EVIDENCE_LINES: usize = 10;
 /// The most lines of a difference.
 const DIFF_LINES: usize = 16;
-/// The most pieces of evidence.
-const EVIDENCE: usize = 4;
 /// The longest name of a piece of evidence.
 const EVIDENCE_NAME: usize = 20;
 
@@ -61,7 +59,7 @@ fn notes(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> Vec<(
         let is_told = is_message && finding.exchange.is_some();
         notes.extend(optional("actual", &finding.actual, 3).filter(|_| !is_told));
     }
-    for (name, text) in finding.evidence.iter().take(EVIDENCE) {
+    for (name, text) in finding.evidence.iter().take(Finding::SHOWN_EVIDENCE) {
         notes.push(long(&layout::crop(name, EVIDENCE_NAME), text, KeepLines::Last(EVIDENCE_LINES)));
     }
     notes.extend(answered.map(|exchange| short("answered", &answer_text(&exchange.received), 3)));
