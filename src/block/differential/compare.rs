@@ -5,17 +5,17 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::finding::{finding, needless, summary};
 use super::{Differential, IgnoredChange};
+use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::drift::{
     ChangeSubject, Recorded, RecordedAnswer, RecordedIdentity, RecordedOutcome as Came, ServerChange, compare_subject,
     stable_answer,
 };
 use crate::event::{CheckResult, Finding, Outcome, Reason};
-use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
-use crate::session::{Session, SessionRequest};
+use crate::plan::{BoxFuture, Check, CheckContext};
 
 /// A comparison of one part of the server.
 #[derive(Debug)]
@@ -45,9 +45,10 @@ async fn run(check: &DriftCheck, context: &CheckContext<'_>) -> CheckResult {
     if let ChangeSubject::Answers(tool) = subject {
         match answers(context, tool, recorded, &mut result).await {
             Ok(answers) => now.answers = answers,
-            Err(found) => {
-                let outcome = if found.class.is_some() { Outcome::Failed } else { Outcome::Errored };
-                return CheckResult { outcome, reason: None, findings: vec![found], ..result };
+            Err(end) => {
+                let CheckResult { outcome, reason, findings, frames, .. } = end.into_result();
+                result.frames.extend(frames);
+                return CheckResult { outcome, reason, findings, ..result };
             }
         }
     }
@@ -55,14 +56,19 @@ async fn run(check: &DriftCheck, context: &CheckContext<'_>) -> CheckResult {
     let idle = if *subject == ChangeSubject::Server { idle(settings, recorded, &now, context) } else { Vec::new() };
     let result = verdict(settings, compare_subject(subject, recorded, &now), idle, result);
     let ChangeSubject::Answers(tool) = subject else { return result };
-    if result.outcome != Outcome::Passed || is_served(tool, recorded) || is_served(tool, &now) {
+    if is_served(tool, recorded) || is_served(tool, &now) { result } else { unserved(tool, result) }
+}
+
+/// The result for a tool that served no call, neither then nor now: equal refusals prove nothing.
+fn unserved(tool: &str, result: CheckResult) -> CheckResult {
+    if result.outcome != Outcome::Passed {
         return result;
     }
-    let reason = Some(Reason::NoRecordedCallServed(tool.clone()));
+    let reason = Some(Reason::NoRecordedCallServed(tool.to_owned()));
     CheckResult { outcome: Outcome::Inconclusive, reason, ..result }
 }
 
-/// Whether a tool served a call.
+/// The tool served a call.
 fn is_served(tool: &str, recorded: &Recorded) -> bool {
     let mut answers = recorded.answers.iter().filter(|answer| answer.tool == tool);
     answers.any(|answer| answer.outcome == Came::Served)
@@ -98,31 +104,29 @@ async fn answers(
     tool: &str,
     recorded: &Recorded,
     result: &mut CheckResult,
-) -> Result<Vec<RecordedAnswer>, Finding> {
-    let session = context.servers.open(OpenServer::FRESH).await?;
-    result.protocol_revision = session.server.revision.to_string();
+) -> Result<Vec<RecordedAnswer>, CheckEnd> {
+    let session = CheckSession::open(context, CheckLimits::unlimited()).await?;
+    result.protocol_revision = session.revision();
+    let calls = recorded.answers.iter().filter(|answer| answer.tool == tool).map(|answer| &answer.arguments);
+    let answered = answers_in(&session, tool, calls, &mut result.frames).await;
+    let exit = session.close().await;
+    let answers = answered?;
+    exit.map_or(Ok(answers), |found| Err(CheckEnd::failed(found)))
+}
+
+async fn answers_in(
+    session: &CheckSession<'_>,
+    tool: &str,
+    calls: impl Iterator<Item = &Value>,
+    frames: &mut Vec<u32>,
+) -> Result<Vec<RecordedAnswer>, CheckEnd> {
     let mut answers = Vec::new();
-    let mut broken = None;
-    for known in recorded.answers.iter().filter(|answer| answer.tool == tool) {
-        match ask(context, &session, tool, &sent(context, tool, &known.arguments), &mut result.frames).await {
-            Ok((outcome, told)) => answers.push(RecordedAnswer {
-                tool: tool.to_owned(),
-                arguments: known.arguments.clone(),
-                outcome,
-                told,
-                volatile: Vec::new(),
-            }),
-            Err(found) => {
-                broken = Some(found);
-                break;
-            }
-        }
+    for recorded in calls {
+        let (outcome, told) = ask(session, tool, &sent(session.context, tool, recorded), frames).await?;
+        let (tool, arguments, volatile) = (tool.to_owned(), recorded.clone(), Vec::new());
+        answers.push(RecordedAnswer { tool, arguments, outcome, told, volatile });
     }
-    let ended = context.servers.close(&session, CloseServer::AfterTeardown).await.exit;
-    match broken.or(ended) {
-        Some(found) => Err(found),
-        None => Ok(answers),
-    }
+    Ok(answers)
 }
 
 /// The arguments of a recorded call with what was taken out of them.
@@ -138,20 +142,16 @@ fn given(context: &CheckContext<'_>, tool: &str) -> Option<Value> {
 
 /// Makes one call.
 pub(crate) async fn ask(
-    context: &CheckContext<'_>,
-    session: &Session,
+    session: &CheckSession<'_>,
     tool: &str,
     arguments: &Value,
     frames: &mut Vec<u32>,
-) -> Result<(Came, Value), Finding> {
-    let params = Some(json!({"name": tool, "arguments": arguments}));
-    let timeout = Some(context.request_timeout);
-    let request = SessionRequest { owner: context.owner, method: "tools/call", params, timeout, progress: false };
-    let reply = session.request(request).await.map_err(|failure| Finding::from(&failure))?;
+) -> Result<(Came, Value), CheckEnd> {
+    let reply = session.request(CheckRequest::call(tool, arguments)).await?;
     frames.extend([reply.frame, reply.answer_frame]);
-    let message = (context.neutral)((*reply.message).clone());
-    stable_answer(&message)
-        .ok_or_else(|| Finding::new("protocol-error", "the answer has neither a result nor an error"))
+    let message = (session.context.neutral)((*reply.message).clone());
+    let no_answer = || Finding::new("protocol-error", "the answer has neither a result nor an error");
+    stable_answer(&message).ok_or_else(|| CheckEnd::failed(no_answer()))
 }
 
 fn verdict(
@@ -170,4 +170,64 @@ fn verdict(
     };
     let findings = bad.iter().map(|change| finding(change, &settings.file)).chain(idle).collect();
     CheckResult { outcome, reason: summary(&mild, &meant), findings, ..result }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drift::{ChangeLevel, ServerSnapshot};
+    use crate::suite::ToolSelection;
+
+    fn settings(fail_on: ChangeLevel) -> Differential {
+        Differential {
+            file: "recorded.json".to_owned(),
+            snapshot: Arc::new(ServerSnapshot { format: 1, servers: Vec::new() }),
+            fail_on,
+            replay_calls: true,
+            tools: ToolSelection::All,
+            ignore: vec![IgnoredChange {
+                at: None,
+                what: Some("tool-added".to_owned()),
+                reason: "it is new".to_owned(),
+            }],
+        }
+    }
+
+    fn change(level: ChangeLevel, what: &'static str) -> ServerChange {
+        let (at, says) = ("tools/add".to_owned(), "it differs".to_owned());
+        ServerChange { level, what, at, before: None, after: None, says, help: None, example: None }
+    }
+
+    #[test]
+    fn changes_fail_from_a_level_on_unless_they_are_meant() {
+        use ChangeLevel::{Breaking, Compatible, Cosmetic};
+        let idle = || vec![Finding::new("needless-ignore", "it matches no change")];
+        for (changes, fail_on, idle, outcome, findings) in [
+            (Vec::new(), Breaking, Vec::new(), Outcome::Passed, 0),
+            (vec![change(Breaking, "tool-removed")], Breaking, Vec::new(), Outcome::Failed, 1),
+            (vec![change(Compatible, "tool-changed")], Breaking, Vec::new(), Outcome::Passed, 0),
+            (vec![change(Compatible, "tool-changed")], Compatible, Vec::new(), Outcome::Failed, 1),
+            (vec![change(Cosmetic, "tool-changed")], Compatible, Vec::new(), Outcome::Passed, 0),
+            (vec![change(Breaking, "tool-added")], Cosmetic, Vec::new(), Outcome::Passed, 0),
+            (Vec::new(), Breaking, idle(), Outcome::Warned, 1),
+            (vec![change(Breaking, "tool-removed")], Breaking, idle(), Outcome::Failed, 2),
+        ] {
+            let text = format!("{changes:?} {fail_on:?}");
+            let has_note = !changes.is_empty() && outcome == Outcome::Passed;
+            let result = verdict(&settings(fail_on), changes, idle, CheckResult::new(Outcome::Passed));
+            assert_eq!((result.outcome, result.findings.len()), (outcome, findings), "{text}");
+            assert_eq!(result.reason.is_some(), has_note, "{text}");
+        }
+    }
+
+    #[test]
+    fn equal_refusals_prove_nothing() {
+        for (outcome, expected) in [
+            (Outcome::Passed, Outcome::Inconclusive),
+            (Outcome::Failed, Outcome::Failed),
+            (Outcome::Warned, Outcome::Warned),
+        ] {
+            assert_eq!(unserved("add", CheckResult::new(outcome)).outcome, expected);
+        }
+    }
 }

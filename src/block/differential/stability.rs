@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::compare::ask;
+use crate::check::{CheckEnd, CheckLimits, CheckSession};
 use crate::drift::{RecordedAnswer, RecordedOutcome as Came, mask_differences};
-use crate::plan::{CheckContext, CloseServer, OpenServer};
-use crate::session::Session;
+use crate::plan::CheckContext;
 use crate::wire::Tool;
 
 /// A call that is to be made.
@@ -20,8 +20,8 @@ pub(crate) struct PlannedCall<'a> {
     pub(crate) arguments: Value,
 }
 
-/// The answer to a call, or a sentence that says why there is none.
-type CallOutcome = Result<(Came, Value), String>;
+/// The answer to a call, or the end of its server.
+type CallOutcome = Result<(Came, Value), CheckEnd>;
 
 /// The same, by the number of the call.
 type Outcomes = BTreeMap<usize, CallOutcome>;
@@ -43,16 +43,17 @@ pub(crate) async fn call_twice(
         second.insert(at, runner.on_fresh_server(at).await);
     }
     let both = first.into_values().zip(second.into_values());
-    calls.iter().zip(both).map(|(call, (first, second))| recorded_answer(call, first?, &second?)).collect()
+    let each = calls.iter().zip(both);
+    each.map(|(call, (first, second))| recorded_answer((&call.tool.name, &call.arguments), first, second)).collect()
 }
 
-fn recorded_answer(
-    call: &PlannedCall<'_>,
-    first: (Came, Value),
-    second: &(Came, Value),
-) -> Result<RecordedAnswer, String> {
-    mask_differences((&call.tool.name, &call.arguments), first, second)
-        .ok_or_else(|| "it was served once and failed once".to_owned())
+fn recorded_answer(call: (&str, &Value), first: CallOutcome, second: CallOutcome) -> Result<RecordedAnswer, String> {
+    match (first, second) {
+        (Ok(first), Ok(second)) => {
+            mask_differences(call, first, &second).ok_or_else(|| "it was served once and failed once".to_owned())
+        }
+        (Err(end), _) | (Ok(_), Err(end)) => Err(end.sentence()),
+    }
 }
 
 /// The other order: backwards, so that of any two calls the other one comes first. The call in the middle of an odd
@@ -75,59 +76,80 @@ impl CallRunner<'_> {
         let mut used = None;
         for at in order {
             (self.calling)(&self.calls[*at].tool.name);
+            let is_used = used.is_some();
             let opened = match used.take() {
-                Some(session) => Ok((session, true)),
-                None => self.context.servers.open(OpenServer::FRESH).await.map(|session| (session, false)),
+                Some(session) => Ok(session),
+                None => self.open().await,
             };
-            let (session, is_used) = match opened {
-                Ok(opened) => opened,
-                Err(found) => {
-                    outcomes.insert(*at, Err(found.message));
-                    continue;
-                }
-            };
-            let outcome = match self.call(*at, &session).await {
-                Ok(outcome) if session.is_open() => {
-                    used = Some(session);
-                    Ok(outcome)
-                }
-                outcome => {
-                    let closed = self.close(session, outcome).await;
-                    if is_used { self.on_fresh_server(*at).await } else { closed }
-                }
+            let outcome = match opened {
+                Ok(session) => match self.call(*at, &session).await {
+                    Ok(answer) if session.session().is_open() => {
+                        used = Some(session);
+                        Ok(answer)
+                    }
+                    outcome => {
+                        let closed = close(session, outcome).await;
+                        if is_used { self.on_fresh_server(*at).await } else { closed }
+                    }
+                },
+                Err(end) => Err(end),
             };
             outcomes.insert(*at, outcome);
         }
         if let (Some(session), Some(last)) = (used, order.last())
-            && let Some(found) = self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit
+            && let Some(found) = session.close().await
         {
-            outcomes.insert(*last, Err(found.message));
+            outcomes.insert(*last, Err(CheckEnd::failed(found)));
         }
     }
 
     async fn on_fresh_server(&self, at: usize) -> CallOutcome {
         (self.calling)(&self.calls[at].tool.name);
-        let session = self.context.servers.open(OpenServer::FRESH).await.map_err(|found| found.message)?;
+        let session = self.open().await?;
         let outcome = self.call(at, &session).await;
-        self.close(session, outcome).await
+        close(session, outcome).await
     }
 
-    async fn call(&self, at: usize, session: &Session) -> CallOutcome {
+    async fn open(&self) -> Result<CheckSession<'_>, CheckEnd> {
+        CheckSession::open(self.context, CheckLimits::unlimited()).await
+    }
+
+    async fn call(&self, at: usize, session: &CheckSession<'_>) -> CallOutcome {
         let PlannedCall { tool, arguments } = &self.calls[at];
-        ask(self.context, session, &tool.name, arguments, &mut Vec::new()).await.map_err(|found| found.message)
+        ask(session, &tool.name, arguments, &mut Vec::new()).await
     }
+}
 
-    /// Ends a server after a call; one that had ended by itself has served nothing.
-    async fn close(&self, session: Session, outcome: CallOutcome) -> CallOutcome {
-        let ended = self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit;
-        let outcome = outcome?;
-        ended.map_or(Ok(outcome), |found| Err(found.message))
-    }
+/// Ends a server after a call; one that had ended by itself has served nothing.
+async fn close(session: CheckSession<'_>, outcome: CallOutcome) -> CallOutcome {
+    let exit = session.close().await;
+    let answer = outcome?;
+    exit.map_or(Ok(answer), |found| Err(CheckEnd::failed(found)))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::event::Finding;
+
+    #[test]
+    fn an_answer_is_recorded_as_far_as_two_servers_give_it() {
+        let served = |told: Value| Ok((Came::Served, told));
+        let exited = || Err(CheckEnd::failed(Finding::new("exit", "the server exited")));
+        for (first, second, expected) in [
+            (served(json!({"n": 1})), served(json!({"n": 1})), Ok((json!({"n": 1}), 0))),
+            (served(json!({"n": 1, "at": 1})), served(json!({"n": 1, "at": 2})), Ok((json!({"n": 1, "at": 0}), 1))),
+            (served(json!({})), Ok((Came::ToolError, json!({}))), Err("it was served once and failed once")),
+            (exited(), served(json!({})), Err("the server exited")),
+            (served(json!({})), exited(), Err("the server exited")),
+        ] {
+            let recorded = recorded_answer(("add", &json!({"a": 1})), first, second);
+            let recorded = recorded.map(|answer| (answer.told, answer.volatile.len()));
+            assert_eq!(recorded, expected.map_err(str::to_owned));
+        }
+    }
 
     #[test]
     fn every_call_has_another_place_and_other_calls_before_it() {

@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::{FlowAction, FlowStep, TrustBoundary, sampling};
 use crate::check::canary::{CanaryArrival, CanarySearch};
-use crate::event::Finding;
-use crate::plan::{CheckContext, CloseServer, FreshServers, OpenServer};
-use crate::session::{Session, SessionReply, SessionRequest};
+use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession, call_params};
+use crate::event::{CheckResult, Finding, Outcome, Reason};
+use crate::plan::CheckContext;
+use crate::session::SessionReply;
 use crate::source::map_texts;
 use crate::source::template::{Names, fill};
 use crate::wire::Direction;
@@ -44,48 +45,47 @@ pub(crate) struct FlowRun {
     pub(crate) marked: usize,
 }
 
-/// Why a flow has no result.
-pub(crate) enum FlowStop {
-    /// A server could not be started, or gave no answer.
-    Broken(Box<Finding>),
-    /// A template cannot be filled in, or an answer lacks a value that is captured.
-    Unfilled(String),
-}
-
-/// Makes the steps on fresh servers, until one is refused.
+/// Makes the steps on fresh servers, until one is refused; `untrusted` is the context of the server that is not trusted,
+/// which is not accused if it breaks.
 pub(crate) async fn run(
     boundary: &TrustBoundary,
     context: &CheckContext<'_>,
-    untrusted: &dyn FreshServers,
+    untrusted: &CheckContext<'_>,
     markers: Option<&Markers>,
-) -> Result<FlowRun, FlowStop> {
-    let broken = |found| FlowStop::Broken(Box::new(found));
-    let from = untrusted.open(OpenServer::FRESH).await.map_err(broken)?;
-    let to = match context.servers.open(OpenServer::FRESH).await {
+) -> Result<FlowRun, CheckEnd> {
+    let limits = CheckLimits::unlimited();
+    let from = CheckSession::open(untrusted, limits.clone()).await?;
+    let to = match CheckSession::open(context, limits).await {
         Ok(to) => to,
-        Err(found) => {
-            untrusted.close(&from, CloseServer::AfterTeardown).await;
-            return Err(broken(found));
+        Err(end) => {
+            from.close().await;
+            return Err(end);
         }
     };
     let search = markers.map(|markers| CanarySearch::new(&markers.hostile));
-    let mut flow =
-        TextFlow { boundary, context, markers, search, names: context.names.clone(), run: FlowRun::default() };
+    let mut flow = TextFlow { boundary, markers, search, names: context.names.clone(), run: FlowRun::default() };
     let made = flow.steps(&from, &to).await;
-    let exits = [
-        untrusted.close(&from, CloseServer::AfterTeardown).await.exit,
-        context.servers.close(&to, CloseServer::AfterTeardown).await.exit,
-    ];
-    match (made, exits.into_iter().flatten().next()) {
-        (Err(stop), _) => Err(stop),
-        (Ok(()), Some(exit)) => Err(broken(exit)),
-        (Ok(()), None) => Ok(flow.run),
+    let exits = (from.close().await, to.close().await);
+    made?;
+    match exits {
+        (Some(exit), _) => Err(CheckEnd::unavailable(exit)),
+        (None, Some(exit)) => Err(CheckEnd::failed(exit)),
+        (None, None) => Ok(flow.run),
     }
+}
+
+/// The same end where the server that is not trusted gives no answer: the check is not about that server.
+fn unaccused(end: CheckEnd) -> CheckEnd {
+    if let CheckEnd::Unanswered(failure) = end { CheckEnd::unavailable(Finding::from(&*failure)) } else { end }
+}
+
+/// The end where a template cannot be filled in, or an answer lacks a value that is captured.
+fn unfilled(why: String) -> CheckEnd {
+    CheckEnd::Decided(Box::new(CheckResult::because(Outcome::Errored, Reason::Unfilled(why))))
 }
 
 struct TextFlow<'a> {
     boundary: &'a TrustBoundary,
-    context: &'a CheckContext<'a>,
     markers: Option<&'a Markers>,
     search: Option<CanarySearch>,
     names: Names,
@@ -93,7 +93,7 @@ struct TextFlow<'a> {
 }
 
 impl TextFlow<'_> {
-    async fn steps(&mut self, from: &Session, to: &Session) -> Result<(), FlowStop> {
+    async fn steps(&mut self, from: &CheckSession<'_>, to: &CheckSession<'_>) -> Result<(), CheckEnd> {
         for step in &self.boundary.flow {
             let is_untrusted = step.server.value == self.boundary.from.value;
             let exchange = self.step(step, if is_untrusted { from } else { to }).await?;
@@ -108,21 +108,16 @@ impl TextFlow<'_> {
         Ok(())
     }
 
-    async fn step(&self, step: &FlowStep, session: &Session) -> Result<FlowExchange, FlowStop> {
+    async fn step(&self, step: &FlowStep, session: &CheckSession<'_>) -> Result<FlowExchange, CheckEnd> {
         let (method, subject, params) = self.request(&step.action)?;
-        let request = SessionRequest {
-            owner: self.context.owner,
-            method,
-            params: Some(params),
-            timeout: Some(self.context.request_timeout),
-            progress: false,
-        };
-        let reply =
-            session.request(request).await.map_err(|failure| FlowStop::Broken(Box::new(Finding::from(&failure))))?;
+        let is_untrusted = step.server.value == self.boundary.from.value;
+        let reply = session
+            .request(CheckRequest::new(method, params))
+            .await
+            .map_err(|end| if is_untrusted { unaccused(end) } else { end })?;
         let tool = matches!(step.action, FlowAction::Call { .. }).then_some(subject.as_str());
         let is_sanitiser = tool.is_some_and(|tool| self.boundary.sanitised_by.selects(tool));
-        let is_untrusted = step.server.value == self.boundary.from.value;
-        let asked = sampling::requests(&session.frames(), reply.frame, reply.answer_frame);
+        let asked = sampling::requests(&session.session().frames(), reply.frame, reply.answer_frame);
         let search = self.search.as_ref().filter(|_| !is_untrusted);
         Ok(FlowExchange {
             prompt: asked.iter().find_map(|params| sampling::in_system_prompt(search?, params)),
@@ -136,16 +131,14 @@ impl TextFlow<'_> {
         })
     }
 
-    fn request(&self, action: &FlowAction) -> Result<(&'static str, String, Value), FlowStop> {
+    fn request(&self, action: &FlowAction) -> Result<(&'static str, String, Value), CheckEnd> {
         let filled = |node| {
-            fill(node, &self.names)
-                .map(|node| node.to_json())
-                .map_err(|unfilled| FlowStop::Unfilled(unfilled.reason.to_string()))
+            fill(node, &self.names).map(|node| node.to_json()).map_err(|failed| unfilled(failed.reason.to_string()))
         };
         Ok(match action {
             FlowAction::Call { tool, args } => {
                 let arguments = args.as_ref().map_or_else(|| Ok(json!({})), filled)?;
-                ("tools/call", tool.clone(), json!({"name": tool, "arguments": arguments}))
+                ("tools/call", tool.clone(), call_params(tool, &arguments))
             }
             FlowAction::Read { uri } => {
                 let uri = filled(uri)?;
@@ -159,14 +152,14 @@ impl TextFlow<'_> {
         &self,
         step: &FlowStep,
         tool: Option<&str>,
-        session: &Session,
+        session: &CheckSession<'_>,
         reply: &SessionReply,
     ) -> Option<CanaryArrival> {
         let protected = self.boundary.tool.as_ref().is_none_or(|own| tool == Some(&own.value));
         if !protected || step.server.value != self.boundary.to.value {
             return None;
         }
-        let frames = session.frames();
+        let frames = session.session().frames();
         let sent = frames.iter().find(|frame| frame.seq == reply.frame && frame.direction == Direction::Sent)?;
         let mut params = sent.json().ok()?.get("params")?.clone();
         if let Some(arguments) = params["arguments"].as_object_mut() {
@@ -193,11 +186,12 @@ impl TextFlow<'_> {
         message
     }
 
-    fn capture(&mut self, step: &FlowStep, answer: &Value) -> Result<(), FlowStop> {
+    fn capture(&mut self, step: &FlowStep, answer: &Value) -> Result<(), CheckEnd> {
         for capture in &step.captures {
-            let found = capture.path.find(answer).map_err(|reason| {
-                FlowStop::Unfilled(format!("`{}` is not in the answer: {reason}", capture.path.as_str()))
-            })?;
+            let path = &capture.path;
+            let found = path
+                .find(answer)
+                .map_err(|reason| unfilled(format!("`{}` is not in the answer: {reason}", path.as_str())))?;
             self.names.insert(capture.name.clone(), found.into_owned());
         }
         Ok(())

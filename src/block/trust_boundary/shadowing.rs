@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use super::TrustBoundary;
 use super::verdict::not_selected;
+use crate::check::{CheckEnd, CheckLimits, CheckSession, outcome_of};
 use crate::event::{CheckResult, Code, Finding, Outcome, RequirementLevel, Severity};
 use crate::injection::{self, NameLikeness, likeness};
-use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
+use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::wire::{Catalog, Tool};
 
 /// The two ways in which the lists of a server steer the use of another.
@@ -61,16 +62,10 @@ async fn run(check: &ShadowingCheck, context: &CheckContext<'_>) -> CheckResult 
     let Some(untrusted) = context.servers.of_server(&boundary.from.value) else {
         return not_selected(&boundary.from.value);
     };
-    let session = match untrusted.open(OpenServer::FRESH).await {
-        Ok(session) => session,
-        Err(found) => return CheckResult::unavailable(found),
-    };
-    let listed = session.catalog().await;
-    let instructions = session.server.result["instructions"].as_str().unwrap_or_default().to_owned();
-    untrusted.close(&session, CloseServer::AfterTeardown).await;
-    let catalog = match listed {
-        Ok(catalog) => catalog,
-        Err(failure) => return CheckResult::unavailable(Finding::from(&failure)),
+    let untrusted = CheckContext { servers: untrusted.as_ref(), ..*context };
+    let (catalog, instructions) = match listed(&untrusted).await {
+        Ok(listed) => listed,
+        Err(end) => return end.into_result(),
     };
     let protected = &context.catalog.tools;
     let findings = match check.kind {
@@ -78,12 +73,18 @@ async fn run(check: &ShadowingCheck, context: &CheckContext<'_>) -> CheckResult 
         ShadowingKind::Descriptions => steers(boundary, &catalog, &instructions, protected),
     };
     let frames = catalog.tools_frame.into_iter().chain(context.catalog.tools_frame).collect();
-    let outcome = match findings.iter().map(|found| found.level).max_by_key(|level| *level == RequirementLevel::Must) {
-        None => Outcome::Passed,
-        Some(RequirementLevel::Must) => Outcome::Failed,
-        Some(RequirementLevel::Should) => Outcome::Warned,
-    };
+    let outcome = if findings.is_empty() { Outcome::Passed } else { outcome_of(&findings) };
     CheckResult { findings, frames, ..CheckResult::new(outcome) }
+}
+
+/// The lists of a server, and its instructions.
+async fn listed(context: &CheckContext<'_>) -> Result<(Catalog, String), CheckEnd> {
+    let session = CheckSession::open(context, CheckLimits::unlimited()).await?;
+    let listed = session.session().catalog().await;
+    let instructions = session.session().server.result["instructions"].as_str().unwrap_or_default().to_owned();
+    session.close().await;
+    let catalog = listed.map_err(|failure| CheckEnd::unavailable(Finding::from(&failure)))?;
+    Ok((catalog, instructions))
 }
 
 /// Tools whose names are taken, or look as if they were. Two servers may both have a `search`, so the same name is a

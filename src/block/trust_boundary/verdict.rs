@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::TrustBoundary;
-use super::flow::{self, FlowExchange, FlowRun, FlowStop, Markers};
+use super::flow::{self, FlowExchange, FlowRun, Markers};
+use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::check::evidence::exchange;
 use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RequirementLevel, Severity};
@@ -29,18 +30,19 @@ async fn run(boundary: &TrustBoundary, context: &CheckContext<'_>) -> CheckResul
     let Some(untrusted) = context.servers.of_server(&boundary.from.value) else {
         return not_selected(&boundary.from.value);
     };
-    let plain = match flow::run(boundary, context, untrusted.as_ref(), None).await {
+    let untrusted = CheckContext { servers: untrusted.as_ref(), ..*context };
+    let plain = match flow::run(boundary, context, &untrusted, None).await {
         Ok(run) => run,
-        Err(stop) => return stopped(stop),
+        Err(end) => return end.into_result(),
     };
     if let Some(refused) = plain.exchanges.iter().find(|exchange| !exchange.is_served) {
-        return shown(refused_as_written(refused), &plain);
+        return shown(refused_as_written(refused).into_result(), &plain);
     }
     // Two that have nothing in common.
     let markers = Markers { hostile: Canaries::random().make(), harmless: Canaries::random().make() };
-    match flow::run(boundary, context, untrusted.as_ref(), Some(&markers)).await {
-        Ok(run) => shown(judge(boundary, &run), &run),
-        Err(stop) => stopped(stop),
+    match flow::run(boundary, context, &untrusted, Some(&markers)).await {
+        Ok(run) => shown(judge(boundary, &run).unwrap_or_else(CheckEnd::into_result), &run),
+        Err(end) => end.into_result(),
     }
 }
 
@@ -50,56 +52,44 @@ pub(crate) fn not_selected(server: &str) -> CheckResult {
     CheckResult::not_applicable(why)
 }
 
-fn stopped(stop: FlowStop) -> CheckResult {
-    match stop {
-        FlowStop::Broken(found) => CheckResult::unavailable(*found),
-        FlowStop::Unfilled(reason) => CheckResult::because(Outcome::Errored, Reason::Unfilled(reason)),
-    }
-}
-
 /// A refusal of the marked text proves nothing where the flow is refused anyway.
-fn refused_as_written(refused: &FlowExchange) -> CheckResult {
+fn refused_as_written(refused: &FlowExchange) -> CheckEnd {
     let why = format!(
         "without any marker, `{}` of `{}` was refused already: {}; correct the flow",
         refused.title,
         refused.server,
         beginning_of_json(&*refused.reply.message, SHOWN)
     );
-    CheckResult::inconclusive(why)
+    CheckEnd::inconclusive(why)
 }
 
-fn judge(boundary: &TrustBoundary, run: &FlowRun) -> CheckResult {
+fn judge(boundary: &TrustBoundary, run: &FlowRun) -> Result<CheckResult, CheckEnd> {
     let (from, to) = (&boundary.from.value, &boundary.to.value);
-    let held = |note: String| CheckResult::because(Outcome::Passed, Reason::Measured(note));
-    if let Some((at, crossed)) =
-        run.exchanges.iter().enumerate().find(|(_, one)| one.is_served && one.arrival.is_some())
-    {
-        return CheckResult::found(Outcome::Failed, finding(boundary, run, at, crossed).into_iter().collect());
-    }
-    if let Some((at, prompting)) = run.exchanges.iter().enumerate().find(|(_, one)| one.prompt.is_some()) {
-        return CheckResult::found(Outcome::Failed, prompted(boundary, at, prompting).into_iter().collect());
-    }
-    if let Some((at, asking)) = run.exchanges.iter().enumerate().find(|(_, one)| one.wants_foreign_context) {
-        return CheckResult::found(Outcome::Warned, vec![foreign_context(boundary, at, asking)]);
+    let each = || run.exchanges.iter().enumerate();
+    let crossed = each().filter(|(_, one)| one.is_served).find_map(|(at, one)| crossing(boundary, run, at, one));
+    let prompted = || each().find_map(|(at, one)| prompting(boundary, at, one));
+    let asked =
+        || each().find(|(_, one)| one.wants_foreign_context).map(|(at, one)| foreign_context(boundary, at, one));
+    if let Some(found) = crossed.or_else(prompted).or_else(asked) {
+        return Err(CheckEnd::failed(found));
     }
     if run.marked == 0 {
-        let why = format!("no answer of `{from}` has a text, so nothing could be marked");
-        return CheckResult::inconclusive(why);
+        return Err(CheckEnd::inconclusive(format!("no answer of `{from}` has a text, so nothing could be marked")));
     }
-    match run.exchanges.iter().find(|one| !one.is_served) {
-        Some(refused) if refused.arrival.is_some() => {
-            held(format!("`{to}` refused a text of `{from}`: {}", refused.title))
-        }
-        Some(refused) if refused.is_sanitiser => held(format!("`{}` refused a text of `{from}`", refused.title)),
+    let note = match run.exchanges.iter().find(|one| !one.is_served) {
+        Some(refused) if refused.arrival.is_some() => format!("`{to}` refused a text of `{from}`: {}", refused.title),
+        Some(refused) if refused.is_sanitiser => format!("`{}` refused a text of `{from}`", refused.title),
         Some(refused) => {
             let why = format!("with marked texts the flow ended early: {} was refused", refused.title);
-            CheckResult::inconclusive(why)
+            return Err(CheckEnd::inconclusive(why));
         }
-        None => held(format!("no text of `{from}` arrived at `{to}`")),
-    }
+        None => format!("no text of `{from}` arrived at `{to}`"),
+    };
+    Ok(CheckResult::because(Outcome::Passed, Reason::Measured(note)))
 }
 
-fn finding(boundary: &TrustBoundary, run: &FlowRun, at: usize, crossed: &FlowExchange) -> Option<Finding> {
+/// A text that crosses the boundary in a call that was served.
+fn crossing(boundary: &TrustBoundary, run: &FlowRun, at: usize, crossed: &FlowExchange) -> Option<Finding> {
     let arrival = crossed.arrival.as_ref()?;
     let from = &boundary.from.value;
     let message = format!(
@@ -128,17 +118,18 @@ fn finding(boundary: &TrustBoundary, run: &FlowRun, at: usize, crossed: &FlowExc
     Some(found)
 }
 
-fn prompted(boundary: &TrustBoundary, at: usize, prompting: &FlowExchange) -> Option<Finding> {
-    let arrival = prompting.prompt.as_ref()?;
+/// A text that instructs the client's model.
+fn prompting(boundary: &TrustBoundary, at: usize, step: &FlowExchange) -> Option<Finding> {
+    let arrival = step.prompt.as_ref()?;
     let from = &boundary.from.value;
     let message = format!(
         "`{}` of `{}` instructs the client's model with a text of `{from}`, which is not trusted: `{}` has its marker",
-        prompting.title, prompting.server, arrival.path
+        step.title, step.server, arrival.path
     );
     Some(
         Finding {
             exchange: Some(at),
-            frame: Some(prompting.reply.frame),
+            frame: Some(step.reply.frame),
             path: Some(arrival.path.clone()),
             severity: Some(Severity::High),
             help: Some("keep `systemPrompt` free of texts of others; a message can hold them".to_owned()),
@@ -173,4 +164,113 @@ fn shown(mut result: CheckResult, run: &FlowRun) -> CheckResult {
         result.frames.extend([one.reply.frame, one.reply.answer_frame]);
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::check::canary::{CanaryArrival, CanarySearch};
+    use crate::session::SessionReply;
+    use crate::source::{Located, SourceFile, Sources, Span};
+    use crate::suite::ToolSelection;
+
+    const MARKER: &str = "kw1";
+
+    fn boundary() -> TrustBoundary {
+        let span = Span { source: Sources::default().add(SourceFile::new("suite", "x")), start: 0, end: 1 };
+        let located = |text: &str| Located::new(text.to_owned(), span);
+        TrustBoundary {
+            span,
+            name: None,
+            from: located("web"),
+            to: located("mail"),
+            tool: None,
+            flow: Vec::new(),
+            allow: Vec::new(),
+            sanitised_by: ToolSelection::Named(Vec::new()),
+        }
+    }
+
+    /// An exchange in which nothing is wrong.
+    fn step(server: &str, message: &Value) -> FlowExchange {
+        let reply = SessionReply {
+            message: Arc::new(message.clone()),
+            params: json!({"name": "send"}),
+            frame: 4,
+            answer_frame: 5,
+            elapsed: Duration::ZERO,
+            notifications: Vec::new(),
+        };
+        FlowExchange {
+            title: "tools/call send".to_owned(),
+            server: server.to_owned(),
+            is_served: reply.is_served(),
+            arrival: None,
+            prompt: None,
+            wants_foreign_context: false,
+            is_sanitiser: false,
+            reply,
+        }
+    }
+
+    fn served(server: &str) -> FlowExchange {
+        step(server, &json!({"result": {"content": []}}))
+    }
+
+    fn refused(server: &str) -> FlowExchange {
+        step(server, &json!({"result": {"isError": true, "content": [{"type": "text", "text": "no"}]}}))
+    }
+
+    fn arrival() -> Option<CanaryArrival> {
+        CanarySearch::new(MARKER).find(&json!({"arguments": {"to": MARKER}}), "")
+    }
+
+    #[test]
+    fn a_marked_text_must_not_arrive() {
+        let asking = || FlowExchange { wants_foreign_context: true, ..served("web") };
+        let crossed = || FlowExchange { arrival: arrival(), ..served("mail") };
+        let stopped = || FlowExchange { arrival: arrival(), ..refused("mail") };
+        let prompting = || FlowExchange { prompt: arrival(), ..served("mail") };
+        let sanitiser = || FlowExchange { is_sanitiser: true, ..refused("mail") };
+        for (exchanges, marked, outcome, says) in [
+            (vec![served("web"), crossed()], 1, Outcome::Failed, "accepted a text of `web`"),
+            (vec![served("web"), prompting()], 1, Outcome::Failed, "instructs the client's model"),
+            (vec![asking(), prompting()], 1, Outcome::Failed, "instructs the client's model"),
+            (vec![asking(), served("mail")], 1, Outcome::Warned, "context of all servers"),
+            (vec![served("web"), served("mail")], 1, Outcome::Passed, "no text of `web` arrived at `mail`"),
+            (vec![served("web"), stopped()], 1, Outcome::Passed, "`mail` refused a text of `web`"),
+            (vec![served("web"), sanitiser()], 1, Outcome::Passed, "`tools/call send` refused a text of `web`"),
+            (vec![served("web"), refused("mail")], 1, Outcome::Inconclusive, "ended early"),
+            (vec![served("web"), served("mail")], 0, Outcome::Inconclusive, "nothing could be marked"),
+            (vec![served("web"), crossed()], 0, Outcome::Failed, "`arguments.to` has its marker"),
+        ] {
+            let run = FlowRun { exchanges, marked };
+            let result = judge(&boundary(), &run).unwrap_or_else(CheckEnd::into_result);
+            assert_eq!(result.outcome, outcome, "{says}");
+            assert!(format!("{:?} {:?}", result.reason, result.findings).contains(says), "{says}: {result:?}");
+        }
+    }
+
+    #[test]
+    fn a_crossing_tells_where_the_text_came_from() {
+        let crossed = FlowExchange { arrival: arrival(), ..served("mail") };
+        let run = FlowRun { exchanges: vec![served("web"), crossed], marked: 1 };
+        let found = crossing(&boundary(), &run, 1, &run.exchanges[1]).unwrap();
+        assert_eq!((found.exchange, found.frame, found.level), (Some(1), Some(4), RequirementLevel::Must));
+        let names: Vec<&str> = found.evidence.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["arrived", "sent as", "came from"]);
+        assert!(found.evidence[2].1.contains("frame 5"), "{:?}", found.evidence);
+    }
+
+    #[test]
+    fn a_flow_that_is_refused_as_written_proves_nothing() {
+        let result = refused_as_written(&refused("mail")).into_result();
+        assert_eq!(result.outcome, Outcome::Inconclusive);
+        assert!(result.reason.unwrap().to_string().starts_with("without any marker, `tools/call send` of `mail`"));
+    }
 }
