@@ -16,6 +16,8 @@ pub(crate) mod raw_http;
 mod session;
 pub(crate) mod shown_state;
 mod step_run;
+#[cfg(test)]
+pub(crate) mod tests;
 pub(crate) mod tool_arguments;
 pub(crate) mod visit;
 

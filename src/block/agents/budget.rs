@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::price::Price;
+use super::price::{Price, cost_text};
+use super::provider::Tokens;
 use crate::source::grammar::{Object, Shape, key};
 use crate::source::{Diagnostic, Node, Span, Value};
 
@@ -51,5 +52,50 @@ impl Budget {
             cost: cost.and_then(|cost| cost.to_json().as_f64()),
             time: BUDGET.duration(node, "time").unwrap_or_default(),
         }
+    }
+
+    /// The part of the budget that a run has spent, which may have a cost.
+    pub(crate) fn exceeded(&self, tokens: Tokens, cost: Option<f64>) -> Option<String> {
+        if let Some(most) = self.tokens.filter(|most| tokens.all() > *most) {
+            return Some(format!("{most} tokens"));
+        }
+        let most = self.cost.filter(|most| cost.is_some_and(|cost| cost > *most))?;
+        Some(format!("{} of cost", cost_text(most)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::agents::tests::Scene;
+
+    #[test]
+    fn a_turn_beyond_the_budget_ends_the_run() {
+        let scene = Scene::new("{ budget: { calls: 2, tokens: 100, cost: 0.5 } }");
+        let mut found = Vec::new();
+        let budget = Budget::read(&scene.node, None, Some(Price::default()), &mut found);
+        assert!(found.is_empty());
+        for (read, cost, expected) in [
+            (100, Some(0.5), None),
+            (101, None, Some("100 tokens")),
+            (1, Some(0.51), Some("0.5 of cost")),
+            // Both are over; the tokens are what a user can count.
+            (101, Some(0.51), Some("100 tokens")),
+            (1, None, None),
+        ] {
+            let tokens = Tokens { read, written: 0 };
+            assert_eq!(budget.exceeded(tokens, cost).as_deref(), expected, "{read} {cost:?}");
+        }
+    }
+
+    #[test]
+    fn a_budget_has_defaults_and_a_cost_needs_a_price() {
+        let scene = Scene::new("{ name: a }");
+        let budget = Budget::read(&scene.node, None, None, &mut Vec::new());
+        assert_eq!((budget.calls, budget.time.as_secs(), budget.tokens, budget.span), (100, 60, None, None));
+        let scene = Scene::new("{ budget: { cost: 1 } }");
+        let mut found = Vec::new();
+        Budget::read(&scene.node, Some("small"), None, &mut found);
+        assert_eq!(found[0].message, "`cost` needs the `price` of the model `small`");
     }
 }

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::host::{OfferedTool, ToolOrigin};
+use super::judge::JudgedView;
 use super::run::AgentRun;
 use crate::event::Finding;
 use crate::generate::Rng;
-use crate::plan::CheckContext;
 use crate::source::grammar::{Object, Shape, alternative, key, required};
-use crate::source::{Located, Node, Quote, Span};
+use crate::source::{Located, Node, Span};
 
 /// The answer to a call of a tool that should be left alone.
 pub(crate) const DECOY_ANSWER: &str = "this tool cannot do that";
@@ -95,11 +95,11 @@ impl Distractors {
     }
 
     /// The first one that has the name of a tool of the servers, so that it is not offered.
-    pub(crate) fn unoffered_distractor(&self, run: &AgentRun, context: &CheckContext<'_>) -> Option<Finding> {
+    pub(crate) fn unoffered_distractor(&self, run: &AgentRun, view: &JudgedView<'_>) -> Option<Finding> {
         let is_listed = |name: &str| run.listed.iter().any(|listed| listed.tool.name == name);
         let same = self.written.iter().find(|tool| is_listed(&tool.name))?;
         let message = format!("the distractor `{}` is not offered, since a server has a tool of that name", same.name);
-        let quote = Some(Quote::new(context.sources, self.span, "these distractors"));
+        let quote = Some(view.quote(self.span, "these distractors"));
         let help = Some("give it another name, or offer the tools of another server with `from`".to_owned());
         Some(Finding { quote, help, ..Finding::new("distractor-not-offered", message) })
     }
@@ -142,4 +142,69 @@ fn made_up(real: &[OfferedTool], count: usize) -> Vec<OfferedTool> {
 
 fn decoy(name: String, description: String, schema: Value) -> OfferedTool {
     OfferedTool { name, description, schema, origin: ToolOrigin::Decoy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::agents::tests::{Scene, run_of};
+
+    fn offered(names: &[&str]) -> Vec<OfferedTool> {
+        let tool = |name: &&str| OfferedTool {
+            name: (*name).to_owned(),
+            description: String::new(),
+            schema: json!({}),
+            origin: ToolOrigin::Server { server: "app".to_owned(), tool: (*name).to_owned() },
+        };
+        names.iter().map(tool).collect()
+    }
+
+    fn names(tools: &[OfferedTool]) -> Vec<&str> {
+        let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn tools_are_made_up_and_written_ones_are_added() {
+        let scene = Scene::new("{ count: 2, tools: [{ name: shell }, { name: get }] }");
+        let mut tools = offered(&["get", "search"]);
+        Distractors::read(&scene.node).add_to(&mut tools, 1);
+        // A written one of the name of a real tool is not offered.
+        assert_eq!(names(&tools), ["get", "get_archive", "search", "search_draft", "shell"]);
+        let real = |tool: &&OfferedTool| tool.origin != ToolOrigin::Decoy;
+        assert_eq!(tools.iter().filter(real).count(), 2);
+    }
+
+    #[test]
+    fn the_order_is_drawn_for_each_run_and_the_same_again() {
+        let scene = Scene::new("{ count: 6 }");
+        let order = |number| {
+            let mut tools = offered(&["get", "search"]);
+            Distractors::read(&scene.node).add_to(&mut tools, number);
+            tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+    }
+
+    #[test]
+    fn made_up_names_never_repeat() {
+        let made = made_up(&offered(&["get"]), 30);
+        let distinct: std::collections::BTreeSet<&str> = made.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!((made.len(), distinct.len()), (30, 30));
+        assert!(made_up(&[], 5).is_empty(), "there is nothing to resemble");
+    }
+
+    #[test]
+    fn a_distractor_that_a_server_has_is_reported() {
+        let unoffered = |settings: &str| {
+            let scene = Scene::new(settings);
+            let found = Distractors::read(&scene.node).unoffered_distractor(&run_of(Vec::new()), &scene.view());
+            found.map(|found| found.message)
+        };
+        assert_eq!(unoffered("{ tools: [{ name: shell }] }"), None);
+        let message = "the distractor `get` is not offered, since a server has a tool of that name";
+        assert_eq!(unoffered("{ tools: [{ name: shell }, { name: get }] }").as_deref(), Some(message));
+    }
 }

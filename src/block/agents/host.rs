@@ -451,3 +451,50 @@ impl Transport<RoleClient> for ClientWire {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(server: &str, name: &str) -> OfferedTool {
+        ListedTool { server: server.to_owned(), tool: Tool::new(json!({ "name": name, "inputSchema": {} })) }
+            .to_offered_tool()
+    }
+
+    #[test]
+    fn tools_of_one_name_are_offered_with_their_server() {
+        let mut tools = vec![listed("files", "search"), listed("mail", "search"), listed("mail", "send")];
+        let clashes = resolve_clashes(&mut tools);
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["files__search", "mail__search", "send"]);
+        let expected = "several servers have a tool `search`; the model is offered `files__search` and `mail__search`";
+        assert_eq!(clashes, [expected]);
+        let ToolOrigin::Server { tool, .. } = &tools[0].origin else { panic!("{tools:?}") };
+        assert_eq!(tool, "search", "the server is called by its own name for it");
+    }
+
+    #[test]
+    fn a_model_reads_texts_or_what_stands_for_them() {
+        let image = json!({ "type": "image", "data": "", "mimeType": "image/png" });
+        for (message, text, is_error) in [
+            (json!({ "result": { "content": [{ "type": "text", "text": "Ann" }] } }), "Ann", false),
+            (json!({ "result": { "content": [{ "type": "text", "text": "no" }], "isError": true } }), "no", true),
+            (json!({ "result": { "content": [], "structuredContent": { "id": 1 } } }), "{\"id\":1}", false),
+            (json!({ "result": { "content": [image.clone(), image] } }), "[image] [image]", false),
+            (json!({ "result": { "content": [] } }), "", false),
+            (json!({ "error": { "code": -32602, "message": "no such id" } }), "no such id", true),
+        ] {
+            let result = readable_result(&Arc::new(message.clone()));
+            assert_eq!((result.text.as_str(), result.is_error), (text, is_error), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_answer_must_be_one_that_the_sdk_reads() {
+        let is_read = |message: Value| readable(&message, &json!(7)).is_ok();
+        assert!(is_read(json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } })));
+        assert!(is_read(json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": -1, "message": "no" } })));
+        assert!(!is_read(json!({ "jsonrpc": "2.0", "id": 1, "error": { "message": "no code" } })));
+        assert!(!is_read(json!({ "id": 1, "result": {} })), "it is no JSON-RPC");
+    }
+}

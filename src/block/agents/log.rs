@@ -99,3 +99,48 @@ impl AgentRow {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(server: &str, order: usize, outcome: Outcome, clashes: &[&str]) -> AgentRow {
+        AgentRow {
+            file: "suite.yml".to_owned(),
+            server: server.to_owned(),
+            revision: "2025-11-25".to_owned(),
+            order,
+            agent: format!("agent {order}"),
+            outcome,
+            notes: "1 call".to_owned(),
+            passed: PassedRuns { passed: 1, runs: 1 },
+            pass: Vec::new(),
+            tokens: 40,
+            cost: None,
+            clashes: clashes.iter().map(|clash| (*clash).to_owned()).collect(),
+            runs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn agents_are_listed_by_server_in_the_order_of_the_suite() {
+        let log = AgentLog::default();
+        for row in [
+            row("b", 1, Outcome::Failed, &[]),
+            row("a", 2, Outcome::Passed, &["two tools are called `get`"]),
+            row("a", 0, Outcome::Inconclusive, &["two tools are called `get`"]),
+        ] {
+            log.add(row);
+        }
+        let sections = log.sections();
+        let headings: Vec<&str> = sections.iter().map(|section| section.heading.as_str()).collect();
+        assert_eq!(headings, ["agents at a, 2025-11-25", "agents at b, 2025-11-25"]);
+        let [SectionPart::Table(table), SectionPart::Note(note)] = &sections[0].parts[..] else {
+            panic!("{sections:?}")
+        };
+        let rows: Vec<(&str, Tone)> = table.rows.iter().map(|row| (row[0].text.as_str(), row[1].tone)).collect();
+        assert_eq!(rows, [("agent 0", Tone::Doubtful), ("agent 2", Tone::Good)]);
+        assert_eq!(note, "two tools are called `get`", "once, although both agents met it");
+        assert_eq!(sections[1].data["agents"][0]["outcome"], "failed");
+    }
+}

@@ -72,20 +72,37 @@ pub(crate) async fn call_again(host: &mut AgentHost<'_>, calls: &[AgentCall], su
         let control = host.call(server, tool, arguments.clone()).await.result;
         for LooseForm { name, arguments, changed } in forms(arguments, listed.tool.input_schema()) {
             let answer = host.call(server, tool, arguments.clone()).await;
+            let earlier = EarlierAnswers { first: &call.served_text, control: &control.text };
             let verdict = match answer.failure {
                 Some(found) => LooseVerdict::Unanswered(Box::new(found)),
-                None if answer.result.is_error && explains(&answer.result.text, &changed) => LooseVerdict::Understood,
-                None if answer.result.is_error => LooseVerdict::Unexplained,
-                None if answer.result.text == control.text || control.text != call.served_text => {
-                    LooseVerdict::Understood
-                }
-                None => LooseVerdict::Misunderstood,
+                None => earlier.judge(&answer.result.text, answer.result.is_error, &changed),
             };
             let (arguments, answer) = (Value::Object(arguments), answer.result.text);
             again.push(LooseCall { tool: tool.to_owned(), form: name, arguments, answer, verdict });
         }
     }
     again
+}
+
+/// The texts with which a call was served with the arguments of the run.
+struct EarlierAnswers<'a> {
+    /// In the run.
+    first: &'a str,
+    /// Once more.
+    control: &'a str,
+}
+
+impl EarlierAnswers<'_> {
+    /// Judges the answer to the same call with loose arguments, of which these were changed.
+    fn judge(&self, text: &str, is_error: bool, changed: &[String]) -> LooseVerdict {
+        match is_error {
+            true if explains(text, changed) => LooseVerdict::Understood,
+            true => LooseVerdict::Unexplained,
+            // A tool that answers otherwise each time shows nothing.
+            false if text == self.control || self.control != self.first => LooseVerdict::Understood,
+            false => LooseVerdict::Misunderstood,
+        }
+    }
 }
 
 /// The arguments in each form that differs from them.
@@ -128,4 +145,58 @@ fn explains(text: &str, changed: &[String]) -> bool {
         _ => text.contains(name.as_str()),
     };
     changed.iter().any(is_named) || TYPES.iter().any(|kind| said.iter().any(|word| word == kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_server_understands_loose_arguments_or_says_what_is_wrong() {
+        let changed = ["limit".to_owned(), "id".to_owned()];
+        let (served, other, refused) = (("3 users", false), ("5 users", false), ("limit must be a number", true));
+        for (answer, control, first, expected) in [
+            (served, "3 users", "3 users", "Understood"),
+            (refused, "3 users", "3 users", "Understood"),
+            (("`id` is wrong", true), "3 users", "3 users", "Understood"),
+            (("invalid type", true), "3 users", "3 users", "Understood"),
+            (("internal error", true), "3 users", "3 users", "Unexplained"),
+            // `id` in `did` names no argument.
+            (("the call did not work", true), "3 users", "3 users", "Unexplained"),
+            (other, "3 users", "3 users", "Misunderstood"),
+            // The same call answers something else each time, as a clock does.
+            (other, "4 users", "3 users", "Understood"),
+        ] {
+            let (text, is_error) = answer;
+            let verdict = EarlierAnswers { first, control }.judge(text, is_error, &changed);
+            assert_eq!(format!("{verdict:?}"), expected, "{answer:?} {control} {first}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_written_as_models_write_them() {
+        let schema = json!({ "properties": {
+            "limit": { "type": "integer" }, "all": { "type": "boolean" }, "ids": { "type": "array" },
+            "name": { "type": "string" }, "any": { "type": ["integer", "string"] }, "page": { "type": "integer" },
+        } });
+        let arguments = json!({ "limit": 3, "all": true, "ids": ["u1"], "name": "Ann", "any": 5 });
+        let forms = forms(arguments.as_object().unwrap(), &schema);
+        let of =
+            |name: &str| forms.iter().find(|form| form.name == name).map(|form| Value::from(form.arguments.clone()));
+        let text = of("numbers and booleans as text").unwrap();
+        assert_eq!((&text["limit"], &text["all"], &text["ids"]), (&json!("3"), &json!("true"), &json!(["u1"])));
+        assert_eq!(text["any"], 5, "a text is a value of its own there");
+        assert_eq!(of("values as JSON text").unwrap()["ids"], "[\"u1\"]");
+        assert_eq!(of("`null` for what is left out").unwrap()["page"], Value::Null);
+        assert!(of(WITH_EXTRA).unwrap()[EXTRA].is_string());
+    }
+
+    #[test]
+    fn a_form_that_changes_nothing_is_left_out() {
+        let schema = json!({ "properties": { "name": { "type": "string" } } });
+        let forms = forms(json!({ "name": "Ann" }).as_object().unwrap(), &schema);
+        assert_eq!(forms.iter().map(|form| form.name).collect::<Vec<_>>(), [WITH_EXTRA]);
+    }
 }

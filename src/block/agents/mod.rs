@@ -22,6 +22,9 @@ mod provider;
 mod recording;
 mod repeat;
 mod run;
+#[cfg(test)]
+mod tests;
+mod verdict;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -48,7 +51,7 @@ use crate::fault::Fault;
 use crate::lint::Provider;
 use crate::matching::{EXPECTATION, Expectation};
 use crate::plan::planner::Planner;
-use crate::plan::{Block, Case, CaseSource, CheckContext, Offer};
+use crate::plan::{Block, Case, CaseSource, Offer};
 use crate::source::grammar::{Object, Shape, alternative, check, key, required};
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, did_you_mean};
@@ -73,8 +76,8 @@ static AGENT: Object = Object {
     keys: &[&[
         required("name", Shape::Text, "A name for reports."),
         required("provider", Shape::Object(&PROVIDER), "What answers as the model."),
-        required("prompt", Shape::Text, "The goal, as the model is told it."),
-        key("system", Shape::Text, "What the model is told before the goal."),
+        required("prompt", Shape::Text, "The user prompt."),
+        key("system", Shape::Text, "The system prompt."),
         key(
             "servers",
             Shape::NonEmpty(&Shape::List(&Shape::Text)),
@@ -225,9 +228,8 @@ impl Agent {
     }
 
     /// A run has failed if any judgement finds something.
-    fn has_failed(&self, run: &AgentRun, context: &CheckContext<'_>) -> bool {
-        let view = JudgedView { context, equal: &self.equal };
-        self.judgements.iter().any(|judgement| !judgement.judge(run, &view).is_empty())
+    fn has_failed(&self, run: &AgentRun, view: &JudgedView<'_>) -> bool {
+        self.judgements.iter().any(|judgement| !judgement.judge(run, view).is_empty())
     }
 
     /// Adds the tools that the model must leave alone.

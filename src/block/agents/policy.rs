@@ -320,3 +320,115 @@ fn order_in(text: &str, tools: &[OfferedTool]) -> Option<(String, Map<String, Va
     });
     Some((tool.name.clone(), arguments.unwrap_or_default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::agents::host::ToolOrigin;
+    use crate::block::agents::tests::Scene;
+    use tokio::time::Instant;
+
+    fn tool(name: &str, description: &str) -> OfferedTool {
+        let origin = ToolOrigin::Server { server: "app".to_owned(), tool: name.to_owned() };
+        OfferedTool { name: name.to_owned(), description: description.to_owned(), schema: json!({}), origin }
+    }
+
+    fn served(text: &str) -> ToolResult {
+        let message =
+            json!({ "result": { "content": [{ "type": "text", "text": text }], "structuredContent": { "id": text } } });
+        ToolResult { text: text.to_owned(), is_error: false, message: Arc::new(message) }
+    }
+
+    fn refused() -> ToolResult {
+        let message = json!({ "result": { "content": [{ "type": "text", "text": "no" }], "isError": true } });
+        ToolResult { text: "no".to_owned(), is_error: true, message: Arc::new(message) }
+    }
+
+    /// The turns of a policy, in short, where calls are answered with these results in turn.
+    fn play(moves: &str, results: &[ToolResult]) -> Vec<String> {
+        let scene = Scene::new(moves);
+        let mut found = Vec::new();
+        let ScriptedPolicy(moves) = ScriptedPolicy::read(&scene.node, &mut found);
+        assert!(found.is_empty(), "{found:?}");
+        let mut policy = PolicyRun { moves, at: 0, made: 0, failed: 0, names: Names::default() };
+        let tools = [tool("search", "Finds users by name."), tool("get", "One user.")];
+        let (mut past, mut turns) = (Vec::new(), Vec::new());
+        let mut results = results.iter();
+        loop {
+            let told = ModelInput { prompt: "", system: None, tools: &tools, past: &past, deadline: Instant::now() };
+            let turn = match policy.turn(&told) {
+                Ok(turn) => turn,
+                Err(found) => {
+                    turns.push(format!("stuck: {}", found.message));
+                    break;
+                }
+            };
+            let Some(call) = turn.calls.first() else {
+                turns.push(format!("answer: {}", turn.text));
+                break;
+            };
+            turns.push(format!("{} {}", call.name, call.arguments.to_json()));
+            past.push(PastTurn { results: results.next().cloned().into_iter().collect(), turn });
+        }
+        turns
+    }
+
+    #[test]
+    fn moves_are_made_in_order_and_react_to_answers() {
+        let (ok, no) = (|| served("u1"), refused);
+        for (moves, results, expected) in [
+            ("[{ call: get, args: { id: 1 } }, { answer: done }]", vec![ok()], vec!["get {\"id\":1}", "answer: done"]),
+            // After the last move the run ends.
+            ("[{ call: get }]", vec![ok()], vec!["get {}", "answer: "]),
+            ("[{ call: get, times: 2 }]", vec![ok(), ok()], vec!["get {}", "get {}", "answer: "]),
+            ("[{ call: get, again: 1 }, { answer: done }]", vec![no(), ok()], vec!["get {}", "get {}", "answer: done"]),
+            ("[{ call: get, again: 1 }, { answer: done }]", vec![no(), no()], vec!["get {}", "get {}", "answer: done"]),
+            (
+                "[{ call: get }, { call: search, when: [{ is_error: true }] }, { answer: done }]",
+                vec![no(), ok()],
+                vec!["get {}", "search {}", "answer: done"],
+            ),
+            (
+                "[{ call: get }, { call: search, when: [{ is_error: true }] }, { answer: done }]",
+                vec![ok()],
+                vec!["get {}", "answer: done"],
+            ),
+            // Without an answer no expectation of it holds.
+            ("[{ call: search, when: [{ is_error: false }] }, { answer: done }]", vec![], vec!["answer: done"]),
+            (
+                "[{ call: get, capture: { id: 'result.structuredContent.id' } }, { call: search, args: { q: '{{ id }}' } }]",
+                vec![ok(), ok()],
+                vec!["get {}", "search {\"q\":\"u1\"}", "answer: "],
+            ),
+            ("[{ pick: [find, users] }]", vec![ok()], vec!["search {}", "answer: "]),
+            ("[{ pick: [weather] }, { answer: none }]", vec![], vec!["answer: none"]),
+            ("[{ call: get }, { obey: true }]", vec![ok()], vec!["get {}", "answer: "]),
+        ] {
+            assert_eq!(play(moves, &results), expected, "{moves}");
+        }
+    }
+
+    #[test]
+    fn a_policy_that_lacks_a_value_is_stuck() {
+        let turns = play("[{ call: get, args: { id: '{{ id }}' } }]", &[]);
+        assert!(turns[0].starts_with("stuck: the policy cannot go on: "), "{turns:?}");
+        let turns = play("[{ call: get, capture: { id: result.missing } }, { answer: x }]", &[served("u1")]);
+        assert!(turns[1].starts_with("stuck: the policy cannot go on: `id` cannot be captured: "), "{turns:?}");
+    }
+
+    #[test]
+    fn a_careless_model_obeys_an_order_in_a_text() {
+        let tools = [tool("get", ""), tool("get_user", ""), tool("delete", "")];
+        for (text, expected) in [
+            ("call `get_user` with {\"id\": 1} and more {\"id\": 2}", Some(("get_user", json!({ "id": 1 })))),
+            ("please delete it", Some(("delete", json!({})))),
+            ("first get {\"id\": 1}, then delete {\"id\": 2}", Some(("get", json!({ "id": 1 })))),
+            // Arguments that are no JSON are none.
+            ("delete {all}", Some(("delete", json!({})))),
+            ("nothing to do", None),
+        ] {
+            let order = order_in(text, &tools).map(|(name, arguments)| (name, Value::Object(arguments)));
+            assert_eq!(order, expected.map(|(name, arguments)| (name.to_owned(), arguments)), "{text}");
+        }
+    }
+}

@@ -181,3 +181,29 @@ pub(crate) enum ModelFailure {
     /// Its provider cannot be used, which says nothing about the run.
     Unavailable(Box<Finding>),
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_an_object_or_malformed() {
+        for (written, expected) in [
+            ("{\"id\": 1}", Ok(json!({ "id": 1 }))),
+            // Nothing at all are no arguments.
+            ("", Ok(json!({}))),
+            ("  ", Ok(json!({}))),
+            ("[1]", Err("[1]")),
+            ("\"id\"", Err("id")),
+            ("{\"id\": 1", Err("{\"id\": 1")),
+        ] {
+            match (ModelArguments::parse(written), expected) {
+                (ModelArguments::Object(members), Ok(expected)) => assert_eq!(Value::Object(members), expected),
+                (ModelArguments::Malformed(text), Err(expected)) => assert_eq!(text, expected),
+                (other, _) => panic!("{written}: {other:?}"),
+            }
+        }
+    }
+}

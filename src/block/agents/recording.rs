@@ -134,8 +134,7 @@ impl PlayedModel {
     }
 
     fn differs(&self, recorded: &Value, told: &Value) -> Finding {
-        let message =
-            format!("the model is told something else in turn {} than when `{}` was recorded", self.at, self.file);
+        let message = format!("the model's input in turn {} differs from the recording `{}`", self.at, self.file);
         let [before, after] = [recorded, told].map(|value| serde_json::to_string_pretty(value).unwrap_or_default());
         let [before, after] = [&before, &after].map(|text| text.lines().collect::<Vec<_>>());
         let lines = difference(&before, &after, 1).into_iter().flatten();
@@ -194,4 +193,76 @@ fn turn_of(written: &Value) -> Option<ModelTurn> {
         cut: written["cut"].as_str().map(str::to_owned),
         raw: Value::Null,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::agents::provider::{PastTurn, ToolResult};
+    use tokio::time::Instant;
+
+    fn told<'a>(prompt: &'a str, past: &'a [PastTurn]) -> ModelInput<'a> {
+        ModelInput { prompt, system: None, tools: &[], past, deadline: Instant::now() }
+    }
+
+    fn turn() -> ModelTurn {
+        let call =
+            ToolUse { id: "c1".to_owned(), name: "get".to_owned(), arguments: ModelArguments::of(&json!({ "id": 1 })) };
+        ModelTurn { calls: vec![call], tokens: Some(Tokens { read: 3, written: 1 }), ..ModelTurn::default() }
+    }
+
+    fn past(answer: &str) -> Vec<PastTurn> {
+        let result = ToolResult { text: answer.to_owned(), is_error: false, message: Arc::new(json!({})) };
+        vec![PastTurn { turn: turn(), results: vec![result] }]
+    }
+
+    fn played(turns: Option<Vec<Value>>) -> PlayedModel {
+        PlayedModel { file: "f.json".to_owned(), model: "m".to_owned(), turns, at: 0 }
+    }
+
+    #[test]
+    fn a_turn_is_played_back_if_the_model_is_told_the_same() {
+        let recorded = |told: &ModelInput<'_>| json!({ "told": told_since(told), "turn": turn_to_json(&turn()) });
+        let turns = vec![recorded(&told("p", &[])), recorded(&told("p", &past("Ann")))];
+        for (prompt, answer, expected) in [("p", "Ann", "played"), ("q", "Ann", "turn 1"), ("p", "Bob", "turn 2")] {
+            let mut model = played(Some(turns.clone()));
+            let first = model.next(&told(prompt, &[]));
+            let end = first.and_then(|_| model.next(&told(prompt, &past(answer))));
+            let seen = match end {
+                Ok(turn) => format!("played {}", turn.calls[0].arguments.to_json()),
+                Err(ModelFailure::Diverged(found)) => found.message,
+                Err(other) => panic!("{other:?}"),
+            };
+            assert!(seen.contains(expected), "{prompt} {answer}: {seen}");
+        }
+    }
+
+    #[test]
+    fn beyond_its_recording_nobody_knows_what_a_model_says() {
+        let mut model = played(Some(Vec::new()));
+        assert!(matches!(model.next(&told("p", &[])), Err(ModelFailure::Diverged(_))));
+        let mut model = played(None);
+        assert!(matches!(model.next(&told("p", &[])), Err(ModelFailure::Unavailable(_))));
+    }
+
+    #[test]
+    fn the_difference_shows_what_the_model_is_told_instead() {
+        let model = PlayedModel { at: 2, ..played(None) };
+        let found = model.differs(&json!({ "results": ["Ann"] }), &json!({ "results": ["Bob"] }));
+        let diff = found.diff.unwrap_or_default();
+        assert!(diff.contains("- \"Ann\"") && diff.contains("+ \"Bob\""), "{diff}");
+    }
+
+    #[test]
+    fn a_turn_is_the_same_after_it_was_written_down() {
+        for turn in
+            [turn(), ModelTurn { text: "done".to_owned(), cut: Some("length".to_owned()), ..ModelTurn::default() }]
+        {
+            let written = turn_to_json(&turn);
+            let read = turn_of(&written).unwrap();
+            assert_eq!(turn_to_json(&read), written);
+            assert_eq!((read.tokens, read.cut), (turn.tokens, turn.cut));
+        }
+        assert!(turn_of(&json!({ "text": "a", "calls": [{ "id": "1" }] })).is_none(), "a call without a name");
+    }
 }

@@ -150,6 +150,7 @@ impl PassEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::agents::tests::Scene;
 
     fn share(passed: usize, runs: usize, k: u64) -> f64 {
         PassedRuns { passed, runs }.power(PassPower { k, at_least: 0.0 }).interval.share
@@ -187,5 +188,47 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn enough_runs_must_pass() {
+        for (repeat, passed, is_met) in [
+            ("1", 1, true),
+            ("3", 3, true),
+            ("3", 2, false),
+            ("{ runs: 4, at_least: 0.5 }", 2, true),
+            ("{ runs: 4, at_least: 0.5 }", 1, false),
+            ("{ runs: 4, at_least: 0 }", 0, false),
+            // pass^2 of 3 among 4 runs is 3/6.
+            ("{ runs: 4, pass: [{ k: 2, at_least: 0.5 }] }", 3, true),
+            ("{ runs: 4, pass: [{ k: 2, at_least: 0.51 }] }", 3, false),
+            // A pass^k that is only reported asks for nothing; all runs must pass then.
+            ("{ runs: 4, pass: [2] }", 3, false),
+            ("{ runs: 4, pass: [2] }", 4, true),
+        ] {
+            let scene = Scene::new(&format!("{{ repeat: {repeat} }}"));
+            let repeat_read = Repeat::read(&scene.node, &mut Vec::new());
+            assert_eq!(repeat_read.is_met(PassedRuns { passed, runs: repeat_read.runs }), is_met, "{repeat}: {passed}");
+        }
+    }
+
+    #[test]
+    fn more_runs_in_a_row_than_there_are_is_a_mistake() {
+        let scene = Scene::new("{ repeat: { runs: 3, pass: [2, 4, { k: 5, at_least: 1 }] } }");
+        let mut found = Vec::new();
+        Repeat::read(&scene.node, &mut found);
+        let messages: Vec<&str> = found.iter().map(|mistake| mistake.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            ["`k` must be at most the number of runs, 3, not 4", "`k` must be at most the number of runs, 3, not 5"]
+        );
+    }
+
+    #[test]
+    fn a_missed_estimate_says_what_is_asked_for() {
+        let power = |passed, at_least| PassedRuns { passed, runs: 10 }.power(PassPower { k: 1, at_least });
+        assert_eq!(power(9, 0.9).text(), "90% (60% to 98%)");
+        assert_eq!(power(8, 0.9).text(), "80% (49% to 94%), below 90%");
+        assert_eq!(power(8, 0.9).name(), "pass^1");
     }
 }

@@ -9,9 +9,9 @@ use tokio::time::{Instant, timeout_at};
 use super::Agent;
 use super::distractors::DECOY_ANSWER;
 use super::host::{AgentHost, HostCall, HostFailure, ListedTool, OfferedTool, ToolOrigin};
+use super::judge::JudgedView;
 use super::loose::{self, LooseCall};
 use super::planted_order::PlantedOrder;
-use super::price::cost_text;
 use super::provider::{
     Model, ModelArguments, ModelFailure, ModelInput, ModelTurn, PastTurn, Tokens, ToolResult, ToolUse,
 };
@@ -127,7 +127,6 @@ pub(crate) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         past: Vec::new(),
         calls: Vec::new(),
         asking_since: None,
-        time,
         in_flight: None,
         passed_before: 0,
         tokens: Tokens::default(),
@@ -138,7 +137,8 @@ pub(crate) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let deadline = begun + time;
     let goal = Goal { prompt: &prompt, system: system.as_deref(), deadline };
     let ended = timeout_at(deadline, attempt.until_answered(model.as_mut(), goal)).await;
-    let end = ended.unwrap_or_else(|_| attempt.out_of_time());
+    let waited = attempt.asking_since.map(|since| since.elapsed());
+    let end = ended.unwrap_or_else(|_| out_of_time(time, waited));
     attempt.give_up();
     let UnfinishedRun { mut host, calls, tokens, planted, .. } = attempt;
     let mut run = AgentRun {
@@ -156,7 +156,9 @@ pub(crate) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
         turns: model.turns(),
     };
     // More calls may lead out of the recording, where nothing is known of a failure that is certain.
-    if agent.makes_loose_calls && !(context.is_replayed && agent.has_failed(&run, context)) {
+    if agent.makes_loose_calls
+        && !(context.is_replayed && agent.has_failed(&run, &JudgedView::of(context, &agent.equal)))
+    {
         run.loose = loose::call_again(&mut host, &run.calls, context.suite).await;
     }
     run.exits = host.close().await;
@@ -174,8 +176,6 @@ struct Goal<'a> {
 /// A run under way.
 struct UnfinishedRun<'a> {
     agent: &'a Agent,
-    /// The time that it may take.
-    time: Duration,
     host: AgentHost<'a>,
     offered: Vec<OfferedTool>,
     past: Vec<PastTurn>,
@@ -210,12 +210,8 @@ impl UnfinishedRun<'_> {
             };
             let bytes_said = bytes_of_turn(&turn);
             self.tokens.add(turn.tokens.unwrap_or_else(|| estimate(bytes_told, bytes_said)));
-            if budget.tokens.is_some_and(|most| self.tokens.all() > most) {
-                return AgentEnd::OverBudget(format!("{} tokens", budget.tokens.unwrap_or_default()));
-            }
-            if let Some(most) = budget.cost.filter(|most| self.agent.cost(self.tokens).is_some_and(|cost| cost > *most))
-            {
-                return AgentEnd::OverBudget(format!("{} of cost", cost_text(most)));
+            if let Some(spent) = budget.exceeded(self.tokens, self.agent.cost(self.tokens)) {
+                return AgentEnd::OverBudget(spent);
             }
             if let Some(why) = turn.cut.as_ref().filter(|_| turn.calls.is_empty()) {
                 return AgentEnd::Stuck(model_stopped(why));
@@ -278,22 +274,6 @@ impl UnfinishedRun<'_> {
         AgentCall { name, target, arguments, result, served_text, failure, exchange, passed, is_struck }
     }
 
-    fn out_of_time(&self) -> AgentEnd {
-        let time = duration_text(self.time);
-        let waited = self.asking_since.map(|since| since.elapsed());
-        // An agent that goes round and round waits for the model most of the time, too, but for each turn only shortly.
-        if waited.is_some_and(|waited| waited >= self.time / 2) {
-            let help = "check that the provider answers, or raise `budget.time` if the model needs longer";
-            let message = format!("the model gave no answer before the {time} of the run were over");
-            return AgentEnd::Unavailable(Finding {
-                help: Some(help.to_owned()),
-                ..Finding::new("provider-unavailable", message)
-            });
-        }
-        let asking = if waited.is_some() { ", waiting for the model" } else { "" };
-        AgentEnd::OverBudget(format!("{time} of time{asking}"))
-    }
-
     /// Keeps a call that has no answer when the time is over: it was made, and often explains where the time went.
     fn give_up(&mut self) {
         if let Some(wanted) = self.in_flight.take() {
@@ -302,6 +282,22 @@ impl UnfinishedRun<'_> {
             self.calls.push(call);
         }
     }
+}
+
+/// The end of a run whose time is over, after so long a wait for the model if it was to answer.
+fn out_of_time(time: Duration, waited: Option<Duration>) -> AgentEnd {
+    let text = duration_text(time);
+    // An agent that goes round and round waits for the model most of the time, too, but for each turn only shortly.
+    if waited.is_some_and(|waited| waited >= time / 2) {
+        let help = "check that the provider answers, or raise `budget.time` if the model needs longer";
+        let message = format!("the model gave no answer before the {text} of the run were over");
+        return AgentEnd::Unavailable(Finding {
+            help: Some(help.to_owned()),
+            ..Finding::new("provider-unavailable", message)
+        });
+    }
+    let asking = if waited.is_some() { ", waiting for the model" } else { "" };
+    AgentEnd::OverBudget(format!("{text} of time{asking}"))
 }
 
 fn model_stopped(why: &str) -> Finding {
@@ -381,5 +377,32 @@ impl AgentCall {
             "result": self.result.message["result"],
             "is_error": self.result.is_error,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_keeps_a_run_waiting_says_nothing_about_the_servers() {
+        let seconds = Duration::from_secs;
+        for (waited, expected) in [
+            (None, "over budget: 10 s of time"),
+            (Some(seconds(4)), "over budget: 10 s of time, waiting for the model"),
+            (Some(seconds(5)), "unavailable: the model gave no answer before the 10 s of the run were over"),
+        ] {
+            let end = match out_of_time(seconds(10), waited) {
+                AgentEnd::OverBudget(what) => format!("over budget: {what}"),
+                AgentEnd::Unavailable(found) => format!("unavailable: {}", found.message),
+                other @ (AgentEnd::Answered(_) | AgentEnd::Stuck(_) | AgentEnd::Diverged(_)) => panic!("{other:?}"),
+            };
+            assert_eq!(end, expected, "{waited:?}");
+        }
+    }
+
+    #[test]
+    fn four_bytes_are_a_token() {
+        assert_eq!(estimate(4000, 7), Tokens { read: 1000, written: 1 });
     }
 }

@@ -178,3 +178,25 @@ impl CaseSource for Compliance {
         Some(&self.hints)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::node;
+
+    #[test]
+    fn a_hint_that_is_a_tool_has_a_name_and_perhaps_arguments() {
+        for (hint, expected) in [
+            ("export", &[][..]),
+            ("{ name: export, arguments: { steps: 3 } }", &[]),
+            ("{ name: export, args: {} }", &["the hint `slow_tool` has no key `args`"]),
+            ("{ arguments: {} }", &["the hint `slow_tool` names no tool"]),
+            ("7", &["the hint `slow_tool` names no tool"]),
+        ] {
+            let mut found = Vec::new();
+            tool_hint("slow_tool", &node(hint), &mut found);
+            let messages: Vec<&str> = found.iter().map(|mistake| mistake.message.as_str()).collect();
+            assert_eq!(messages, expected, "{hint}");
+        }
+    }
+}

@@ -195,3 +195,85 @@ fn kept_text(tally: &RuleTally, noun: &str) -> String {
 fn share(tally: &RuleTally) -> String {
     if tally.judged_rules() == 0 { "-".to_owned() } else { format!("{}/{}", tally.kept, tally.judged_rules()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{CaseInfo, RuleInfo};
+
+    /// The result of a case of a rule, asked for in a revision and run in another.
+    fn result(rule: &str, level: RequirementLevel, asked: &str, outcome: Outcome) -> CaseResult {
+        let text = str::to_owned;
+        let section = format!("/basic/{}#part", &rule[..1]);
+        let (link, quote) = (String::new(), String::new());
+        let rule = RuleInfo { id: text(rule), level, section, link, revision: text("2025-11-25"), quote };
+        let case = CaseInfo {
+            id: String::new(),
+            file: text("suite.yml"),
+            line: 1,
+            column: 1,
+            from_command_line: false,
+            position: Vec::new(),
+            suite: text("s"),
+            name: text("n"),
+            row: None,
+            server: text("app"),
+            revision: text(asked),
+            tags: Vec::new(),
+            probes: Vec::new(),
+            variants: Vec::new(),
+            claims: Vec::new(),
+            rule: Some(Box::new(rule)),
+        };
+        let spoken = if outcome == Outcome::Skipped { "" } else { "2025-11-25" };
+        CaseResult { protocol_revision: text(spoken), ..CaseResult::beside(case, outcome, String::new()) }
+    }
+
+    #[test]
+    fn a_rule_counts_once_by_the_worst_of_its_cases() {
+        use Outcome::{Errored, Failed, Inconclusive, Passed, Skipped, Warned};
+        use RequirementLevel::{Must, Should};
+        for (results, expected) in [
+            (vec![("A1", Must, Passed), ("A2", Must, Failed)], "1 of 2 MUSTs kept"),
+            (vec![("A1", Must, Passed), ("A1", Must, Failed), ("A1", Must, Passed)], "0 of 1 MUST kept"),
+            (vec![("A1", Must, Passed), ("A1", Must, Skipped)], "1 of 1 MUST kept"),
+            // What nobody could judge is in neither number.
+            (
+                vec![("A1", Must, Passed), ("A2", Must, Inconclusive), ("A3", Must, Errored)],
+                "1 of 1 MUST kept, 2 not judged",
+            ),
+            (vec![("A1", Must, Passed), ("A1", Must, Inconclusive)], "0 of 0 MUSTs kept, 1 not judged"),
+            (
+                vec![("A1", Must, Passed), ("B1", Should, Warned), ("B2", Should, Passed)],
+                "1 of 1 MUST kept, 1 of 2 SHOULDs kept",
+            ),
+            (vec![("A1", Must, Passed), ("A2", Must, Skipped)], "1 of 1 MUST kept, 1 skipped"),
+        ] {
+            let cases: Vec<CaseResult> =
+                results.iter().map(|(rule, level, outcome)| result(rule, *level, "2025-11-25", *outcome)).collect();
+            let scores = ComplianceScore::of(&cases);
+            assert_eq!(scores.len(), 1);
+            assert_eq!(scores[0].sentence(), expected);
+        }
+    }
+
+    #[test]
+    fn rules_are_listed_by_page_and_revision() {
+        use RequirementLevel::Must;
+        let cases = [
+            result("B1", Must, "2025-11-25", Outcome::Passed),
+            result("A1", Must, "2025-11-25", Outcome::Failed),
+            // A case that was skipped before the server said which revision it speaks.
+            result("A2", Must, "auto", Outcome::Skipped),
+            result("A2", Must, "2025-06-18", Outcome::Skipped),
+        ];
+        let scores = ComplianceScore::of(&cases);
+        let revisions: Vec<&str> = scores.iter().map(|score| score.revision.as_str()).collect();
+        assert_eq!(revisions, ["2025-11-25", "2025-06-18"]);
+        let section = scores[0].section();
+        let SectionPart::Table(table) = &section.parts[0] else { panic!("{section:?}") };
+        let rows: Vec<[&str; 2]> = table.rows.iter().map(|row| [row[0].text.as_str(), row[1].text.as_str()]).collect();
+        assert_eq!(rows, [["basic/A", "0/1"], ["basic/B", "1/1"]]);
+        assert_eq!((table.rows[0][1].tone, table.rows[1][1].tone), (Tone::Bad, Tone::Plain));
+    }
+}

@@ -37,3 +37,30 @@ pub(crate) fn is_readable(violation: &InvalidValue) -> bool {
     violation.breach == Breach::WrongType
         && sent.is_some_and(|text| text.parse::<f64>().is_ok() || ["true", "false"].contains(&text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::arguments::SafeArguments;
+    use serde_json::json;
+
+    #[test]
+    fn a_number_as_text_is_wrong_where_the_schema_wants_a_number() {
+        for (schema, base, expected) in [
+            (json!({"type": "integer"}), json!(5), Some(json!("5"))),
+            (json!({"type": "boolean"}), json!(false), Some(json!("false"))),
+            // Without a value of its own, one that fits is written.
+            (json!({"type": "integer", "minimum": 50}), Json::Null, Some(json!("100"))),
+            (json!({"type": ["integer", "string"]}), json!(5), None),
+            (json!({"type": "string"}), json!("a"), None),
+        ] {
+            let schema = json!({"type": "object", "properties": {"n": schema}});
+            let safe = SafeArguments::new(&schema, None).unwrap();
+            let base = if base.is_null() { json!({}) } else { json!({"n": base}) };
+            let found = safe.violations(&base);
+            let texts = with_text(&found, &base, safe.generator());
+            assert_eq!(texts.first().map(|violation| violation.value["n"].clone()), expected, "{schema}");
+            assert!(texts.iter().all(is_readable));
+        }
+    }
+}

@@ -113,3 +113,37 @@ fn step(sent: MalformedMessage, span: Span) -> Step {
     let expect = vec![expectation(&json!({"refused_or_ignored": sent.served}), span)];
     Step { expect, expects: true, ..bare(Action::Send(Box::new(raw)), span) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::node;
+
+    #[test]
+    fn every_malformed_message_is_followed_by_a_sign_of_life() {
+        let span = node("x").span;
+        for (revision, has_batch) in [
+            (None, false),
+            (Some(Revision::V2025_03_26), false),
+            (Some(Revision::V2025_06_18), true),
+            (Some(Revision::V2025_11_25), true),
+        ] {
+            let kinds = envelopes(revision, span);
+            assert_eq!(kinds.iter().any(|kind| kind.name == "a batch"), has_batch, "{revision:?}");
+            for kind in kinds {
+                let (sent, alive): (Vec<_>, Vec<_>) =
+                    kind.steps.iter().partition(|step| matches!(step.action, Action::Send(_)));
+                assert_eq!(sent.len(), alive.len(), "{}", kind.name);
+                assert!(sent.iter().all(|step| step.expects), "{}", kind.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_request_is_one_that_every_server_of_its_revision_serves() {
+        assert_eq!(valid_request(Some(Revision::V2025_11_25))["method"], "ping");
+        let newest = valid_request(Some(Revision::V2026_07_28));
+        assert_eq!(newest["method"], "server/discover");
+        assert_eq!(newest["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+    }
+}

@@ -211,3 +211,76 @@ fn texts<'a>(value: &'a Json, found: &mut Vec<&'a str>) {
         Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::{node, settings as settings_of};
+    use serde_json::json;
+
+    /// The titles of the calls that are made, those of advice in brackets, and how many are left out.
+    fn derived(settings: &str, schema: &Json, args: &str) -> (Vec<String>, usize) {
+        let tool = Tool::new(json!({"name": "get", "inputSchema": schema}));
+        let mut negative: NegativePath = settings_of(settings);
+        if negative.checks.is_empty() {
+            negative.checks = NegativeCheck::ALL.into();
+        }
+        let derived = derive(&tool, &node(args), &negative).unwrap_or_else(|why| panic!("{why}"));
+        let title = |call: &Forbidden| if call.is_advice { format!("({})", call.title) } else { call.title.clone() };
+        (derived.calls.iter().map(title).collect(), derived.left_out)
+    }
+
+    #[test]
+    fn calls_break_the_schema_in_every_way_that_is_asked_for() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"id": {"type": "string"}, "limit": {"type": "integer", "minimum": 1, "maximum": 9}},
+            "required": ["id"],
+            "additionalProperties": false,
+        });
+        for (checks, expected) in [
+            ("missing_required", vec!["without `id`"]),
+            ("out_of_range", vec!["with `limit` below its minimum (0)", "with `limit` above its maximum (10)"]),
+        ] {
+            let (titles, left_out) = derived(&format!("{{ checks: [{checks}] }}"), &schema, "{ id: u1, limit: 5 }");
+            assert!(expected.iter().all(|title| titles.contains(&(*title).to_owned())), "{checks}: {titles:?}");
+            assert_eq!(left_out, 0);
+        }
+        let (extra, _) = derived("{ checks: [extra_property] }", &schema, "{ id: u1 }");
+        assert!(extra.iter().all(|title| title.ends_with(" besides")), "{extra:?}");
+        let (types, _) = derived("{ checks: [wrong_type] }", &schema, "{ id: u1, limit: 5 }");
+        // Models write numbers as text, and clients `null` for what they leave out: a server should refuse those only.
+        assert!(types.contains(&"(with \"5\" as `limit`)".to_owned()), "{types:?}");
+        assert!(types.contains(&"(with null as `limit`)".to_owned()), "{types:?}");
+        assert!(types.contains(&"with null as `id`".to_owned()), "{types:?}");
+    }
+
+    #[test]
+    fn a_schema_that_allows_everything_forbids_nothing() {
+        let (titles, _) = derived("{ cases: 24 }", &json!({"type": "object"}), "{}");
+        assert_eq!(titles, [""; 0]);
+    }
+
+    #[test]
+    fn few_cases_are_of_every_kind() {
+        let text = json!({"type": "string", "minLength": 2, "maxLength": 4});
+        let schema = json!({"type": "object", "properties": {"a": text, "b": text}, "required": ["a", "b"]});
+        let (all, none) = derived("{ cases: 100 }", &schema, "{ a: xx, b: xx }");
+        let (some, left_out) = derived("{ cases: 3 }", &schema, "{ a: xx, b: xx }");
+        assert_eq!((none, left_out, some.len()), (0, all.len() - 3, 3));
+        let kinds: BTreeSet<&str> = some.iter().map(|title| title.split('`').next().unwrap_or_default()).collect();
+        assert_eq!(kinds.len(), 3, "{some:?}");
+    }
+
+    #[test]
+    fn everything_but_the_violation_stays_as_it_is_written() {
+        let schema = json!({"type": "object", "properties": {"id": {"type": "string"}, "n": {"type": "integer"}}});
+        let tool = Tool::new(json!({"name": "get", "inputSchema": schema}));
+        let negative = NegativePath { checks: [NegativeCheck::WrongType].into(), ..settings_of("{ cases: 24 }") };
+        let derived =
+            derive(&tool, &node("{ id: '{{ user }}', n: 1 }"), &negative).unwrap_or_else(|why| panic!("{why}"));
+        let broken_n = derived.calls.iter().find(|call| call.args.get("n").is_some_and(|n| n.whole() != Some(1)));
+        let args = broken_n.map(|call| call.args.to_json()).unwrap_or_default();
+        assert_eq!(args["id"], "{{ user }}", "the template is filled in when the call is made");
+    }
+}

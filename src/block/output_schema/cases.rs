@@ -64,7 +64,7 @@ fn edges(tool: &Tool, safe_arguments: &SafeArguments, args: &Node, span: Span) -
     let made = safe_arguments.boundaries().into_iter().filter(|value| *value != ordinary);
     let made = made.map(|value| from_json(&value, span)).filter(|args| !has_template(args));
     let call = |args| Step {
-        name: Some(format!("a call at the edge of what `{}` takes", tool.name)),
+        name: Some(format!("a call of `{}` with boundary values", tool.name)),
         expect: vec![output_schema(span)],
         expects: true,
         ..bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span)
@@ -81,4 +81,45 @@ fn spread(made: Vec<Node>) -> Vec<Node> {
 
 fn skipped_body(reason: impl Into<Reason>) -> Body {
     Body::Skipped(reason.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::node;
+    use serde_json::{Value, json};
+
+    fn tool(annotations: &Value, properties: &Value) -> Tool {
+        let schema = json!({"type": "object", "properties": properties, "required": ["n"]});
+        Tool::new(json!({"name": "add", "inputSchema": schema, "outputSchema": {}, "annotations": annotations}))
+    }
+
+    #[test]
+    fn a_tool_is_called_at_the_boundaries_of_its_schema() {
+        let range = json!({"n": {"type": "integer", "minimum": 1, "maximum": 9}});
+        for (annotations, properties, expected) in [
+            (json!({}), range.clone(), true),
+            (json!({"readOnlyHint": true}), range.clone(), true),
+            // It should not keep odd values.
+            (json!({"readOnlyHint": false}), range, false),
+        ] {
+            let tool = tool(&annotations, &properties);
+            let safe = SafeArguments::new(&tool.arguments_schema(), None).unwrap();
+            let args = node("{ n: 5 }");
+            let steps = edges(&tool, &safe, &args, args.span);
+            assert_eq!(!steps.is_empty(), expected, "{}", tool.raw);
+            assert!(steps.len() <= EDGES && steps.iter().all(|step| step.expects));
+        }
+    }
+
+    #[test]
+    fn calls_are_picked_from_all_over_the_list() {
+        let picked = |count: i64| -> Vec<Value> {
+            let made = (0..count).map(|at| from_json(&json!(at), node("x").span)).collect();
+            spread(made).iter().map(Node::to_json).collect()
+        };
+        assert_eq!(picked(3), [0, 1, 2]);
+        assert_eq!(picked(16), [1, 3, 5, 7, 9, 11, 13, 15]);
+        assert_eq!(picked(100).len(), EDGES);
+    }
 }

@@ -11,9 +11,10 @@ use tokio::time::Instant;
 use super::Load;
 use super::growth::Growth;
 use super::measurement::{Measurement, Measurements};
-use crate::check::evidence::refused;
+use crate::check::evidence::refused_with_help;
 use crate::check::{CheckEnd, CheckLimits, CheckLog, CheckRequest, CheckSession, SessionCaller, call_params};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{CallFailure, SessionReply};
 use crate::source::Node;
@@ -50,7 +51,9 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
     let LoadRun { calls, elapsed } = run_load(LoadCaller { caller: session.caller(), params }, load).await;
     let exit = session.close().await;
     let measurement = Measurement::new(&calls.times, elapsed);
-    let result = CheckResult { protocol_revision, ..verdict(check, context, calls, &measurement) };
+    let help = ConfigSource::of(context.suite).help_to_give_arguments(&check.tool);
+    let judged = JudgedLoad { load, tool: &check.tool, help };
+    let result = CheckResult { protocol_revision, ..verdict(&judged, calls, &measurement) };
     if result.outcome == Outcome::Inconclusive {
         return result;
     }
@@ -155,13 +158,21 @@ impl LoadCalls {
     }
 }
 
-fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: LoadCalls, measurement: &Measurement) -> CheckResult {
-    let LoadCheck { load, tool, .. } = check;
+/// The load and the tool that its calls are judged by.
+struct JudgedLoad<'a> {
+    load: &'a Load,
+    tool: &'a str,
+    /// The way to give valid arguments.
+    help: String,
+}
+
+fn verdict(judged: &JudgedLoad<'_>, calls: LoadCalls, measurement: &Measurement) -> CheckResult {
+    let JudgedLoad { load, tool, help } = judged;
     if let Some(failure) = calls.failure {
         return CheckEnd::Unanswered(Box::new(failure)).into_result();
     }
     if calls.times.is_empty() {
-        return refused(context, tool, calls.refusal.as_ref());
+        return refused_with_help(tool, calls.refusal.as_ref(), help.clone());
     }
     let (title, mut log) = (format!("tools/call {tool}"), CheckLog::default());
     let mut result = CheckResult::new(Outcome::Passed);
@@ -193,4 +204,75 @@ fn verdict(check: &LoadCheck, context: &CheckContext<'_>, calls: LoadCalls, meas
         result.findings.push(found);
     }
     CheckResult { reason: Some(Reason::Measured(measurement.to_string())), ..log.attach(result) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests;
+    use crate::transport::ProcessUsage;
+
+    fn calls(times: &[u64], refused: usize) -> LoadCalls {
+        let mut calls = LoadCalls::default();
+        for took in times {
+            calls.count(SessionReply { elapsed: Duration::from_millis(*took), ..tests::served("ok") });
+        }
+        (0..refused).for_each(|_| calls.count(tests::refused()));
+        calls
+    }
+
+    fn usage(files: u64) -> ProcessUsage {
+        ProcessUsage { memory: 0, files, processes: 1 }
+    }
+
+    #[test]
+    fn a_load_is_judged_by_its_bounds() {
+        let growth = |files| Some(Growth { before: usage(3), after: usage(files), calls: 2 });
+        for (load, calls, expected) in [
+            ("{ latency: { p95: 20ms } }", calls(&[10, 20], 0), "passed: "),
+            (
+                "{ latency: { p50: 9ms } }",
+                calls(&[10, 20], 0),
+                "failed: `get` took 10.0 ms at p50, longer than the bound of 9 ms",
+            ),
+            (
+                "{ calls_per_second: 3 }",
+                calls(&[10, 20], 0),
+                "failed: `get` served 2.00 calls/s, fewer than the bound of 3",
+            ),
+            // A refusal is no measurement, and no failure of the bound.
+            (
+                "{ latency: { max: 1s } }",
+                calls(&[10], 2),
+                "warned: `get` refused 2 of 3 identical valid calls, 1 at a time",
+            ),
+            ("{ latency: { max: 1s } }", calls(&[], 2), "inconclusive: "),
+            (
+                "{ growth: { files: 1 } }",
+                LoadCalls { growth: growth(5), ..calls(&[10], 0) },
+                "failed: 2 calls of `get` left 2 more open files behind; the bound is 1",
+            ),
+            ("{ growth: { files: 2 } }", LoadCalls { growth: growth(5), ..calls(&[10], 0) }, "passed: "),
+            // Nobody can tell what the server holds.
+            ("{ growth: { files: 2 } }", calls(&[10], 0), "inconclusive: "),
+            (
+                "{ growth: { files: 2 }, latency: { max: 1ms } }",
+                calls(&[10], 0),
+                "failed: `get` took 10.0 ms at max, longer than the bound of 1 ms",
+            ),
+        ] {
+            let measurement = Measurement::new(&calls.times, Duration::from_secs(1));
+            let judged = JudgedLoad { load: &tests::settings(load), tool: "get", help: String::new() };
+            let result = verdict(&judged, calls, &measurement);
+            let messages: Vec<&str> = result.findings.iter().map(|found| found.message.as_str()).collect();
+            assert_eq!(format!("{}: {}", result.outcome.as_str(), messages.join("; ")), expected, "{load}");
+        }
+    }
+
+    #[test]
+    fn calls_of_several_workers_are_added_up() {
+        let all = calls(&[10, 30], 1).and(calls(&[20], 2));
+        assert_eq!((all.times.len(), all.refused), (3, 3));
+        assert_eq!(all.slowest.map(|reply| reply.elapsed), Some(Duration::from_millis(30)));
+    }
 }

@@ -8,6 +8,7 @@ use crate::event::{self, CheckResult, Finding, Outcome, Reason};
 use crate::lint::{Lint, LintFinding, LintLevel};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::Located;
+use crate::wire::Catalog;
 
 /// The most places that are listed.
 const LISTED: usize = 9;
@@ -22,7 +23,8 @@ pub(crate) struct LintCheck {
 
 impl Check for LintCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
-        Box::pin(async move { run(self.lint, self.level, &self.settings, &context) })
+        let of = LintedTools { catalog: context.catalog, is_only_server: context.suite.servers.len() == 1 };
+        Box::pin(async move { run(self.lint, self.level, &self.settings, &of) })
     }
 
     fn sends(&self) -> bool {
@@ -30,15 +32,22 @@ impl Check for LintCheck {
     }
 }
 
-fn run(lint: &Lint, level: LintLevel, settings: &SchemaLint, context: &CheckContext<'_>) -> CheckResult {
-    let tools = settings.of(&context.catalog.tools);
+/// The tools that a lint looks at, and the rest of the server and the suite.
+struct LintedTools<'a> {
+    catalog: &'a Catalog,
+    /// The suite has no other server.
+    is_only_server: bool,
+}
+
+fn run(lint: &Lint, level: LintLevel, settings: &SchemaLint, of: &LintedTools<'_>) -> CheckResult {
+    let tools = settings.of(&of.catalog.tools);
     let (allowed, found): (Vec<LintFinding>, Vec<LintFinding>) =
         lint.judge(&tools, settings.limits).into_iter().partition(|one| settings.excuse(lint, &one.tool).is_some());
     let binding =
         if level == LintLevel::Error { event::RequirementLevel::Must } else { event::RequirementLevel::Should };
     let told = finding(lint, &found).map(|finding| Finding { level: binding, ..finding });
     let mut findings: Vec<Finding> = told.into_iter().collect();
-    findings.extend(needless(lint, settings, &allowed, context));
+    findings.extend(needless(lint, settings, &allowed, of));
     let outcome = match (findings.is_empty(), level) {
         (true, _) => Outcome::Passed,
         (false, LintLevel::Error) if !found.is_empty() => Outcome::Failed,
@@ -47,7 +56,7 @@ fn run(lint: &Lint, level: LintLevel, settings: &SchemaLint, context: &CheckCont
     let excused = allowed.first().and_then(|one| settings.excuse(lint, &one.tool));
     let reason = excused.map(|excuse| Reason::Allowed(excuse.reason.clone()));
     // The frame of the listing shows what was judged.
-    let frames = context.catalog.tools_frame.into_iter().collect();
+    let frames = of.catalog.tools_frame.into_iter().collect();
     CheckResult { reason, findings, frames, ..CheckResult::new(outcome) }
 }
 
@@ -83,11 +92,10 @@ fn place(found: &LintFinding) -> String {
 }
 
 /// An entry that matches nothing would hide later findings; with several servers it may match on another.
-fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[LintFinding], context: &CheckContext<'_>) -> Vec<Finding> {
-    let is_only_server = context.suite.servers.len() == 1;
-    let is_meant = |tool: &Located<String>| context.catalog.tool(&tool.value).is_some();
+fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[LintFinding], of: &LintedTools<'_>) -> Vec<Finding> {
+    let is_meant = |tool: &Located<String>| of.catalog.tool(&tool.value).is_some();
     let own = settings.allow.iter().filter(|entry| entry.lint.value == lint.id);
-    let own = own.filter(|entry| is_only_server || entry.tool.as_ref().is_some_and(is_meant));
+    let own = own.filter(|entry| of.is_only_server || entry.tool.as_ref().is_some_and(is_meant));
     let idle =
         own.filter(|entry| !allowed.iter().any(|one| entry.tool.as_ref().is_none_or(|tool| tool.value == one.tool)));
     idle.map(|entry| {
@@ -97,4 +105,87 @@ fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[LintFinding], context
         Finding { help, level: event::RequirementLevel::Should, ..Finding::new("needless-allow", says) }
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::schema_lint::read_allowed;
+    use crate::check::tests::node;
+    use crate::lint::LintLimits;
+    use crate::suite::ToolSelection;
+    use crate::wire::Tool;
+    use serde_json::json;
+
+    /// Tools of which the named ones have no description, as a lint of the given name finds it.
+    fn outcome(allow: &str, names: &[&str], level: LintLevel, is_only_server: bool) -> String {
+        let tools = names.iter().map(|name| Tool::new(json!({"name": name, "inputSchema": {"type": "object"}})));
+        let catalog = Catalog { tools: tools.collect(), ..Catalog::default() };
+        let allow = node(allow).entries().iter().flat_map(read_allowed).collect();
+        let settings = SchemaLint {
+            tools: ToolSelection::All,
+            providers: Vec::new(),
+            level: LintLevel::Advice,
+            allow,
+            limits: LintLimits::default(),
+        };
+        let lint = Lint::of("no-description").unwrap();
+        let result = run(lint, level, &settings, &LintedTools { catalog: &catalog, is_only_server });
+        let reason = result.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let messages: Vec<&str> = result.findings.iter().map(|found| found.message.as_str()).collect();
+        format!("{}{reason}: {}", result.outcome.as_str(), messages.join("; "))
+    }
+
+    #[test]
+    fn a_lint_fails_or_warns_unless_its_finding_is_allowed() {
+        for (allow, names, level, expected) in [
+            ("{}", &["get"][..], LintLevel::Error, "failed: the tool `get`: "),
+            ("{}", &["get"], LintLevel::Warning, "warned: the tool `get`: "),
+            ("{}", &["get", "set"], LintLevel::Error, "failed: "),
+            ("{ no-description: later }", &["get"], LintLevel::Error, "passed (allowed: later): "),
+            (
+                "{ no-description: { get: later } }",
+                &["get", "set"],
+                LintLevel::Error,
+                "failed (allowed: later): the tool `set`: ",
+            ),
+            // An entry that finds nothing would hide what comes.
+            ("{ no-description: { set: later } }", &["get"], LintLevel::Error, "failed: the tool `get`: "),
+            (
+                "{ no-description: later }",
+                &[],
+                LintLevel::Error,
+                "warned: `no-description` is allowed and finds nothing",
+            ),
+            ("{ another-lint: later }", &[], LintLevel::Error, "passed: "),
+        ] {
+            let seen = outcome(allow, names, level, true);
+            assert!(seen.starts_with(expected), "{allow} {names:?}: {seen}");
+        }
+    }
+
+    #[test]
+    fn an_entry_may_be_for_another_server() {
+        let allow = "{ no-description: { get: later } }";
+        assert!(outcome(allow, &[], LintLevel::Error, true).starts_with("warned: "));
+        assert!(outcome(allow, &[], LintLevel::Error, false).starts_with("passed: "));
+    }
+
+    #[test]
+    fn several_places_are_one_finding() {
+        let lint = Lint::of("no-description").unwrap();
+        let found = |places: &[(&str, &str)]| {
+            let place = |(tool, at): &(&str, &str)| LintFinding {
+                tool: (*tool).to_owned(),
+                at: (*at).to_owned(),
+                says: "x".to_owned(),
+            };
+            let places: Vec<LintFinding> = places.iter().map(place).collect();
+            finding(lint, &places).map(|found| found.message.rsplit(": ").next().unwrap_or_default().to_owned())
+        };
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[("a", "x"), ("a", "y")]).as_deref(), Some("2 times in the tool `a`"));
+        assert_eq!(found(&[("a", "x"), ("b", "x")]).as_deref(), Some("2 tools"));
+        assert_eq!(found(&[("a", "x"), ("a", "y"), ("b", "x")]).as_deref(), Some("3 times in 2 tools"));
+    }
 }

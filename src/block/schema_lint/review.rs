@@ -176,3 +176,51 @@ fn count_remarks(remarks: &[Remark]) -> String {
     let each = by_lint.iter().map(|(lint, tools)| format!("{lint} {}", tools.len()));
     each.collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remarks(found: &[(&str, &str)]) -> Vec<Remark> {
+        let remark = |(lint, tool): &(&str, &str)| Remark {
+            lint: (*lint).to_owned(),
+            tool: (*tool).to_owned(),
+            at: String::new(),
+            says: String::new(),
+        };
+        found.iter().map(remark).collect()
+    }
+
+    #[test]
+    fn a_provider_takes_the_tools_or_refuses_some() {
+        for (when, found, expected, tone) in [
+            ("", &[][..], "takes them", Tone::Good),
+            (
+                "",
+                &[("long-name", "a"), ("long-name", "b"), ("bad-type", "a")],
+                "refuses 2 of 3: long-name 2, bad-type 1",
+                Tone::Bad,
+            ),
+            // Only what a user chooses refuses them.
+            ("strict", &[("bad-type", "a")], "refuses 1 of 3 (strict): bad-type 1", Tone::Doubtful),
+            ("", &[("too-many-tools", "")], "refuses the list: too-many-tools 1", Tone::Bad),
+        ] {
+            let verdict = ProviderVerdict { provider: "p".to_owned(), when: when.to_owned(), refuses: remarks(found) };
+            let row = verdict.row(3);
+            assert_eq!((row[1].text.as_str(), row[1].tone), (expected, tone));
+        }
+    }
+
+    #[test]
+    fn the_most_expensive_tools_are_named() {
+        let review = |count: usize| {
+            let tools = (1..=count).map(|at| ToolCost { tool: format!("t{at}"), tokens: at * 10 }).collect();
+            let text = String::new;
+            let (file, server, revision) = (text(), text(), text());
+            Review { file, server, revision, tools, tokens: 0, providers: Vec::new(), advice: Vec::new() }.costs()
+        };
+        assert_eq!(review(2), ["t2 20", "t1 10"]);
+        let many = review(10);
+        assert_eq!((many.len(), many[0].as_str(), many[8].as_str()), (9, "t10 100", "…"));
+    }
+}

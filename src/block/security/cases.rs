@@ -92,3 +92,59 @@ fn check_of_server(
         AttackPack::Exhaustion | AttackPack::PathTraversal | AttackPack::Injection | AttackPack::Ssrf => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::settings;
+
+    const ALL: [AttackPack; 5] = [
+        AttackPack::Exhaustion,
+        AttackPack::Injection,
+        AttackPack::PathTraversal,
+        AttackPack::Secrets,
+        AttackPack::Ssrf,
+    ];
+
+    #[test]
+    fn a_tool_gets_the_attacks_that_its_parameters_are_about() {
+        let (heavy, run, path, fetch) = ("heavy arguments", "executed arguments", "ways out", "addresses");
+        for (text, tool, parameter, schema, expected) in [
+            ("{ time: 1s }", "greet", "name", json!({"type": "string"}), vec![heavy, run]),
+            ("{ time: 1s }", "read", "path", json!({"type": "string"}), vec![heavy, run, path]),
+            ("{ time: 1s }", "open", "url", json!({"type": "string"}), vec![heavy, run, path, fetch]),
+            ("{ fetches: [open] }", "open", "link", json!({"type": "string"}), vec![heavy, run]),
+            ("{ time: 1s }", "add", "count", json!({"type": "integer"}), vec![heavy]),
+            // A tool that is meant to run commands is attacked only by its name.
+            ("{ time: 1s }", "run_command", "line", json!({"type": "string"}), vec![heavy]),
+            ("{ tools: [run_command] }", "run_command", "line", json!({"type": "string"}), vec![heavy, run]),
+        ] {
+            let schema = json!({"type": "object", "properties": {parameter: schema}});
+            let tool = Tool::new(json!({"name": tool, "inputSchema": schema}));
+            let settings = Arc::new(settings(text));
+            let attacks = ALL.into_iter().filter(|pack| check_of_tool(&settings, *pack, &tool).is_some());
+            let titles: Vec<&str> = attacks.map(AttackPack::title).collect();
+            assert!(titles.len() == expected.len(), "{text} {parameter}: {titles:?}");
+            assert!(
+                titles.iter().zip(&expected).all(|(title, part)| title.starts_with(part)),
+                "{parameter}: {titles:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn resources_get_attacks_where_a_client_may_choose_the_address() {
+        let resource = || vec![json!({"uri": "a://b"})];
+        let template = || vec![json!({"uriTemplate": "a://{b}"})];
+        for (resources, resource_templates, expected) in [
+            (vec![], vec![], vec!["environment"]),
+            (resource(), vec![], vec!["environment", "addresses of this machine"]),
+            (vec![], template(), vec!["ways out of the folder", "environment", "addresses of this machine"]),
+        ] {
+            let catalog = Catalog { resources, resource_templates, ..Catalog::default() };
+            let settings = Arc::new(settings("{ time: 1s }"));
+            let attacks = ALL.into_iter().filter(|pack| check_of_server(&settings, *pack, &catalog).is_some());
+            assert_eq!(attacks.map(AttackPack::title).collect::<Vec<_>>(), expected);
+        }
+    }
+}

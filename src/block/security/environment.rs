@@ -79,26 +79,41 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
     let protocol_revision = session.server.revision.to_string();
     let frames = session.frames();
     let exit = context.servers.close(&session, CloseServer::AfterTeardown).await.exit;
-    let redactor = secrets::redactor(&secrets);
+    let seen = SeenVisit { frames: &frames, calls, served, ended, exit };
+    CheckResult { protocol_revision, ..verdict(&secrets, seen) }
+}
+
+/// What calls of every tool showed.
+struct SeenVisit<'a> {
+    frames: &'a [Frame],
+    calls: usize,
+    served: usize,
+    /// The call with which the server ended.
+    ended: Option<Box<CallFailure>>,
+    /// The exit of the server afterwards.
+    exit: Option<Finding>,
+}
+
+fn verdict(secrets: &[KnownSecret], seen: SeenVisit<'_>) -> CheckResult {
+    let SeenVisit { frames, calls, served, ended, exit } = seen;
     let shown: Vec<(&KnownSecret, &Frame)> =
-        secrets.iter().filter_map(|secret| Some((secret, secret.first_shown(&frames)?))).collect();
-    let result = if !shown.is_empty() {
-        let findings = shown.iter().map(|(secret, frame)| finding(secret, frame, &frames, &redactor)).collect();
+        secrets.iter().filter_map(|secret| Some((secret, secret.first_shown(frames)?))).collect();
+    if !shown.is_empty() {
+        let redactor = secrets::redactor(secrets);
+        let findings = shown.iter().map(|(secret, frame)| finding(secret, frame, frames, &redactor)).collect();
         let frames = shown.iter().map(|(_, frame)| frame.seq).collect();
-        CheckResult { frames, ..CheckResult::found(Outcome::Failed, findings) }
-    } else if let Some(failure) = ended {
-        CheckResult::found(Outcome::Failed, vec![Finding::from(&*failure)])
-    } else if let Some(found) = exit {
-        CheckResult::found(Outcome::Failed, vec![found])
-    } else if served == 0 {
-        CheckResult::inconclusive("the server served no call, so nothing of its environment could show".to_owned())
-    } else {
-        let places: Vec<&str> = secrets.iter().map(|secret| secret.place.as_str()).collect();
-        let places = places.join(", ");
-        let reason = format!("{calls} calls, {served} of them served, and no message shows {places}");
-        CheckResult { reason: Some(Reason::Measured(reason)), ..CheckResult::new(Outcome::Passed) }
-    };
-    CheckResult { protocol_revision, ..result }
+        return CheckResult { frames, ..CheckResult::found(Outcome::Failed, findings) };
+    }
+    if let Some(found) = ended.map(|failure| Finding::from(&*failure)).or(exit) {
+        return CheckResult::found(Outcome::Failed, vec![found]);
+    }
+    if served == 0 {
+        return CheckResult::inconclusive("the server served no call, so nothing of its environment could show");
+    }
+    let places: Vec<&str> = secrets.iter().map(|secret| secret.place.as_str()).collect();
+    let places = places.join(", ");
+    let reason = format!("{calls} calls, {served} of them served, and no message shows {places}");
+    CheckResult { reason: Some(Reason::Measured(reason)), ..CheckResult::new(Outcome::Passed) }
 }
 
 /// Arguments whose texts name nothing that the server knows: its errors often show settings.
@@ -207,5 +222,81 @@ impl EnvironmentVisit<'_> {
             Err(failure) if matches!(failure.reason, FailureReason::Exited(_)) => Err(Box::new(failure)),
             Err(_) => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::frames;
+
+    const SECRET: &str = "k7Qm2xR9vT4w";
+
+    #[test]
+    fn a_secret_shows_in_no_message_and_on_no_stream() {
+        use Channel::{Protocol, Stderr};
+        use Direction::{Received, Sent};
+        let call = (Sent, Protocol, r#"{"id":1,"method":"tools/call","params":{"name":"get","arguments":{}}}"#);
+        let plain = (Received, Protocol, r#"{"id":1,"result":{"content":[{"type":"text","text":"Ann"}]}}"#);
+        let leak = (Received, Protocol, r#"{"id":1,"error":{"code":1,"message":"no access with k7Qm2xR9vT4w"}}"#);
+        let told = (Sent, Protocol, r#"{"id":1,"method":"tools/call","params":{"arguments":{"q":"k7Qm2xR9vT4w"}}}"#);
+        let log = (Received, Protocol, r#"{"method":"notifications/message","params":{"data":"k7Qm2xR9vT4w"}}"#);
+        for (lines, expected) in [
+            (vec![call, plain], "passed: "),
+            (vec![call, leak], "failed: the answer of `get` shows a secret of the server's environment"),
+            (
+                vec![call, plain, log],
+                "failed: the message `notifications/message` shows a secret of the server's environment",
+            ),
+            (
+                vec![call, plain, (Received, Stderr, "key=k7Qm2xR9vT4w")],
+                "failed: standard error shows a secret of the server's environment",
+            ),
+            // The value came from the client, so it may come back.
+            (vec![told, leak], "passed: "),
+        ] {
+            let secrets = [KnownSecret::canary("API_KEY", SECRET.to_owned())];
+            let frames = frames(&lines);
+            let result = verdict(&secrets, SeenVisit { frames: &frames, calls: 1, served: 1, ended: None, exit: None });
+            let messages: Vec<&str> = result.findings.iter().map(|found| found.message.as_str()).collect();
+            assert_eq!(format!("{}: {}", result.outcome.as_str(), messages.join("; ")), expected);
+            let shown = result.findings.iter().flat_map(|found| &found.evidence);
+            assert!(shown.into_iter().all(|(_, text)| !text.contains(SECRET)), "a report has no secret");
+        }
+    }
+
+    #[test]
+    fn nothing_shows_where_nothing_was_served() {
+        let secrets = [KnownSecret::canary("API_KEY", SECRET.to_owned())];
+        let seen = |served, exit| SeenVisit { frames: &[], calls: 3, served, ended: None, exit };
+        let exit = Finding::new("server-exited", "the server ended");
+        for (seen, expected) in [
+            (seen(0, None), Outcome::Inconclusive),
+            (seen(0, Some(exit.clone())), Outcome::Failed),
+            (seen(2, Some(exit)), Outcome::Failed),
+            (seen(2, None), Outcome::Passed),
+        ] {
+            assert_eq!(verdict(&secrets, seen).outcome, expected);
+        }
+    }
+
+    #[test]
+    fn tools_that_are_meant_to_show_the_environment_are_not_called() {
+        for (name, description, expected) in [
+            ("printenv", "", true),
+            ("show", "Shows the environment of the process.", true),
+            ("getEnv", "", true),
+            ("get_environments", "Lists deployments.", false),
+            ("get", "A user.", false),
+        ] {
+            let tool = Tool::new(json!({"name": name, "description": description}));
+            assert_eq!(shows_environment(&tool), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn unknown_texts_leave_other_values_alone() {
+        let arguments = with_unknown_texts(json!({"id": "u1", "limit": 3, "tags": ["a"]}));
+        assert_eq!(arguments, json!({"id": "mcprove-names-nothing", "limit": 3, "tags": ["a"]}));
     }
 }

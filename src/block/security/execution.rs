@@ -155,24 +155,7 @@ impl ExecutionSearch<'_, '_> {
         let at = self.sent.iter().rposition(is_left)?;
         let sent = self.sent.swap_remove(at);
         let _ = self.folder.restore();
-        let (subject, parameter) = (self.probed.subject(), &sent.parameter);
-        let (code, message, help) = match sent.payload.interpreter {
-            Interpreter::Shell => (
-                "executed-argument",
-                format!("`{subject}` has a shell execute its argument `{parameter}`"),
-                "start programs without a shell, and give them their arguments one by one",
-            ),
-            Interpreter::OptionParser => (
-                "argument-as-option",
-                format!("`{subject}` gives its argument `{parameter}` to a program that takes it for an option"),
-                "refuse values that begin with `-`, or put `--` or `--end-of-options` before them",
-            ),
-        };
-        let mut found = Finding::new(code, message)
-            .with_evidence("argument", sent.payload.text)
-            .with_evidence("effect", format!("the file `{}` was created in an empty folder", sent.payload.leaves));
-        found.help = Some(help.to_owned());
-        self.probed.note(found, reply.cloned());
+        self.probed.note(finding(&self.probed.subject(), &sent), reply.cloned());
         Some(sent.payload.interpreter)
     }
 
@@ -192,6 +175,27 @@ impl ExecutionSearch<'_, '_> {
         })
         .collect()
     }
+}
+
+/// The finding about a payload whose file exists.
+fn finding(subject: &str, sent: &SentPayload) -> Finding {
+    let SentPayload { payload, parameter } = sent;
+    let (code, message, help) = match payload.interpreter {
+        Interpreter::Shell => (
+            "executed-argument",
+            format!("`{subject}` has a shell execute its argument `{parameter}`"),
+            "start programs without a shell, and give them their arguments one by one",
+        ),
+        Interpreter::OptionParser => (
+            "argument-as-option",
+            format!("`{subject}` gives its argument `{parameter}` to a program that takes it for an option"),
+            "refuse values that begin with `-`, or put `--` or `--end-of-options` before them",
+        ),
+    };
+    let found = Finding::new(code, message)
+        .with_evidence("argument", payload.text.clone())
+        .with_evidence("effect", format!("the file `{}` was created in an empty folder", payload.leaves));
+    Finding { help: Some(help.to_owned()), ..found }
 }
 
 /// Shell commands, with `FILE` where the path of a file stands; the first ones work without a valid value before them.
@@ -240,6 +244,7 @@ fn payload(interpreter: Interpreter, pattern: &str, folder: &Path, number: usize
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::put::parameters;
 
     #[test]
     fn the_file_of_a_shell_is_in_no_argument() {
@@ -248,5 +253,40 @@ mod tests {
         assert!(!made.text.contains(&made.leaves));
         let made = payload(Interpreter::OptionParser, OPTIONS[0], Path::new("/tmp/x"), 8);
         assert_eq!(made.text, "--output=/tmp/x/option-8");
+    }
+
+    #[test]
+    fn texts_that_are_meant_to_be_executed_are_left_alone() {
+        for (name, schema, is_named, expected) in [
+            ("message", json!({"type": "string"}), false, true),
+            ("branch", json!({"type": "string"}), false, true),
+            ("command", json!({"type": "string"}), false, false),
+            ("extra_args", json!({"type": "string"}), false, false),
+            // The suite names the tool, so all of its texts are meant.
+            ("command", json!({"type": "string"}), true, true),
+            ("limit", json!({"type": "integer"}), false, false),
+            ("kind", json!({"type": "string", "enum": ["a", "b"]}), true, false),
+        ] {
+            let schema = json!({"type": "object", "properties": {name: schema}});
+            let parameters = parameters(&schema, &json!({}));
+            let takes = parameters.iter().any(|parameter| takes_text(parameter, is_named));
+            assert_eq!(takes, expected, "{name} {is_named}");
+        }
+    }
+
+    #[test]
+    fn a_finding_says_who_executed_the_argument() {
+        for (interpreter, code, message) in [
+            (Interpreter::Shell, "executed-argument", "`run` has a shell execute its argument `name`"),
+            (
+                Interpreter::OptionParser,
+                "argument-as-option",
+                "`run` gives its argument `name` to a program that takes it for an option",
+            ),
+        ] {
+            let payload = payload(interpreter, "FILE", Path::new("/tmp/x"), 1);
+            let found = finding("run", &SentPayload { payload, parameter: "name".to_owned() });
+            assert_eq!((found.code.as_str(), found.message.as_str()), (code, message));
+        }
     }
 }

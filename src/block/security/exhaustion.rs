@@ -63,7 +63,7 @@ impl ExhaustionEffect {
     /// The effect of one call of the tool.
     fn sentence(self, tool: &str) -> String {
         match self {
-            Self::Silence => format!("after one call of `{tool}`, the server answers nobody any more"),
+            Self::Silence => format!("the server stops answering after one call of `{tool}`"),
             Self::Exit => format!("one call of `{tool}` ends the server"),
             Self::LargeAnswer => format!("`{tool}` expands a small document to a large answer"),
         }
@@ -172,7 +172,12 @@ async fn observe(probed: &mut ProbedTool<'_>, heavy: &HeavyArguments) -> Result<
         }
         sign_of_life = probed.ping().await?;
     }
-    Ok(match (reply, sign_of_life) {
+    Ok(effect_of(heavy, reply, sign_of_life))
+}
+
+/// The effect of a heavy call, after whose reply the server gave this sign of life.
+fn effect_of(heavy: &HeavyArguments, reply: HeavyReply, sign_of_life: HeavyReply) -> Option<ExhaustionEffect> {
+    match (reply, sign_of_life) {
         (_, HeavyReply::Exit) => Some(ExhaustionEffect::Exit),
         (HeavyReply::Silence, HeavyReply::Silence) => Some(ExhaustionEffect::Silence),
         (HeavyReply::Answer(size), _) => {
@@ -180,7 +185,7 @@ async fn observe(probed: &mut ProbedTool<'_>, heavy: &HeavyArguments) -> Result<
             (heavy.expands && is_large).then_some(ExhaustionEffect::LargeAnswer)
         }
         (HeavyReply::Silence | HeavyReply::Exit, _) => None,
-    })
+    }
 }
 
 /// The end of a check that saw an effect, which counts only if it shows in a fresh server, too.
@@ -199,4 +204,48 @@ fn finding(tool: &str, heavy: &HeavyArguments, effect: ExhaustionEffect) -> Find
     found.help = Some(effect.help().to_owned());
     found.severity = Some(Severity::High);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::security::probed_tool::AnswerSize;
+
+    fn heavy(expands: bool) -> HeavyArguments {
+        let (parameter, kind) = (Some("query".to_owned()), "a text of 9 characters".to_owned());
+        HeavyArguments { parameter, kind, text: "{}".to_owned(), is_unreadable: false, expands }
+    }
+
+    #[test]
+    fn only_a_lost_server_or_an_expanded_document_is_an_effect() {
+        let of = |bytes, expansions| HeavyReply::Answer(AnswerSize { bytes, expansions });
+        let (small, large) = (of(100, 0), of(LARGE_ANSWER + 1, MOST_EXPANSIONS + 1));
+        for (expands, reply, sign_of_life, expected) in [
+            (false, small, small, None),
+            (false, HeavyReply::Silence, HeavyReply::Silence, Some(ExhaustionEffect::Silence)),
+            // It is slow with this call, and answers others.
+            (false, HeavyReply::Silence, small, None),
+            (false, HeavyReply::Exit, HeavyReply::Exit, Some(ExhaustionEffect::Exit)),
+            (false, small, HeavyReply::Exit, Some(ExhaustionEffect::Exit)),
+            // The call was answered: a lost ping alone accuses nobody.
+            (false, small, HeavyReply::Silence, None),
+            (true, large, small, Some(ExhaustionEffect::LargeAnswer)),
+            // Some tools answer any call with megabytes.
+            (true, of(LARGE_ANSWER + 1, 3), small, None),
+            (true, of(100, MOST_EXPANSIONS + 1), small, None),
+            (false, large, small, None),
+        ] {
+            let effect = effect_of(&heavy(expands), reply, sign_of_life);
+            assert_eq!(effect, expected, "{expands} {reply:?} {sign_of_life:?}");
+        }
+    }
+
+    #[test]
+    fn a_finding_names_the_argument_and_what_was_seen() {
+        let found = finding("find", &heavy(false), ExhaustionEffect::Silence);
+        let expected =
+            "the server stops answering after one call of `find`: its argument `query` was a text of 9 characters";
+        assert_eq!(found.message, expected);
+        assert_eq!(found.evidence[1], ("size".to_owned(), "2 bytes".to_owned()));
+    }
 }

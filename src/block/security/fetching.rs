@@ -45,7 +45,7 @@ const ADDRESS_WORDS: [&str; 22] = [
     "image",
 ];
 
-/// The plain address first, then disguises of it.
+/// The plain address and its name first, then disguises of them.
 const DISGUISES: [(&str, &str); 8] = [
     ("the plain address", "http://127.0.0.1:PORT/TOKEN"),
     ("the name `localhost`", "http://localhost:PORT/TOKEN"),
@@ -56,6 +56,9 @@ const DISGUISES: [(&str, &str); 8] = [
     ("the address 0.0.0.0", "http://0.0.0.0:PORT/TOKEN"),
     ("a redirect", "http://localhost:PORT/redirect/TOKEN"),
 ];
+
+/// The number of addresses that are not disguised.
+const PLAIN: usize = 2;
 
 /// The most templates of resources that are tried.
 const MOST_TEMPLATES: usize = 8;
@@ -110,16 +113,22 @@ async fn run(check: &FetchCheck, context: &CheckContext<'_>) -> CheckResult {
     probed.end(halt.err(), "none led to this machine").await
 }
 
-/// An address of the listener, and how it is disguised.
-struct ListenerAddress {
+/// An address of the listener that was sent.
+struct SentAddress {
     disguise: &'static str,
     url: String,
+    /// The part of it that nothing else has.
+    token: String,
+    /// The server's answer, if there is one that can be read.
+    reply: Option<SessionReply>,
+    /// Somebody asked the listener for it.
+    is_visited: bool,
 }
 
-/// A visit of the listener.
-struct ListenerVisit {
-    address: ListenerAddress,
-    reply: Option<SessionReply>,
+impl SentAddress {
+    fn is_plain(&self) -> bool {
+        DISGUISES[..PLAIN].iter().any(|(name, _)| *name == self.disguise)
+    }
 }
 
 /// Sends addresses, and looks at who comes.
@@ -171,58 +180,76 @@ impl FetchSearch<'_, '_> {
         params: impl Fn(&str) -> Option<Value>,
         place: &str,
     ) -> Result<(), CheckEnd> {
-        let mut visits: Vec<ListenerVisit> = Vec::new();
+        let (mut sent, mut ended) = (Vec::new(), Ok(()));
         for (disguise, pattern) in DISGUISES {
             let token = self.canaries.make();
             let url = pattern.replace("PORT", &self.listener.port.to_string()).replace("TOKEN", &token);
             let Some(params) = params(&url) else { continue };
             let reply = self.probed.request(method, params).await;
-            if self.listener.is_visited(&token) {
-                let address = ListenerAddress { disguise, url };
-                visits.push(ListenerVisit { address, reply: reply.as_ref().ok().cloned().flatten() });
-            }
-            if let Err(halt) = reply {
-                self.report(place, visits);
-                return Err(halt);
+            ended = reply.as_ref().map(|_| ()).map_err(Clone::clone);
+            sent.push(SentAddress { disguise, url, token, reply: reply.unwrap_or_default(), is_visited: false });
+            if ended.is_err() {
+                break;
             }
         }
-        self.report(place, visits);
-        Ok(())
-    }
-
-    fn report(&mut self, place: &str, visits: Vec<ListenerVisit>) {
-        let ways: Vec<&str> = visits.iter().map(|visit| visit.address.disguise).collect();
-        let ways = ways.join(", ");
-        let Some(ListenerVisit { address, reply }) = visits.into_iter().next() else { return };
-        let is_bypass = address.disguise != DISGUISES[0].0 && address.disguise != DISGUISES[1].0;
+        // A server may fetch after its answer.
+        for address in &mut sent {
+            address.is_visited = self.listener.is_visited(&address.token);
+        }
         let subject = self.probed.subject();
-        let message = if is_bypass {
-            format!("`{subject}` follows a disguised address of this machine {place}, and not the plain one")
-        } else {
-            format!("`{subject}` fetches an address of this machine {place}")
-        };
-        let mut found = Finding::new("fetched-loopback", message)
-            .with_evidence("address", address.url)
-            .with_evidence("effect", "the listener at this address was asked for the path, which nobody else knows")
-            .with_evidence("ways", ways);
-        let is_must = is_bypass || self.forbids;
-        found.help = Some(if is_must {
-            "resolve the name, and refuse addresses of this machine and of private networks before every request, also \
-             after a redirect"
-                .to_owned()
-        } else if self.probed.context.catalog.tool(&subject).is_some() {
-            format!(
-                "if it is meant to fetch anything, say `fetches: [{subject}]`; if not, have this fail with \
-                 `forbid_loopback: true`"
-            )
-        } else {
-            "have this fail with `forbid_loopback: true`, unless resources are meant to be any page".to_owned()
-        });
-        if !is_must {
-            found.level = RequirementLevel::Should;
+        let is_tool = self.probed.context.catalog.tool(&subject).is_some();
+        let found = finding(&FetchSubject { subject: &subject, is_tool, place, forbids: self.forbids }, &sent);
+        if let Some(found) = found {
+            let first = sent.into_iter().find(|address| address.is_visited);
+            self.probed.note(found, first.and_then(|address| address.reply));
         }
-        self.probed.note(found, reply);
+        ended
     }
+}
+
+/// The tool or the resources to which addresses were sent.
+struct FetchSubject<'a> {
+    subject: &'a str,
+    is_tool: bool,
+    /// The place of the addresses in a request.
+    place: &'a str,
+    /// The suite forbids this machine.
+    forbids: bool,
+}
+
+/// The finding about the addresses that were visited.
+fn finding(of: &FetchSubject<'_>, sent: &[SentAddress]) -> Option<Finding> {
+    let FetchSubject { subject, is_tool, place, forbids } = *of;
+    let first = sent.iter().find(|address| address.is_visited)?;
+    let ways: Vec<&str> = sent.iter().filter(|address| address.is_visited).map(|address| address.disguise).collect();
+    let is_refused = |address: &SentAddress| address.reply.as_ref().is_some_and(|reply| !reply.is_served());
+    // A server that served the plain address without a visit may follow it later, or fetch only some.
+    let is_bypass = !first.is_plain() && sent.iter().filter(|address| address.is_plain()).all(is_refused);
+    let message = if is_bypass {
+        format!("`{subject}` follows a disguised address of this machine {place}, and not the plain one")
+    } else {
+        format!("`{subject}` fetches an address of this machine {place}")
+    };
+    let effect = "the listener received a request for a path that only this call contained";
+    let found = Finding::new("fetched-loopback", message)
+        .with_evidence("address", first.url.clone())
+        .with_evidence("effect", effect)
+        .with_evidence("ways", ways.join(", "));
+    let is_must = is_bypass || forbids;
+    let help = if is_must {
+        "resolve the name, and refuse addresses of this machine and of private networks before every request, also after \
+         a redirect"
+            .to_owned()
+    } else if is_tool {
+        format!(
+            "if it is meant to fetch anything, say `fetches: [{subject}]`; if not, have this fail with \
+             `forbid_loopback: true`"
+        )
+    } else {
+        "have this fail with `forbid_loopback: true`, unless resources are meant to be any page".to_owned()
+    };
+    let level = if is_must { RequirementLevel::Must } else { RequirementLevel::Should };
+    Some(Finding { help: Some(help), level, ..found })
 }
 
 /// A template whose variables of addresses are filled with one, and all others with a letter; `None` if it has none.
@@ -259,6 +286,8 @@ fn fill(template: &str, url: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::tests;
+    use crate::plan::put::parameters;
 
     #[test]
     fn templates_with_addresses_are_filled() {
@@ -271,6 +300,53 @@ mod tests {
             ("page://{url", None),
         ] {
             assert_eq!(fill(template, url).as_deref(), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn a_visit_is_a_warning_and_a_way_around_a_refusal_a_failure() {
+        // Answers and visits of the plain address, of `localhost` and of a disguise.
+        let (served, refused) = (|| Some(tests::served("page")), || Some(tests::refused()));
+        for (answers, visits, forbids, expected) in [
+            ([refused(), refused(), refused()], [false, false, false], false, None),
+            ([served(), served(), served()], [false, false, false], true, None),
+            ([served(), served(), served()], [true, true, true], false, Some(("fetches", RequirementLevel::Should))),
+            ([served(), served(), served()], [true, false, false], true, Some(("fetches", RequirementLevel::Must))),
+            ([refused(), served(), served()], [false, true, true], false, Some(("fetches", RequirementLevel::Should))),
+            ([refused(), refused(), served()], [false, false, true], false, Some(("follows", RequirementLevel::Must))),
+            // An error does not show whether the server followed the address.
+            ([refused(), refused(), refused()], [false, false, true], false, Some(("follows", RequirementLevel::Must))),
+            // The plain address was not refused: nothing shows that the server means to keep away from it.
+            ([served(), served(), served()], [false, false, true], false, Some(("fetches", RequirementLevel::Should))),
+            ([None, None, served()], [false, false, true], false, Some(("fetches", RequirementLevel::Should))),
+        ] {
+            let sent = DISGUISES.iter().zip(answers).zip(visits).map(|(((disguise, _), reply), is_visited)| {
+                SentAddress { disguise, url: "http://x".to_owned(), token: "t".to_owned(), reply, is_visited }
+            });
+            let sent: Vec<SentAddress> = sent.collect();
+            let of = FetchSubject { subject: "get", is_tool: true, place: "in `url`", forbids };
+            let found = finding(&of, &sent);
+            let seen = found.as_ref().map(|found| (found.message.split(' ').nth(1).unwrap_or_default(), found.level));
+            assert_eq!(seen, expected, "{visits:?} {forbids}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_known_by_name_format_or_value() {
+        for (name, schema, valid, expected) in [
+            ("page_url", json!({}), Value::Null, true),
+            ("webhook", json!({}), Value::Null, true),
+            ("target", json!({"format": "uri"}), Value::Null, true),
+            ("target", json!({}), json!("https://example.com"), true),
+            ("target", json!({}), json!("west"), false),
+            ("curl_options", json!({}), Value::Null, false),
+        ] {
+            let mut schema = schema;
+            schema["type"] = "string".into();
+            let (schema, base) = (json!({"type": "object", "properties": {name: schema}}), json!({name: valid}));
+            let base = if valid.is_null() { json!({}) } else { base };
+            let parameters = parameters(&schema, &base);
+            assert_eq!(is_address(&parameters[0]), expected, "{name} {schema}");
         }
     }
 }

@@ -224,4 +224,28 @@ mod tests {
         let references: usize = [REFERENCES; ENTITIES].into_iter().product();
         assert_eq!(references * EXPANDED_TEXT.len(), 4_000_000);
     }
+
+    #[test]
+    fn nested_quantifiers_are_recognized() {
+        for (pattern, is_nested) in [
+            ("^(a+)+$", true),
+            ("^([a-z]*)*$", true),
+            ("(a{2,}){3}", true),
+            ("^(a+)$", false),
+            ("^(ab)+$", false),
+            ("^a+b+$", false),
+            ("", false),
+        ] {
+            assert_eq!(is_checked_by_nested_quantifiers(&json!({"pattern": pattern})), is_nested, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn nesting_is_as_deep_as_it_says() {
+        let [lists, _] = &nest(Some("any"), &json!({"any": [[MARK]]}))[..] else { panic!("two depths") };
+        assert_eq!((lists.text.matches('[').count(), lists.text.matches(']').count()), (DEEP[0] + 2, DEEP[0] + 2));
+        let [objects, _] = &nest(None, &json!({"any": {"a": MARK}}))[..] else { panic!("two depths") };
+        assert_eq!(objects.text.matches("{\"a\":").count(), DEEP[0] + 1);
+        assert!(objects.cause().starts_with("an argument that its schema does not have was objects within objects"));
+    }
 }

@@ -69,15 +69,51 @@ async fn answer(mut stream: TcpStream, visited: Arc<Mutex<BTreeSet<String>>>, po
     });
     let _ = read.await;
     let head = String::from_utf8_lossy(&head);
-    let path = head.split_whitespace().nth(1).unwrap_or_default();
-    let token = path.rsplit('/').next().unwrap_or_default().split(['?', '#']).next().unwrap_or_default();
-    let reply = if path.starts_with("/redirect/") {
+    let RequestedPage { token, is_redirect } = RequestedPage::of(&head);
+    let reply = if is_redirect {
         format!("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{port}/{token}\r\nContent-Length: 0\r\n")
     } else {
         visited.lock().insert(token.to_owned());
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n".to_owned()
     };
-    let body = if path.starts_with("/redirect/") { "" } else { "mcprove" };
+    let body = if is_redirect { "" } else { "mcprove" };
     let _ = stream.write_all(format!("{reply}Connection: close\r\n\r\n{body}").as_bytes()).await;
     let _ = stream.shutdown().await;
+}
+
+/// The page that a request asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct RequestedPage<'a> {
+    /// The last step of its path.
+    token: &'a str,
+    /// It leads to the page itself.
+    is_redirect: bool,
+}
+
+impl<'a> RequestedPage<'a> {
+    fn of(head: &'a str) -> Self {
+        let path = head.split_whitespace().nth(1).unwrap_or_default();
+        let token = path.split(['?', '#']).next().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+        Self { token, is_redirect: path.starts_with("/redirect/") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_visit_is_known_by_the_last_step_of_its_path() {
+        for (line, token, is_redirect) in [
+            ("GET /abc HTTP/1.1", "abc", false),
+            ("HEAD /abc?x=/y HTTP/1.1", "abc", false),
+            ("GET /redirect/abc HTTP/1.1", "abc", true),
+            // Through a proxy.
+            ("GET http://127.0.0.1:80/abc#top HTTP/1.1", "abc", false),
+            ("GET / HTTP/1.1", "", false),
+            ("", "", false),
+        ] {
+            assert_eq!(RequestedPage::of(line), RequestedPage { token, is_redirect }, "{line}");
+        }
+    }
 }

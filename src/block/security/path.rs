@@ -395,30 +395,8 @@ impl PathSearch<'_, '_> {
         argument: Option<&str>,
         level: RequirementLevel,
     ) {
-        let subject = self.probed.subject();
-        let at = argument.map(|name| format!(" by its argument `{name}`")).unwrap_or_default();
-        let is_confined = level == RequirementLevel::Must;
-        let message = match self.limit {
-            FolderLimit::Suite => format!("`{subject}` leaves the folder that it may use{at}"),
-            FolderLimit::Client if is_confined => format!("`{subject}` leaves the client's roots{at}"),
-            FolderLimit::Client => format!("`{subject}` does not keep to the client's roots{at}"),
-        };
-        let effect = match self.limit {
-            FolderLimit::Suite => format!("{}; the canary is in a folder beside `root`", first.effect),
-            FolderLimit::Client => format!("{}; the canary is in a folder beside the root", first.effect),
-        };
-        let mut found = Finding::new("path-escape", message)
-            .with_evidence("path", first.path)
-            .with_evidence("effect", effect)
-            .with_evidence("ways out", first_ways(spellings));
-        found.level = level;
-        let help = if is_confined {
-            "resolve the path with its links, and compare it with the folder name by name, not as the beginning of a text"
-        } else {
-            "check every path against the roots that the client gives; `security: { root: … }` makes this a failure"
-        };
-        found.help = Some(help.to_owned());
-        self.probed.note(found, first.reply);
+        let found = finding(&self.probed.subject(), argument, self.limit, level, &first);
+        self.probed.note(found.with_evidence("ways out", first_ways(spellings)), first.reply);
     }
 
     /// Reads addresses of resources that nobody listed.
@@ -429,7 +407,7 @@ impl PathSearch<'_, '_> {
         let file = file.as_ref().and_then(|file| file.strip_prefix(self.root).ok()).unwrap_or(Path::new(""));
         let filled = self.template_beginnings().into_iter().map(|beginning| format!("{beginning}{}", file.display()));
         let valid: Vec<String> = listed.take(MOST_TEMPLATES).chain(filled).collect();
-        let names_paths = self.template_names_paths();
+        let names_paths = self.templates().any(names_paths);
         for uri in valid {
             let reply = self.probed.request("resources/read", json!({"uri": uri})).await?;
             let is_served = reply.as_ref().is_some_and(|reply| reply.message.get("result").is_some());
@@ -447,13 +425,9 @@ impl PathSearch<'_, '_> {
         self.attack(None, &paths, &unrelated).await
     }
 
-    /// A template is about files if its scheme or the names of its variables say so; others say nothing about the root.
-    fn template_names_paths(&self) -> bool {
+    fn templates(&self) -> impl Iterator<Item = &str> {
         let templates = self.probed.context.catalog.resource_templates.iter();
-        templates.filter_map(|template| template["uriTemplate"].as_str()).any(|template| {
-            let variables = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
-            template.starts_with("file:") || variables.flat_map(|names| names.split(',')).any(is_path_name)
-        })
+        templates.filter_map(|template| template["uriTemplate"].as_str())
     }
 
     /// An address ends with the path of something in the root.
@@ -464,20 +438,55 @@ impl PathSearch<'_, '_> {
 
     /// The templates up to their first variable.
     fn template_beginnings(&self) -> Vec<String> {
-        let templates = self.probed.context.catalog.resource_templates.iter().take(MOST_TEMPLATES);
-        templates.filter_map(|template| Some(template["uriTemplate"].as_str()?.split('{').next()?.to_owned())).collect()
+        let beginnings = self.templates().take(MOST_TEMPLATES).filter_map(|template| template.split('{').next());
+        beginnings.map(str::to_owned).collect()
     }
 
     /// Addresses of resources for paths: those that are addresses, and the others in every template.
     fn addresses(&self, paths: &[SpelledPath]) -> Vec<SpelledPath> {
-        let (files, others): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| path.text.starts_with("file:"));
-        let filled = self.template_beginnings().into_iter().flat_map(|beginning| {
-            let filled = |path: &SpelledPath| SpelledPath { text: format!("{beginning}{}", path.text), ..*path };
-            others.iter().map(filled).collect::<Vec<_>>()
-        });
-        let filled: Vec<SpelledPath> = filled.collect();
-        [files, filled].concat()
+        addresses(&self.template_beginnings(), paths)
     }
+}
+
+/// A template is about files if its scheme or the names of its variables say so; others say nothing about the root.
+fn names_paths(template: &str) -> bool {
+    let variables = template.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    template.starts_with("file:") || variables.flat_map(|names| names.split(',')).any(is_path_name)
+}
+
+fn addresses(beginnings: &[String], paths: &[SpelledPath]) -> Vec<SpelledPath> {
+    let (files, others): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| path.text.starts_with("file:"));
+    let filled = beginnings.iter().flat_map(|beginning| {
+        others.iter().map(move |path| SpelledPath { text: format!("{beginning}{}", path.text), ..*path })
+    });
+    let filled: Vec<SpelledPath> = filled.collect();
+    [files, filled].concat()
+}
+
+/// The finding about a path that led outside; `level` says whether the server keeps to a limit at all.
+fn finding(
+    subject: &str,
+    argument: Option<&str>,
+    limit: FolderLimit,
+    level: RequirementLevel,
+    first: &PathEscape,
+) -> Finding {
+    let at = argument.map(|name| format!(" by its argument `{name}`")).unwrap_or_default();
+    let is_confined = level == RequirementLevel::Must;
+    let (message, place) = match limit {
+        FolderLimit::Suite => (format!("`{subject}` leaves the folder that it may use{at}"), "beside `root`"),
+        FolderLimit::Client if is_confined => (format!("`{subject}` leaves the client's roots{at}"), "beside the root"),
+        FolderLimit::Client => (format!("`{subject}` does not keep to the client's roots{at}"), "beside the root"),
+    };
+    let help = if is_confined {
+        "resolve the path with its links, and compare it with the folder name by name, not as the beginning of a text"
+    } else {
+        "check every path against the roots that the client gives; `security: { root: … }` makes this a failure"
+    };
+    let found = Finding::new("path-escape", message)
+        .with_evidence("path", first.path.clone())
+        .with_evidence("effect", format!("{}; the canary is in a folder {place}", first.effect));
+    Finding { level, help: Some(help.to_owned()), ..found }
 }
 
 /// The ways out that an argument has.
@@ -519,5 +528,66 @@ mod tests {
         assert_eq!(ending("notes.d/today"), None);
         assert_eq!(ending(".profile"), None);
         assert_eq!(ending("a. b"), None);
+    }
+
+    fn spelled(kind: &'static str, text: &str) -> SpelledPath {
+        SpelledPath { kind, text: text.to_owned() }
+    }
+
+    #[test]
+    fn a_way_out_of_roots_is_a_failure_only_for_a_server_that_keeps_to_them() {
+        use RequirementLevel::{Must, Should};
+        let effect = "the answer shows `canary`".to_owned();
+        let first = PathEscape { path: "../x".to_owned(), effect, reply: None };
+        for (limit, level, expected) in [
+            (FolderLimit::Suite, Must, "`read` leaves the folder that it may use by its argument `path`"),
+            (FolderLimit::Client, Must, "`read` leaves the client's roots by its argument `path`"),
+            (FolderLimit::Client, Should, "`read` does not keep to the client's roots by its argument `path`"),
+        ] {
+            let found = finding("read", Some("path"), limit, level, &first);
+            assert_eq!((found.message.as_str(), found.level), (expected, level));
+        }
+    }
+
+    #[test]
+    fn a_list_of_ways_out_stays_legible() {
+        let mut escapes = PathEscapes::default();
+        for kind in ["a link", "`..`", "a link", "two slashes"] {
+            escapes.note(&spelled(kind, "p"), "seen".to_owned(), None);
+        }
+        assert_eq!(first_ways(&escapes.spellings), "a link, `..`, two slashes", "each once");
+        assert_eq!(first_ways(&["a", "b", "c", "d", "e", "f", "g"]), "a, b, c, d, e and 2 more");
+    }
+
+    #[test]
+    fn paths_are_known_by_the_first_or_the_last_word() {
+        for (name, expected) in [
+            ("path", true),
+            ("filePath", true),
+            ("source_document", true),
+            ("fileCount", true),
+            ("max_files_total", false),
+            ("profile", false),
+            ("message", false),
+        ] {
+            assert_eq!(is_path_name(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn templates_say_by_scheme_or_variable_that_they_are_about_files() {
+        for (template, expected) in [
+            ("file:///{+rest}", true),
+            ("notes://{path}", true),
+            ("notes://{id,filename}", true),
+            ("users://{id}", false),
+            ("users://all", false),
+        ] {
+            assert_eq!(names_paths(template), expected, "{template}");
+        }
+        let paths = [spelled("`..`", "../x"), spelled("a `file:` address", "file:///x")];
+        let made = addresses(&["notes://".to_owned(), "docs://a/".to_owned()], &paths);
+        let texts: Vec<&str> = made.iter().map(|path| path.text.as_str()).collect();
+        assert_eq!(texts, ["file:///x", "notes://../x", "docs://a/../x"]);
     }
 }

@@ -195,23 +195,30 @@ impl<'a> ProbedTool<'a> {
             let findings: Vec<Finding> = self.found.into_iter().map(|found| found.show(&mut log)).collect();
             return log.attach(CheckResult::found(outcome_of(&findings), findings));
         }
-        let result = match (halt, exit) {
-            (Some(CheckEnd::Unanswered(failure)), _) => CheckEnd::Unanswered(failure).into_result(),
-            (_, Some(found)) => CheckResult::found(Outcome::Failed, vec![found]),
-            (Some(end), None) => end.into_result(),
-            (None, None) if self.is_served => CheckResult {
+        let result = match result_of_end(halt, exit) {
+            Some(result) => result,
+            None if self.is_served => CheckResult {
                 reason: Some(Reason::Measured(format!("{calls} calls, and {passed}"))),
                 ..CheckResult::new(Outcome::Passed)
             },
-            (None, None) if self.context.catalog.tool(&self.subject).is_none() => {
+            None if self.context.catalog.tool(&self.subject).is_none() => {
                 CheckResult::inconclusive("no resource could be read, so a refusal shows nothing")
             }
-            (None, None) => refused(self.context, &self.subject, self.valid_call.as_ref()),
+            None => refused(self.context, &self.subject, self.valid_call.as_ref()),
         };
         if let Some(reply) = &self.valid_call {
             log.add_reply(&title_of(reply), reply);
         }
         log.attach(result)
+    }
+}
+
+/// The result of calls that ended early, or after which the server was found to have ended; `None` if neither happened.
+fn result_of_end(halt: Option<CheckEnd>, exit: Option<Finding>) -> Option<CheckResult> {
+    match (halt, exit) {
+        (Some(end @ CheckEnd::Unanswered(_)), _) => Some(end.into_result()),
+        (_, Some(found)) => Some(CheckResult::found(Outcome::Failed, vec![found])),
+        (end, None) => end.map(CheckEnd::into_result),
     }
 }
 
@@ -229,5 +236,38 @@ fn title_of(reply: &SessionReply) -> String {
     match reply.params["name"].as_str() {
         Some(tool) => format!("tools/call {tool}"),
         None => "resources/read".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_says_more_than_the_end_of_the_time() {
+        let exit = || Some(Finding::new("server-exited", "the server ended"));
+        let spent = || Some(CheckEnd::Spent(Reason::NotEvaluated("the time was over".to_owned())));
+        let skipped = || Some(CheckEnd::not_applicable("no folder"));
+        for (halt, exit, expected) in [
+            (None, None, None),
+            (None, exit(), Some(Outcome::Failed)),
+            (spent(), exit(), Some(Outcome::Failed)),
+            (spent(), None, Some(Outcome::Inconclusive)),
+            (skipped(), None, Some(Outcome::Skipped)),
+        ] {
+            let about = format!("{halt:?} {exit:?}");
+            assert_eq!(result_of_end(halt, exit).map(|result| result.outcome), expected, "{about}");
+        }
+    }
+
+    #[test]
+    fn a_finding_is_as_severe_as_its_rule() {
+        let severity = |level, severity| {
+            let finding = Finding { level, severity, ..Finding::new("path-escape", "x") };
+            ProvenFinding { finding, reply: None }.show(&mut CheckLog::of(String::new())).severity
+        };
+        assert_eq!(severity(RequirementLevel::Must, None), Some(Severity::Critical));
+        assert_eq!(severity(RequirementLevel::Should, None), Some(Severity::Medium));
+        assert_eq!(severity(RequirementLevel::Must, Some(Severity::High)), Some(Severity::High));
     }
 }

@@ -81,10 +81,14 @@ fn folder_of_client(context: &CheckContext<'_>, roots: &Node) -> Option<PathBuf>
     let roots = filled.as_array()?.iter().map(|root| client_root(root, &context.suite.folder));
     let folders = roots.filter_map(|root| fs::canonicalize(root_folder(&root)?).ok()).filter(|path| path.is_dir());
     let folders: Vec<PathBuf> = folders.collect();
-    let has_outside = |folder: &&PathBuf| {
-        folder.parent().is_some_and(|parent| !folders.iter().any(|other| parent.starts_with(other)))
-    };
-    folders.iter().find(has_outside).cloned()
+    first_with_outside(&folders).cloned()
+}
+
+/// The first folder beside which another one is in none of them.
+fn first_with_outside(folders: &[PathBuf]) -> Option<&PathBuf> {
+    folders
+        .iter()
+        .find(|folder| folder.parent().is_some_and(|parent| !folders.iter().any(|other| parent.starts_with(other))))
 }
 
 /// The result where the server never asked for the client's roots.
@@ -92,4 +96,27 @@ pub(crate) fn roots_not_asked() -> CheckResult {
     CheckResult::not_applicable(format!(
         "the server does not ask for the client's roots, so they do not limit it; {NAME_IT}"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_canary_needs_a_place_that_is_in_no_root() {
+        for (folders, expected) in [
+            (&["/data/files"][..], Some("/data/files")),
+            // What is beside the first one is in the second.
+            (&["/data/files", "/data"], Some("/data")),
+            (&["/data", "/data/files"], Some("/data")),
+            (&["/data/a", "/data/b"], Some("/data/a")),
+            // Nothing is outside of everything.
+            (&["/"], None),
+            (&["/data", "/"], None),
+            (&[], None),
+        ] {
+            let folders: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
+            assert_eq!(first_with_outside(&folders), expected.map(PathBuf::from).as_ref(), "{folders:?}");
+        }
+    }
 }

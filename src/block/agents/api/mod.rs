@@ -384,11 +384,16 @@ impl ApiModel {
     }
 
     async fn explain_refusal(&self, response: Response) -> FailedAttempt {
-        let (status, provider, model) = (response.status(), self.format.as_str(), &self.model);
+        let status = response.status();
         let named = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = named.and_then(|value| retry_after(value, SystemTime::now()));
-        let body = response.text().await.unwrap_or_default();
-        let reason = self.reason(&body);
+        self.judge_refusal(status, wait, &response.text().await.unwrap_or_default())
+    }
+
+    /// Judges a refusal, for which the provider may name a wait.
+    fn judge_refusal(&self, status: StatusCode, wait: Option<Duration>, body: &str) -> FailedAttempt {
+        let (provider, model) = (self.format.as_str(), &self.model);
+        let reason = self.reason(body);
         let message = |what: String| format!("{what} (HTTP {}){reason}", status.as_u16());
         let is_for_a_while = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
         if is_for_a_while {
@@ -400,7 +405,7 @@ impl ApiModel {
             return FailedAttempt { wait: Some(wait.unwrap_or(USUAL_WAIT)), ..failed };
         }
         match status.as_u16() {
-            _ if is_key_refused(status, &body) => {
+            _ if is_key_refused(status, body) => {
                 let help = "check `key`, and the variable of the environment that it names";
                 FailedAttempt::final_one("provider-refuses-key", message(format!("`{provider}` refuses the key")), help)
             }
@@ -517,7 +522,13 @@ fn message_in(body: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
     use super::*;
+    use crate::block::agents::provider::{PastTurn, ToolResult};
+    use crate::block::agents::tests::Scene;
 
     #[test]
     fn a_wait_is_seconds_or_a_date() {
@@ -529,5 +540,212 @@ mod tests {
         // It is over.
         assert_eq!(wait("Sun, 06 Nov 1994 08:48:37 GMT"), Some(0));
         assert_eq!(wait("soon"), None);
+    }
+
+    fn model(format: ApiFormat) -> ApiModel {
+        let url = Scene::new("{ url: 'http://127.0.0.1:1/v1', key: sk-secret-1 }");
+        let (key, url) = (url.node.get("key").cloned(), url.node.get("url").cloned());
+        let provider = ApiProvider { format, model: "m1".to_owned(), key, url, is_streamed: false, max_tokens: 10 };
+        provider.fill(&Names::default()).unwrap_or_else(|found| panic!("{}", found.message))
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_mend_and_whether_to_try_again() {
+        let model = model(ApiFormat::OpenAi);
+        let bad_key = r#"{"error":{"message":"bad","details":[{"reason":"API_KEY_INVALID"}]}}"#;
+        for (status, body, code, message, is_tried_again) in [
+            (429, "", "provider-unavailable", "`openai` allows no more requests (HTTP 429)", true),
+            (503, "", "provider-unavailable", "`openai` is broken (HTTP 503)", true),
+            (401, "", "provider-refuses-key", "`openai` refuses the key (HTTP 401)", false),
+            (400, bad_key, "provider-refuses-key", "`openai` refuses the key (HTTP 400): bad", false),
+            (
+                302,
+                "",
+                "provider-refuses",
+                "`openai` redirects to another address, to which no key is sent (HTTP 302)",
+                false,
+            ),
+            (404, "", "unknown-model", "`openai` has no model `m1` (HTTP 404)", false),
+            (
+                400,
+                r#"{"error":{"message":"bad tool; key sk-secret-1"}}"#,
+                "provider-refuses",
+                "`openai` refuses the request (HTTP 400): bad tool; key [redacted]",
+                false,
+            ),
+        ] {
+            let failed = model.judge_refusal(StatusCode::from_u16(status).unwrap(), None, body);
+            assert_eq!((failed.found.code.as_str(), failed.found.message.as_str()), (code, message), "{status}");
+            assert_eq!(failed.wait.is_some(), is_tried_again, "{status}");
+        }
+        let wait = model.judge_refusal(StatusCode::TOO_MANY_REQUESTS, Some(Duration::from_secs(7)), "").wait;
+        assert_eq!(wait, Some(Duration::from_secs(7)), "the provider names it");
+    }
+
+    #[test]
+    fn a_key_is_one_line_without_spaces_around_it() {
+        for (key, is_key) in [("sk-1", true), ("", false), (" ", false), ("sk-1\n", false), (" sk-1", false)] {
+            assert_eq!(bad_key(key).is_none(), is_key, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_has_a_scheme_of_the_web() {
+        for (written, is_address) in [
+            ("http://127.0.0.1:11434/v1", true),
+            ("https://api.example.com", true),
+            ("file:///etc/passwd", false),
+            ("api.example.com/v1", false),
+            ("", false),
+        ] {
+            assert_eq!(address(written).is_ok(), is_address, "{written}");
+        }
+    }
+
+    #[test]
+    fn the_message_of_a_refusal_is_found_in_any_form() {
+        for (body, expected) in [
+            (r#"{"error":{"message":"too long"}}"#, "too long"),
+            (r#"{"error":"too long"}"#, "too long"),
+            (r#"{"message":"too long"}"#, "too long"),
+            ("Bad Gateway", "Bad Gateway"),
+            ("", ""),
+        ] {
+            assert_eq!(message_in(body), expected);
+        }
+    }
+
+    /// A conversation of one call, whose answer is in the format of a provider, and whose result is a refusal.
+    fn body_after(format: ApiFormat, answer: &Value) -> Value {
+        let Ok(turn) = format.read(answer) else { panic!("{answer}") };
+        let text = "no such id".to_owned();
+        let results = vec![ToolResult { text, is_error: true, message: Arc::new(Value::Null) }];
+        let past = [PastTurn { turn, results }];
+        let told = ModelInput { prompt: "p", system: Some("s"), tools: &[], past: &past, deadline: Instant::now() };
+        let call = ApiCall { model: "m1", key: Some("k"), is_streamed: false, max_tokens: 10, told: &told };
+        format.request(&call).body
+    }
+
+    #[test]
+    fn a_turn_is_sent_back_as_it_came_with_the_result_of_its_call() {
+        let openai = json!({ "role": "assistant", "content": null, "tool_calls": [
+            { "id": "c1", "type": "function", "function": { "name": "get", "arguments": "{\"id\":1}" } },
+        ] });
+        let body = body_after(ApiFormat::OpenAi, &json!({ "choices": [{ "message": openai }] }));
+        assert_eq!(body["messages"][2], openai);
+        assert_eq!(body["messages"][3], json!({ "role": "tool", "tool_call_id": "c1", "content": "no such id" }));
+
+        let thinking = json!({ "type": "thinking", "thinking": "hm", "signature": "abc" });
+        let content = json!([thinking, { "type": "tool_use", "id": "c1", "name": "get", "input": { "id": 1 } }]);
+        let body = body_after(ApiFormat::Anthropic, &json!({ "content": content }));
+        assert_eq!(body["messages"][1], json!({ "role": "assistant", "content": content }));
+        let result = json!({ "type": "tool_result", "tool_use_id": "c1", "content": "no such id", "is_error": true });
+        assert_eq!(body["messages"][2]["content"], json!([result]));
+
+        let parts = json!([{ "functionCall": { "name": "get", "args": { "id": 1 } }, "thoughtSignature": "abc" }]);
+        let body = body_after(ApiFormat::Gemini, &json!({ "candidates": [{ "content": { "parts": parts } }] }));
+        assert_eq!(body["contents"][1], json!({ "role": "model", "parts": parts }));
+        let response = json!({ "name": "get", "response": { "error": "no such id" } });
+        assert_eq!(body["contents"][2]["parts"], json!([{ "functionResponse": response }]));
+    }
+
+    /// A turn in short: its text, its calls, and why it was cut.
+    fn brief(turn: Result<ModelTurn, UnreadableMember>) -> String {
+        let turn = match turn {
+            Ok(turn) => turn,
+            Err(UnreadableMember(member)) => return format!("unreadable {member}"),
+        };
+        let calls = turn.calls.iter().map(|call| format!(" {} {}", call.name, call.arguments.to_json()));
+        let cut = turn.cut.map(|why| format!(" cut by {why}")).unwrap_or_default();
+        let tokens = turn.tokens.map(|tokens| format!(" {}+{}", tokens.read, tokens.written)).unwrap_or_default();
+        format!("{}{}{cut}{tokens}", turn.text, calls.collect::<String>())
+    }
+
+    #[test]
+    fn answers_are_read_with_what_servers_leave_out() {
+        let openai =
+            |message: Value, reason: &str| json!({ "choices": [{ "message": message, "finish_reason": reason }] });
+        let anthropic = |content: Value, reason: &str| json!({ "content": content, "stop_reason": reason });
+        let gemini = |parts: Value, reason: &str| json!({ "candidates": [{ "content": { "parts": parts }, "finishReason": reason }] });
+        let call =
+            |arguments: Value| json!({ "tool_calls": [{ "function": { "name": "get", "arguments": arguments } }] });
+        for (format, answer, expected) in [
+            (ApiFormat::OpenAi, openai(json!({ "content": "hi" }), "stop"), "hi"),
+            (ApiFormat::OpenAi, openai(json!({ "content": "h" }), "length"), "h cut by length"),
+            (ApiFormat::OpenAi, openai(json!({ "refusal": "no" }), "stop"), " cut by refusal: no"),
+            (ApiFormat::OpenAi, openai(call(json!("{\"id\":1}")), "tool_calls"), " get {\"id\":1}"),
+            // Some servers write arguments as an object, or leave them out.
+            (ApiFormat::OpenAi, openai(call(json!({ "id": 1 })), "stop"), " get {\"id\":1}"),
+            (ApiFormat::OpenAi, openai(call(Value::Null), "stop"), " get {}"),
+            (ApiFormat::OpenAi, openai(call(json!("{\"id\":")), "stop"), " get \"{\\\"id\\\":\""),
+            (
+                ApiFormat::OpenAi,
+                openai(json!({ "tool_calls": [{ "function": {} }] }), "stop"),
+                "unreadable choices[0].message.tool_calls[0].function.name",
+            ),
+            (ApiFormat::OpenAi, json!({ "choices": [] }), "unreadable choices[0].message"),
+            (
+                ApiFormat::OpenAi,
+                json!({ "choices": [{ "message": {} }], "usage": { "prompt_tokens": 5, "completion_tokens": 2 } }),
+                " 5+2",
+            ),
+            (ApiFormat::Anthropic, anthropic(json!([{ "type": "text", "text": "hi" }]), "end_turn"), "hi"),
+            (ApiFormat::Anthropic, anthropic(json!([]), "max_tokens"), " cut by max_tokens"),
+            (
+                ApiFormat::Anthropic,
+                anthropic(json!([{ "type": "tool_use", "name": "get", "input": {} }]), "tool_use"),
+                "unreadable content[0].id",
+            ),
+            (ApiFormat::Anthropic, json!({}), "unreadable content"),
+            (ApiFormat::Gemini, gemini(json!([{ "text": "h", "thought": true }, { "text": "i" }]), "STOP"), "i"),
+            (ApiFormat::Gemini, gemini(json!([{ "functionCall": { "name": "get" } }]), "STOP"), " get {}"),
+            (ApiFormat::Gemini, gemini(json!([]), "MAX_TOKENS"), " cut by MAX_TOKENS"),
+            (ApiFormat::Gemini, json!({ "promptFeedback": { "blockReason": "SAFETY" } }), " cut by SAFETY"),
+            (ApiFormat::Gemini, json!({}), "unreadable candidates[0]"),
+        ] {
+            assert_eq!(brief(format.read(&answer)), expected.trim_end(), "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_stream_is_read_as_the_whole_answer_or_is_cut() {
+        let openai = |delta: Value, reason: Value| json!({ "choices": [{ "delta": delta, "finish_reason": reason }] });
+        let part = |function: Value| json!({ "tool_calls": [{ "index": 0, "function": function }] });
+        let block = |kind: &str, more: Value| json!({ "type": kind, "index": 0, "delta": more, "content_block": more });
+        for (format, events, expected) in [
+            (
+                ApiFormat::OpenAi,
+                vec![
+                    openai(json!({ "content": "o" }), Value::Null),
+                    openai(part(json!({ "name": "get", "arguments": "{\"id\"" })), Value::Null),
+                    openai(part(json!({ "arguments": ":1}" })), json!("tool_calls")),
+                    json!("[DONE]"),
+                ],
+                "o get {\"id\":1}",
+            ),
+            (
+                ApiFormat::Anthropic,
+                vec![
+                    block("content_block_start", json!({ "type": "tool_use", "id": "c1", "name": "get", "input": {} })),
+                    block("content_block_delta", json!({ "partial_json": "{\"id\"" })),
+                    block("content_block_delta", json!({ "partial_json": ":1}" })),
+                    json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }),
+                    json!({ "type": "message_stop" }),
+                ],
+                " get {\"id\":1}",
+            ),
+            (
+                ApiFormat::Gemini,
+                vec![
+                    json!({ "candidates": [{ "content": { "parts": [{ "text": "a" }] } }] }),
+                    json!({ "candidates": [{ "content": { "parts": [{ "text": "b" }] }, "finishReason": "STOP" }] }),
+                ],
+                "ab",
+            ),
+        ] {
+            let whole = format.assemble(&events).unwrap_or_else(|| panic!("{events:?}"));
+            assert_eq!(brief(format.read(&whole)), expected);
+            assert!(format.assemble(&events[..events.len() - 1]).is_none(), "{format:?} ends too early");
+        }
     }
 }

@@ -49,3 +49,32 @@ impl Acceptance {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::block::agents::host::ListedTool;
+    use crate::block::agents::tests::{Scene, messages, run_of};
+
+    #[test]
+    fn a_tool_that_a_provider_documents_to_refuse_is_found() {
+        let plain = json!({ "type": "object", "properties": { "id": { "type": "string" } } });
+        for (name, schema, providers, refused) in [
+            ("get_user", plain.clone(), &[Provider::OpenAi, Provider::Anthropic, Provider::Gemini][..], false),
+            // Names of functions have letters, digits, `_` and `-` only.
+            ("get user", plain.clone(), &[Provider::OpenAi], true),
+            // What no provider takes is found whatever provider is named.
+            ("get_user", json!({ "type": "array" }), &[Provider::Anthropic], true),
+        ] {
+            let scene = Scene::new("[openai]");
+            let tool = Tool::new(json!({ "name": name, "description": "A user.", "inputSchema": schema }));
+            let listed = vec![ListedTool { server: "app".to_owned(), tool }];
+            let judgement = Acceptance { span: scene.node.span, providers: providers.to_vec() };
+            let found = judgement.judge(&AgentRun { listed, ..run_of(Vec::new()) }, &scene.view());
+            assert_eq!(!found.is_empty(), refused, "{name}: {:?}", messages(&found));
+            assert!(found.iter().all(|finding| finding.message.contains(&format!("refuses the tool `{name}`"))));
+        }
+    }
+}

@@ -129,3 +129,63 @@ impl EqualTools {
         self.0.iter().any(|class| has(class, one) && has(class, other))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::agents::run::AgentCall;
+    use crate::block::agents::tests::{Scene, call, decoy, malformed, unknown};
+
+    #[test]
+    fn a_call_fits_by_tool_server_and_arguments() {
+        let get = |arguments| call("get", arguments);
+        for (pattern, made, expected) in [
+            ("get", get(json!({})), None),
+            ("'g*'", get(json!({})), None),
+            ("find", get(json!({})), Some("`get` was called")),
+            ("{ call: get, server: app }", get(json!({})), None),
+            ("{ call: get, server: other }", get(json!({})), Some("`get` of `app` was called")),
+            (
+                "{ call: get, args: { page: { size: 1 } } }",
+                get(json!({ "page": { "size": 1, "at": 2 }, "id": 3 })),
+                None,
+            ),
+            ("get", unknown("get"), Some("`get` is no tool of the servers")),
+            ("get", decoy("get"), Some("`get` is no tool of the servers")),
+            ("get", malformed("get"), Some("the arguments of `get` are no JSON object")),
+        ] {
+            let scene = Scene::new(&format!("[{pattern}]"));
+            let pattern_read = CallPattern::read_all(&scene.node, &mut Vec::new()).remove(0);
+            assert_eq!(pattern_read.mismatch(&made, &scene.view()).as_deref(), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn arguments_and_expectations_must_hold() {
+        let scene = Scene::new("[{ call: get, args: { id: u1 }, expect: [{ at: limit, less_than: 10 }] }]");
+        let pattern = CallPattern::read_all(&scene.node, &mut Vec::new()).remove(0);
+        let fits = |arguments| pattern.is_met_by(&call("get", arguments), &scene.view());
+        assert!(fits(json!({ "id": "u1", "limit": 5 })));
+        assert!(!fits(json!({ "id": "u1", "limit": 50 })), "the expectation does not hold");
+        assert!(!fits(json!({ "id": "u1" })), "the value is missing");
+        assert!(!fits(json!({ "id": "u2", "limit": 5 })), "another argument");
+    }
+
+    #[test]
+    fn classes_name_tools_and_no_patterns() {
+        let scene = Scene::new("[[search, find], ['get*', fetch]]");
+        let equal = EqualTools::read(&scene.node);
+        assert!(equal.are_equal("search", "find") && !equal.are_equal("search", "fetch"));
+        let mistakes: Vec<String> = equal.patterns().map(|mistake| mistake.message).collect();
+        assert_eq!(mistakes, ["`get*` is a pattern, and a class names its tools"]);
+    }
+
+    #[test]
+    fn a_call_that_could_not_be_made_was_wanted_all_the_same() {
+        let scene = Scene::new("[get]");
+        let pattern = CallPattern::read_all(&scene.node, &mut Vec::new()).remove(0);
+        let wanted = |made: AgentCall| pattern.is_wanted_by(&made, &scene.view());
+        assert!(wanted(call("get", json!({}))) && wanted(malformed("get")) && wanted(unknown("get")));
+        assert!(!wanted(decoy("get")), "it is offered to be left alone");
+    }
+}

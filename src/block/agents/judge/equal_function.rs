@@ -26,3 +26,24 @@ impl Judgement for EqualFunction {
         unknown.chain(found).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::agents::judge::EqualTools;
+    use crate::block::agents::tests::{Scene, calls, messages, run_of, unknown};
+
+    #[test]
+    fn a_tool_of_each_class_is_called() {
+        for (classes, made, expected) in [
+            ("[[search, find]]", calls(&["find"]), &[][..]),
+            ("[[search, find], [get]]", calls(&["get"]), &["none of `search`, `find` was called"]),
+            ("[[search, find]]", vec![unknown("search")], &["none of `search`, `find` was called"]),
+            ("[[search, fnd]]", calls(&["search"]), &["no server of the agent has a tool `fnd`"]),
+        ] {
+            let mut scene = Scene::new(classes);
+            scene.equal = EqualTools::read(&scene.node);
+            assert_eq!(messages(&EqualFunction.judge(&run_of(made), &scene.view())), expected, "{classes}");
+        }
+    }
+}

@@ -93,3 +93,39 @@ impl Judgement for GoldenPaths {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::agents::tests::{Scene, calls, messages, run_of};
+
+    #[test]
+    fn a_run_takes_one_of_the_paths_with_few_calls_beside_it() {
+        for (settings, made, expected) in [
+            ("[[search, get]]", &["search", "get"][..], ""),
+            ("[[search, get], [find]]", &["find"], ""),
+            (
+                "[[search, get]]",
+                &["search", "find", "get"],
+                "the run made 1 call beside those of the golden path, and 0 may be made",
+            ),
+            ("{ paths: [[search]], extra_calls: 1 }", &["search", "get"], ""),
+            (
+                "{ paths: [[search]], extra_calls: 1 }",
+                &["search", "get", "get"],
+                "the run made 2 calls beside those of the golden path, and 1 may be made",
+            ),
+            // The longest of several paths leaves the fewest calls beside it.
+            ("[[search], [search, get]]", &["search", "get"], ""),
+            ("[[search, get]]", &["get", "search"], "the golden path was not taken: `get` is missing"),
+            // The path that came furthest is the one to mend.
+            ("[[find], [search, get]]", &["search"], "no golden path was taken: `get` is missing"),
+            ("[[serach]]", &["search"], "no server of the agent has a tool `serach`"),
+        ] {
+            let scene = Scene::new(settings);
+            let golden = GoldenPaths::read(&scene.node, &mut Vec::new());
+            let found = golden.judge(&run_of(calls(made)), &scene.view());
+            assert_eq!(messages(&found).concat(), expected, "{settings} {made:?}");
+        }
+    }
+}

@@ -51,3 +51,42 @@ impl LooseArguments {
         Some(found.with_evidence("arguments", arguments.to_string()).with_evidence("answer", shorten(answer, 200)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::block::agents::tests::{Scene, calls, messages, run_of};
+
+    #[test]
+    fn only_a_wrong_or_silent_server_is_reported() {
+        let timeout = Finding::new("timeout", "no answer within 5s");
+        for (verdict, code, expected) in [
+            (LooseVerdict::Understood, "", ""),
+            (
+                LooseVerdict::Misunderstood,
+                "loose-arguments-misunderstood",
+                "`get` serves numbers as text, and answers something else than before",
+            ),
+            (
+                LooseVerdict::Unexplained,
+                "loose-arguments-unexplained",
+                "`get` refuses numbers as text without saying which argument is wrong",
+            ),
+            (LooseVerdict::Unanswered(Box::new(timeout)), "timeout", "`get` with numbers as text: no answer within 5s"),
+        ] {
+            let scene = Scene::new("true");
+            let (tool, answer) = ("get".to_owned(), "no".to_owned());
+            let loose = vec![LooseCall { tool, form: "numbers as text", arguments: json!({}), answer, verdict }];
+            let run = AgentRun { loose, ..run_of(calls(&["get"])) };
+            let judgement = LooseArguments(scene.node.span);
+            let found = judgement.judge(&run, &scene.view());
+            assert_eq!(messages(&found).concat(), expected);
+            assert_eq!(found.iter().map(|finding| finding.code.as_str()).collect::<String>(), code);
+            assert_eq!(judgement.reason_not_judged(&run), None);
+        }
+        let judgement = LooseArguments(Scene::new("true").node.span);
+        assert!(judgement.reason_not_judged(&run_of(calls(&["get"]))).is_some(), "no call was made again");
+    }
+}

@@ -18,7 +18,9 @@ use super::run::AgentRun;
 use crate::event::{Code, Finding};
 use crate::matching::Answer;
 use crate::plan::CheckContext;
-use crate::source::{Located, Quote, Span, did_you_mean};
+use crate::source::template::Names;
+use crate::source::{Located, Quote, Sources, Span, did_you_mean};
+use crate::wire::Catalog;
 
 pub(crate) use self::acceptance::Acceptance;
 pub(crate) use self::answer::AnswerExpectations;
@@ -63,14 +65,27 @@ pub(crate) trait Judgement: Debug + Send + Sync {
 
 /// The context of a judgement beside the run.
 pub(crate) struct JudgedView<'a> {
-    pub(crate) context: &'a CheckContext<'a>,
+    pub(crate) sources: &'a Sources,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) names: &'a Names,
     pub(crate) equal: &'a EqualTools,
+    /// True if a recording takes the place of the servers.
+    pub(crate) is_replayed: bool,
 }
 
-impl JudgedView<'_> {
+impl<'a> JudgedView<'a> {
+    pub(crate) fn of(context: &CheckContext<'a>, equal: &'a EqualTools) -> Self {
+        let CheckContext { sources, catalog, names, is_replayed, .. } = *context;
+        Self { sources, catalog, names, equal, is_replayed }
+    }
+
+    pub(crate) fn quote(&self, span: Span, label: &str) -> Quote {
+        Quote::new(self.sources, span, label)
+    }
+
     /// A finding that points at a place of the suite.
     fn finding(&self, code: impl Into<Code>, message: impl Into<String>, span: Span, label: &str) -> Finding {
-        Finding { quote: Some(Quote::new(self.context.sources, span, label)), ..Finding::new(code, message) }
+        Finding { quote: Some(self.quote(span, label)), ..Finding::new(code, message) }
     }
 
     /// A tool that the suite names and no server has; patterns may fit nothing.
@@ -92,8 +107,8 @@ impl JudgedView<'_> {
             message,
             notifications: &[],
             elapsed: std::time::Duration::ZERO,
-            catalog: self.context.catalog,
-            names: self.context.names,
+            catalog: self.catalog,
+            names: self.names,
         }
     }
 }

@@ -53,3 +53,43 @@ fn is_readable(message: &Value) -> bool {
     }
     kinds_of(&message["result"]).any(|kind| READABLE.contains(&kind))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::block::agents::tests::{Scene, answered, decoy, run_of};
+
+    #[test]
+    fn a_model_finds_something_to_read_in_every_result() {
+        let link = json!({ "type": "resource_link", "uri": "file:///a", "name": "a" });
+        for (result, is_read) in [
+            (json!({ "content": [{ "type": "text", "text": "found" }] }), true),
+            (json!({ "content": [{ "type": "image", "data": "", "mimeType": "image/png" }] }), true),
+            (json!({ "content": [{ "type": "text", "text": "" }, { "type": "audio", "data": "" }] }), true),
+            (json!({ "content": [{ "type": "text", "text": "" }] }), false),
+            (json!({ "content": [] }), false),
+            (json!({ "content": [link] }), false),
+            // Models of large providers do not read structured content alone.
+            (json!({ "content": [], "structuredContent": { "id": 1 } }), false),
+        ] {
+            let scene = Scene::new("true");
+            let run = run_of(vec![answered("get", json!({}), json!({ "result": result }))]);
+            let found = ReadableResults(scene.node.span).judge(&run, &scene.view());
+            assert_eq!(found.is_empty(), is_read, "{result}");
+        }
+    }
+
+    #[test]
+    fn calls_without_a_result_show_nothing() {
+        let scene = Scene::new("true");
+        let judgement = ReadableResults(scene.node.span);
+        let error = answered("get", json!({}), json!({ "error": { "code": -32602, "message": "no such id" } }));
+        let refused = run_of(vec![error, decoy("other")]);
+        assert!(judgement.judge(&refused, &scene.view()).is_empty());
+        assert!(judgement.reason_not_judged(&refused).is_some());
+        let served = run_of(vec![answered("get", json!({}), json!({ "result": { "content": [] } }))]);
+        assert!(judgement.reason_not_judged(&served).is_none());
+    }
+}

@@ -30,3 +30,19 @@ pub(crate) fn share_text(interval: Interval) -> String {
     let percent = |share: f64| format!("{:.0}%", share * 100.0);
     format!("{} ({} to {})", percent(interval.share), percent(interval.low), percent(interval.high))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::agents::tests::{calls, decoy, malformed, run_of, unknown};
+
+    #[test]
+    fn calls_of_tools_that_servers_have_are_right() {
+        let mut made = calls(&["search", "get"]);
+        made.extend([malformed("get"), decoy("get_archive"), unknown("shell")]);
+        let mut count = SelectionCount::default();
+        count.add(&run_of(made));
+        assert_eq!(count, SelectionCount { right: 3, all: 5 });
+        assert_eq!(share_text(count.interval()), "60% (23% to 88%)");
+    }
+}

@@ -207,6 +207,9 @@ fn closest(wanted: &CallPattern, made: &[AgentCall], view: &JudgedView<'_>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::agents::judge::EqualTools;
+    use crate::block::agents::tests::{Scene, call, calls, decoy, malformed, messages, run_of, unknown};
+    use serde_json::json;
 
     #[test]
     fn patterns_share_calls_as_well_as_they_can() {
@@ -214,5 +217,60 @@ mod tests {
         assert_eq!(left_over(&[vec![0, 1], vec![1, 2], vec![0, 1]], 3), None);
         assert_eq!(left_over(&[vec![0, 1], vec![0], vec![1]], 2), Some(2));
         assert_eq!(left_over(&[], 0), None);
+    }
+
+    #[test]
+    fn a_trajectory_says_which_call_is_missing_or_too_many() {
+        let made = |names: &[&str]| calls(names);
+        for (settings, made, expected) in [
+            ("exact: [search, get]", made(&["search", "get"]), ""),
+            ("exact: [search, get]", made(&["search"]), "call 2 must be a call of `get`, and the run ended before"),
+            ("exact: [search, get]", made(&["get", "search"]), "call 1 must be a call of `search`: `get` was called"),
+            ("exact: [search]", made(&["search", "get"]), "call 2 of `get` is one more than these"),
+            ("order: [search, get]", made(&["find", "search", "find", "get", "find"]), ""),
+            ("order: [search, get]", made(&["get", "search"]), "no call of `get` after `search` was made"),
+            ("order: [search, search]", made(&["search"]), "no call of `search` after `search` was made"),
+            ("order: [search]", vec![], "no call of `search` was made"),
+            ("any_order: [search, get]", made(&["get", "find", "search"]), ""),
+            ("any_order: [search, search]", made(&["search", "get"]), "no further call of `search` is left for it"),
+            ("any_order: [search]", made(&["get"]), "no call of `search` was made"),
+            ("subset: [search, get]", made(&["get", "get"]), ""),
+            ("subset: ['*e*']", made(&["search", "delete"]), ""),
+            ("subset: [search]", made(&["search", "get"]), "call 2 of `get` is none of these"),
+            // A tool that is not offered is none of the allowed ones.
+            ("subset: ['*']", vec![unknown("shell")], "call 1 of `shell` is none of these"),
+            ("never: [delete]", made(&["search"]), ""),
+            ("never: ['del*']", made(&["search", "delete"]), "call 2 is a call of `del*`"),
+            // The model wanted the call, although it could not be made.
+            ("never: [delete]", vec![malformed("delete")], "call 1 is a call of `delete`"),
+            ("never: [delete]", vec![decoy("delete")], ""),
+            ("never: [serach]", made(&["search"]), "no server of the agent has a tool `serach`"),
+        ] {
+            let scene = Scene::new(&format!("{{ {settings} }}"));
+            let mut mistakes = Vec::new();
+            let trajectory = Trajectory::read(&scene.node, &mut mistakes);
+            let found = trajectory.judge(&run_of(made), &scene.view());
+            assert!(mistakes.is_empty(), "{settings}");
+            assert_eq!(messages(&found).concat(), expected, "{settings}");
+        }
+    }
+
+    #[test]
+    fn the_closest_call_says_what_differs() {
+        let scene = Scene::new("{ order: [{ call: get, args: { id: u1 } }] }");
+        let trajectory = Trajectory::read(&scene.node, &mut Vec::new());
+        let judge = |made| messages(&trajectory.judge(&run_of(made), &scene.view())).concat();
+        assert_eq!(judge(vec![call("get", json!({ "id": "u1", "more": true }))]), "");
+        let other = judge(vec![call("get", json!({ "id": "u2" }))]);
+        assert!(other.starts_with("no call of `get` was made; the arguments {\"id\":\"u2\"}: "), "{other}");
+    }
+
+    #[test]
+    fn tools_of_one_class_stand_for_each_other() {
+        let mut scene = Scene::new("{ exact: [search], classes: [[search, find]] }");
+        scene.equal = EqualTools::read(scene.node.get("classes").unwrap());
+        let trajectory = Trajectory::read(&scene.node, &mut Vec::new());
+        assert!(trajectory.judge(&run_of(calls(&["find"])), &scene.view()).is_empty());
+        assert_eq!(trajectory.judge(&run_of(calls(&["get"])), &scene.view()).len(), 1);
     }
 }

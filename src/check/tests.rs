@@ -1,0 +1,53 @@
+//! Settings, answers and frames, as tests of judgements write them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::session::SessionReply;
+use crate::source::settings::Setting;
+use crate::source::{Node, SourceFile, Sources, parse};
+use crate::wire::{Channel, Direction, Frame, Transcript};
+
+/// A value of a suite.
+pub(crate) fn node(text: &str) -> Node {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new("suite.yml", text));
+    parse(&sources, source).unwrap()
+}
+
+/// Settings of a block.
+pub(crate) fn settings<S: Setting>(text: &str) -> S {
+    S::read(&node(text)).unwrap()
+}
+
+/// An answer with this text.
+pub(crate) fn served(text: &str) -> SessionReply {
+    reply(json!({ "result": { "content": [{ "type": "text", "text": text }] } }))
+}
+
+/// An answer that refuses a call.
+pub(crate) fn refused() -> SessionReply {
+    reply(json!({ "error": { "code": -32602, "message": "no" } }))
+}
+
+pub(crate) fn reply(message: Value) -> SessionReply {
+    SessionReply {
+        message: Arc::new(message),
+        params: json!({ "name": "get", "arguments": {} }),
+        frame: 1,
+        answer_frame: 2,
+        elapsed: Duration::ZERO,
+        notifications: Vec::new(),
+    }
+}
+
+/// Frames of a session, in order.
+pub(crate) fn frames(lines: &[(Direction, Channel, &str)]) -> Vec<Frame> {
+    let mut transcript = Transcript::default();
+    for (direction, channel, line) in lines {
+        transcript.record(Duration::ZERO, *direction, *channel, line.as_bytes());
+    }
+    transcript.frames()
+}
