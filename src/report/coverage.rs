@@ -235,9 +235,9 @@ fn claims(score: &Score, style: &Style) -> String {
             if only.is_empty() { "no fault counts for that alone" } else { "these faults count for that alone" };
         let claimed = format!("claimed with {}, not planned by a suite: {counts}", probes.join(", "));
         text += &wrapped(&format!("{claimed}; without it {plain}, weighted {weighted} (`--no-claims`)"));
-        only.iter().for_each(|leaf| {
+        for leaf in only {
             let _ = writeln!(text, "  {leaf}");
-        });
+        }
     }
     if !score.claimed_variants.is_empty() {
         text += &wrapped(&format!("claimed with `judges`, and not counted: {}", score.claimed_variants.join(", ")));

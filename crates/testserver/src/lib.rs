@@ -5,6 +5,10 @@
 //! nothing about suites; [`http`] serves any number of them over streamable HTTP. A message travels `transport` (lines
 //! and envelopes) → `era` (which era, is it open) → `server` (rmcp's handler) → `tools`, `resources` or `prompts`.
 //! [`faulty`] are the faults that can be built into it, and `fixtures` is what the official conformance suite asks for.
+#![cfg_attr(
+    not(feature = "http"),
+    expect(dead_code, reason = "what its sessions over HTTP need stands beside what it needs everywhere")
+)]
 
 mod catalog;
 mod data_file;
