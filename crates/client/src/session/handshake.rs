@@ -247,14 +247,9 @@ impl Handshake<'_> {
     fn is_about_to_listen(&self, failure: &CallFailure, resets: &mut usize) -> bool {
         let is_ours = self.peer.endpoint.as_ref().is_some_and(Endpoint::is_ours);
         let FailureReason::Http(reason) = &failure.reason else { return false };
-        let is_early = match reason {
-            HttpFailure::ConnectionRefused { .. } => true,
-            HttpFailure::Reset(ConnectionBreak::BeforeHeaders) => {
-                *resets += 1;
-                *resets <= MOST_RESETS
-            }
-            _ => false,
-        };
+        let is_reset = matches!(reason, HttpFailure::Reset(ConnectionBreak::BeforeHeaders));
+        *resets += usize::from(is_reset);
+        let is_early = matches!(reason, HttpFailure::ConnectionRefused { .. }) || is_reset && *resets <= MOST_RESETS;
         is_ours && failure.alive && is_early && Instant::now() < self.deadline
     }
 
