@@ -48,6 +48,10 @@ impl Finding {
         match kind {
             FindingKind::Crash => self.exit().unwrap_or_default().to_owned(),
             FindingKind::Hang | FindingKind::StateLeak => String::new(),
+            // A scan of members finds the same rule broken at many places.
+            FindingKind::ProtocolError if self.class == Some(FailureClass::ProtocolError) => {
+                [self.code.to_string()].into_iter().chain(self.path.clone()).collect::<Vec<_>>().join(" ")
+            }
             FindingKind::ProtocolError | FindingKind::SchemaViolation | FindingKind::PropertyFailure => {
                 self.code.to_string()
             }

@@ -13,8 +13,11 @@ use crate::plan::Case;
 use crate::session::OwnedViolation;
 use crate::wire::Frame;
 
-/// The number of findings of one code that a case reports.
+/// The number of findings of one code that a case reports, where it is about whole messages.
 const MOST_TOLD: usize = 3;
+
+/// The number of places of messages that a case reports for one code.
+const MOST_PLACES: usize = 20;
 
 /// The violations in a target so far.
 #[derive(Default)]
@@ -67,7 +70,7 @@ impl ScanResults {
     /// The verdict on some codes, once every session is over.
     pub(crate) fn check(&self, codes: &[String]) -> CheckResult {
         let state = self.0.lock();
-        let of = |code: &String| state.found.get(code.as_str()).into_iter().flatten().take(MOST_TOLD).cloned();
+        let of = |code: &String| select_reported(state.found.get(code.as_str()).map_or(&[], Vec::as_slice));
         let findings: Vec<Finding> = codes.iter().flat_map(of).collect();
         let seen: u32 = codes.iter().filter_map(|code| state.seen.get(code.as_str())).sum();
         let (outcome, reason) = match (findings.is_empty(), seen) {
@@ -77,6 +80,16 @@ impl ScanResults {
         };
         CheckResult { reason, findings, ..CheckResult::new(outcome) }
     }
+}
+
+/// The findings of one code that are reported: the first at each place of a message, or else the first few.
+fn select_reported(found: &[Finding]) -> Vec<Finding> {
+    let mut places = BTreeSet::new();
+    let is_first = |found: &&Finding| found.path.as_ref().is_none_or(|place| places.insert(place.clone()));
+    let (at_places, others): (Vec<&Finding>, Vec<&Finding>) =
+        found.iter().filter(is_first).partition(|found| found.path.is_some());
+    let reported = at_places.into_iter().take(MOST_PLACES).chain(others.into_iter().take(MOST_TOLD));
+    reported.cloned().collect()
 }
 
 /// Without the lines that turned out to be parts of a message, which is itself reported.

@@ -69,9 +69,12 @@ pub(crate) fn add_violations(result: &mut CheckResult, found: &[OwnedViolation],
 }
 
 fn add_findings(result: &mut CheckResult, found: Vec<Finding>) {
-    if matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) {
+    let is_failure = found.iter().any(|found| found.level == RequirementLevel::Must);
+    if is_failure && matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) {
         result.outcome = Outcome::Failed;
         result.reason = None;
+    } else if result.outcome == Outcome::Passed {
+        result.outcome = Outcome::Warned;
     }
     result.findings = merge_violations(std::mem::take(&mut result.findings), found);
 }

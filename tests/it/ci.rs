@@ -65,6 +65,46 @@ fn a_server_that_serves_nothing_never_passes() {
     }
 }
 
+/// A change of one right answer, which breaks the published schema, and the code that every run reports.
+const MISSHAPEN: &[(&[&str], &str)] = &[
+    (&["initialize", "/result/serverInfo/version"], "invalid-message"),
+    (&["initialize", "/result/capabilities/tools/listChanged", "\"yes\""], "invalid-message"),
+    (&["tools/list", "/result/nextCursor", "null"], "invalid-message"),
+    (&["tools/list", "/result/tools/0/icons", "\"a.png\""], "invalid-message"),
+    (&["tools/call", "/result/content"], "invalid-content"),
+    (&["tools/call", "/result/content/0/type", "\"video\""], "invalid-content"),
+    (&["tools/call", "/result/isError", "\"false\""], "invalid-message"),
+    (&["resources/list", "/result/resources", "null"], "invalid-message"),
+    (&["prompts/list", "/result/prompts/0/arguments", "null"], "invalid-message"),
+];
+
+#[test]
+fn a_message_that_breaks_the_published_schema_fails_every_run() {
+    let scene = Scene::new("misshapen");
+    let check = |change: &[&str], status: i32, says: &str| {
+        let words = [&["python3", "../servers/misshapen.py"], change].concat();
+        let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let suite = serde_json::json!({
+            "suite": "plain",
+            "server": { "command": words },
+            "tests": [
+                { "name": "a word", "call": "get_word", "args": {}, "expect": [{ "is_error": false }] },
+                { "name": "a greeting", "prompt": "greet", "args": { "who": "Ann" }, "expect": [{ "at": "result.messages", "type": "array" }] },
+            ],
+        });
+        fs::write(scene.folder.join("plain.yml"), suite.to_string()).unwrap();
+        for command in [format!("ci --cases 2 -- {}", quoted.join(" ")), "run plain.yml".to_owned()] {
+            let seen = scene.run(&command);
+            assert_eq!(seen.status, status, "{command} {change:?}: {}", seen.text());
+            assert!(seen.stdout.contains(says), "{command} {change:?}: {}", seen.text());
+        }
+    };
+    check(&[], 0, "");
+    for (change, code) in MISSHAPEN {
+        check(change, 1, &format!("error[{code}]"));
+    }
+}
+
 /// The lines that begin with `mcprove`, in the order of the page.
 fn commands(page: &str) -> Vec<String> {
     let fence = Regex::new(r"(?ms)^```(yaml|groovy|sh)\n(.*?)^```$").unwrap();

@@ -33,7 +33,8 @@ impl FuzzProblem {
 
     /// A violation of the protocol.
     pub(crate) fn violation(found: Finding) -> Self {
-        let (signature, check) = (found.code.to_string(), ReproductionCheck::Scan(found.code.clone()));
+        let (signature, check) =
+            (found.signature(FindingKind::ProtocolError), ReproductionCheck::Scan(found.code.clone()));
         Self::new(FindingKind::ProtocolError, signature, check, found)
     }
 

@@ -73,8 +73,14 @@ impl SessionState {
         self.own(frame, owner.as_deref());
         if owner.as_deref() == Some(NO_OWNER) && method == "notifications/initialized" {
             let (code, variant) = (REFUSED_NOTIFICATION, "PROTO-HTTP-CONTRACT");
-            let violation =
-                ProtocolViolation { code, message: failure.message(&method), variant, frame, request: None };
+            let violation = ProtocolViolation {
+                code,
+                message: failure.message(&method),
+                variant,
+                place: None,
+                frame,
+                request: None,
+            };
             self.keep(vec![violation], None);
         }
     }

@@ -485,6 +485,11 @@ impl SessionState {
 
     pub(crate) fn keep(&mut self, found: Vec<ProtocolViolation>, owner: Option<&str>) {
         for violation in found {
+            let is_known =
+                |known: &OwnedViolation| known.owner.as_deref() == owner && known.violation.is_like(&violation);
+            if self.violations.iter().any(is_known) {
+                continue;
+            }
             if self.violations.len() < MOST_VIOLATIONS {
                 self.violations.push(OwnedViolation { owner: owner.map(str::to_owned), violation });
             } else {
@@ -503,7 +508,9 @@ impl SessionState {
 
     /// The violations that may explain why an answer did not come.
     pub(crate) fn stray_output(&self) -> Vec<String> {
-        let is_such = |owned: &&OwnedViolation| Scanner::JUDGES.contains(&owned.violation.variant);
+        let is_such = |owned: &&OwnedViolation| {
+            owned.violation.place.is_none() && Scanner::JUDGES.contains(&owned.violation.variant)
+        };
         let mut last: Vec<String> =
             self.violations.iter().rev().filter(is_such).take(3).map(|owned| owned.violation.message.clone()).collect();
         last.reverse();

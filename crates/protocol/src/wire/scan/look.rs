@@ -47,26 +47,36 @@ impl MessageCheck<'_> {
         if !self.holds(code) {
             return;
         }
-        let seen = &mut self.seen[code as usize];
-        *seen = seen.saturating_add(1);
+        self.count(code);
         if !is_right {
-            self.tell(code, message());
+            self.tell(code, message(), None);
         }
     }
 
-    /// Reports a violation; one outside of exchanges is reported once per message text, unless it is stray output.
-    fn tell(&mut self, code: ScanRule, message: String) {
+    /// Counts one check of a rule that holds.
+    pub(crate) fn count(&mut self, code: ScanRule) {
+        let seen = &mut self.seen[code as usize];
+        *seen = seen.saturating_add(1);
+    }
+
+    /// Reports a violation at a place of the message, which is named without indexes.
+    pub(crate) fn report_at(&mut self, code: ScanRule, message: String, place: &str) {
+        self.tell(code, message, Some(place.into()));
+    }
+
+    /// Reports a violation; one outside of exchanges is reported once per message text or place, unless it is stray output.
+    fn tell(&mut self, code: ScanRule, message: String, place: Option<Box<str>>) {
         let Self { frame, request, .. } = self;
         let is_noise = matches!(code, ScanRule::StrayOutput | ScanRule::SplitMessage | ScanRule::MalformedEnvelope);
         let is_of_answer = request.is_some() || SCANS[code as usize].variant == CORRELATION;
         if !is_noise && !is_of_answer {
-            let is_first =
-                self.reported.len() < MAX_NAMES && self.reported.insert((SCANS[code as usize].code, message.clone()));
+            let kind = place.as_deref().map_or_else(|| message.clone(), str::to_owned);
+            let is_first = self.reported.len() < MAX_NAMES && self.reported.insert((SCANS[code as usize].code, kind));
             if !is_first {
                 return;
             }
         }
-        let violation = ProtocolViolation::new(code, message, frame.seq).of(request.clone());
-        self.found.push(violation);
+        let violation = ProtocolViolation::new(code, message, frame.seq);
+        self.found.push(ProtocolViolation { place, request: request.clone(), ..violation });
     }
 }

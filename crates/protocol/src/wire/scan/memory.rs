@@ -124,6 +124,8 @@ pub(crate) struct Subscription {
 #[derive(Debug, Clone)]
 pub(crate) struct ServerCapabilities {
     pub(crate) logging: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
     /// The extension for tasks is there; others are there.
     pub extensions: (bool, bool),
 }

@@ -1,6 +1,7 @@
 //! Rules that no server may break, checked in every frame of every run.
 //!
-//! [`SCANS`] is the table of the rules, `rules/` holds what decides them, by subject. One [`Scanner`] watches one session,
+//! [`SCANS`] is the table of the rules, `rules/` holds what decides them, by subject, and `shapes/` the published schemas of
+//! all messages. One [`Scanner`] watches one session,
 //! frame by frame; what it has to remember of both directions is in `memory`. A rule that might accuse a server that keeps
 //! to the specification is no rule: where frames leave a doubt (streams that overtake each other, raw steps, extensions)
 //! nothing is said, and where nothing could be broken nothing is counted.
@@ -8,6 +9,7 @@
 mod look;
 mod memory;
 mod rules;
+mod shapes;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,9 @@ pub struct ProtocolViolation {
     pub message: String,
     /// The variant of the fault taxonomy that this is.
     pub variant: &'static str,
+    /// The place in the message, such as `result.content[*].text`, for rules about members; with the code it is the kind
+    /// of the violation.
+    pub place: Option<Box<str>>,
     /// The frame.
     pub frame: u32,
     /// The request that it belongs to, where that is clear.
@@ -42,11 +47,12 @@ pub struct ProtocolViolation {
 impl ProtocolViolation {
     fn new(code: ScanRule, message: String, frame: u32) -> Self {
         let scan = &SCANS[code as usize];
-        Self { code: scan.code, message, variant: scan.variant, frame, request: None }
+        Self { code: scan.code, message, variant: scan.variant, place: None, frame, request: None }
     }
 
-    fn of(self, request: Option<Id>) -> Self {
-        Self { request, ..self }
+    /// The same rule is broken at the same place.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.place.is_some() && (self.code, &self.place) == (other.code, &other.place)
     }
 }
 

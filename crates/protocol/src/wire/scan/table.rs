@@ -11,6 +11,8 @@ pub struct Scan {
     pub forbids: &'static str,
     /// The variant of the fault taxonomy that breaking it is.
     pub variant: &'static str,
+    /// The specification recommends it, or leaves doubts about it: breaking it is a warning.
+    pub is_advice: bool,
     /// The first revision in which it holds.
     pub since: Revision,
     /// The section of the specification that says so for revisions with sessions; empty where it does not hold in them.
@@ -33,7 +35,10 @@ impl Scan {
 }
 
 macro_rules! scans {
-    ($($name:ident, $code:literal, $variant:ident, $since:ident, $session:literal, $stateless:literal, $forbids:literal;)+) => {
+    (@advice) => { false };
+    (@advice should) => { true };
+    ($($name:ident, $code:literal, $variant:ident, $since:ident, $session:literal, $stateless:literal,
+        $forbids:literal $(, $level:ident)?;)+) => {
         /// The rules by name; the number is the place in [`SCANS`].
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum ScanRule { $($name),+ }
@@ -43,6 +48,7 @@ macro_rules! scans {
             code: $code,
             forbids: $forbids,
             variant: $variant,
+            is_advice: scans!(@advice $($level)?),
             since: Revision::$since,
             session: $session,
             stateless: $stateless,
@@ -90,6 +96,8 @@ scans! {
     // The beginning.
     EarlyMessage, "early-message", NOTICE, V2024_11_05, "basic/lifecycle#initialization", "",
         "send anything but pings and log messages before it answers `initialize`";
+    UnservedCapability, "unserved-capability", CAPABILITY, V2024_11_05, "basic/lifecycle#initialization", "",
+        "declare `prompts` or `resources` and answer their list with -32601, as an unknown method";
     // Requests of the server.
     ServerRequest, "server-request", ENVELOPE, V2026_07_28, "", "basic/patterns#multi-round-trip-requests",
         "send a request";
@@ -119,13 +127,19 @@ scans! {
         "client/sampling#tool-result-messages",
         "ask for sampling with messages in which tool results stand beside other content";
     // The contents of messages.
+    InvalidMessage, "invalid-message", ENVELOPE, V2024_11_05, "basic#schema", "basic#schema",
+        "send a message that the published schema of its revision forbids";
+    InvalidContent, "invalid-content", CONTENT, V2024_11_05, "basic#schema", "basic#schema",
+        "send a content block of an unknown type, or one that the published schema forbids";
+    DoubtfulFormat, "doubtful-format", ENVELOPE, V2024_11_05, "basic#schema", "basic#schema",
+        "send a text in another form than the schema names, such as a relative address", should;
     BadMetaKey, "bad-meta-key", ENVELOPE, V2025_06_18, "basic#meta", "basic#meta",
         "send `_meta` with a key that breaks the grammar of prefix and name";
     BadExtensionId, "bad-extension-id", ENVELOPE, V2026_07_28, "", "basic/versioning#extension-negotiation",
         "declare an extension whose id has no prefix or breaks the grammar of `_meta` keys";
     // Schemas.
     NoInputSchema, "no-input-schema", SCHEMA, V2024_11_05, "server/tools#tool", "server/tools#tool",
-        "list a tool whose `inputSchema` is missing or not an object";
+        "list a tool whose `inputSchema` is missing, or not a schema of the type `object`";
     InvalidSchema, "invalid-schema", SCHEMA, V2025_11_25, "basic#schema-validation", "basic#schema-validation",
         "declare a schema that is invalid in its dialect";
     BadHeaderAnnotation, "bad-header-annotation", SCHEMA, V2026_07_28, "", "server/tools#x-mcp-header",
@@ -170,7 +184,7 @@ scans! {
     BadTaskTime, "bad-task-time", ENVELOPE, V2025_11_25, "basic/utilities/tasks#ttl-and-resource-management", "",
         "send a task without `createdAt` and `lastUpdatedAt` in ISO 8601";
     BadTaskTtl, "bad-task-ttl", ENVELOPE, V2025_11_25, "basic/utilities/tasks#ttl-and-resource-management", "",
-        "answer `tasks/get` without a `ttl` that is a whole number or null";
+        "send a task without a `ttl` that is a whole number or null";
     UnrelatedTaskResult, "unrelated-task-result", CORRELATION, V2025_11_25,
         "basic/utilities/tasks#associating-task-related-messages", "",
         "answer `tasks/result` without the task in `_meta`";
@@ -190,7 +204,7 @@ scans! {
         "list a template that is not a URI template of RFC 6570";
     // Results since 2026-07-28.
     ResultWithoutType, "result-without-type", ENVELOPE, V2026_07_28, "", "basic#result-responses",
-        "answer with a result that has no `resultType`";
+        "answer with a result that has no `resultType`, or one that is not a text";
     UnknownResultType, "unknown-result-type", ENVELOPE, V2026_07_28, "", "basic#resulttype",
         "answer with a `resultType` that neither the protocol nor an extension has";
     UndefinedErrorCode, "undefined-error-code", ERROR, V2026_07_28, "", "basic#error-codes",

@@ -1,8 +1,9 @@
 //! The rules, by subject. Each looks at one message and at what is remembered; none looks at another.
 
-mod content;
 mod early;
 pub(crate) mod framing;
+mod messages;
+mod names;
 mod notifications;
 mod requests;
 pub(crate) mod results;
@@ -46,14 +47,14 @@ fn judge_one(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Val
     match classify(json) {
         RpcMessage::Invalid(_) => {}
         RpcMessage::Request { method, .. } | RpcMessage::Notification { method, .. } if method.starts_with(NOTICE) => {
-            judge_notification(look, memory, method, &json["params"]);
+            judge_notification(look, memory, method, json);
         }
-        RpcMessage::Request { id, method, params } => requests::judge(look, memory, Some(id), method, params),
-        RpcMessage::Notification { method, params } => {
+        RpcMessage::Request { id, method, .. } => requests::judge(look, memory, Some(id), method, json),
+        RpcMessage::Notification { method, .. } => {
             if json.member("id").is_some() {
-                requests::judge(look, memory, None, method, params);
+                requests::judge(look, memory, None, method, json);
             } else {
-                judge_notification(look, memory, method, &json["params"]);
+                judge_notification(look, memory, method, json);
             }
         }
         RpcMessage::Response { id } => {
@@ -68,9 +69,11 @@ fn judge_one(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &Val
 /// The prefix of the methods of all notifications.
 const NOTICE: &str = "notifications/";
 
-fn judge_notification(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, method: &str, params: &Value) {
+fn judge_notification(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, method: &str, json: &Value) {
+    let params = &json["params"];
     look.require(ScanRule::ServerRequest, true, String::new);
-    content::judge_meta(look, params);
+    messages::judge_unasked(look, memory, "notifications", method, json);
+    names::judge_meta(look, params);
     match method {
         "notifications/progress" => notifications::judge_progress(look, memory, params),
         "notifications/cancelled" => notifications::judge_cancellation(look, memory, params),
@@ -86,14 +89,14 @@ fn judge_answer(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, json: &
     framing::judge_outcome(look, json);
     let Some(asked) = results::match_request(look, memory, json, id) else { return };
     if let Some(error) = json.member("error") {
+        messages::judge_error(look, memory, &asked, error);
         results::judge_error(look, memory, &asked, error);
     }
     let Some(result) = json.member("result").filter(|result| result.is_object()) else { return };
     let exchange = AnsweredRequest { asked: &asked, result };
     chances(look, memory, &asked);
-    content::judge_result_meta(look, exchange);
-    content::judge(look, exchange);
-    content::judge_addresses(look, exchange);
+    messages::judge_result(look, memory, exchange);
+    names::judge_result_meta(look, exchange);
     schemas::judge(look, exchange);
     tasks::judge(look, memory, exchange);
     results::judge(look, memory, exchange);

@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::super::look::MessageCheck;
 use super::super::memory::{ClientCapabilities, MAX_NAMES, SessionMemory};
 use super::super::table::ScanRule;
-use super::content::judge_meta;
 use super::framing::is_whole;
+use super::messages;
+use super::names::judge_meta;
 use super::{items, quote};
-use crate::wire::format::is_uri;
 use crate::wire::{Id, Members, Revision};
 
 /// Judges a request of the server; one whose id is none comes without it.
@@ -17,7 +17,7 @@ pub(crate) fn judge(
     memory: &mut SessionMemory,
     id: Option<Id>,
     method: &str,
-    params: Option<&Value>,
+    json: &Value,
 ) {
     // A server that was made to speak the older era as well may ask.
     look.require(ScanRule::ServerRequest, memory.is_mixed, || {
@@ -35,7 +35,8 @@ pub(crate) fn judge(
             format!("the server used the id {shown} for a second request of its own")
         });
     }
-    let params = params.unwrap_or(&Value::Null);
+    messages::judge_unasked(look, memory, "requests", method, json);
+    let params = &json["params"];
     judge_meta(look, params);
     if let Some(offers) = memory.offers
         && let Some(need) = needed_capability(offers, method, params, look.revision)
@@ -130,19 +131,14 @@ pub(crate) const URL_REQUIRED: i64 = -32042;
 
 /// Judges the parameters of `elicitation/create`; without a memory they come inside a result.
 pub(crate) fn judge_elicitation(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
-    let message = params.member("message");
-    look.require(ScanRule::IncompleteElicitation, message.is_some_and(Value::is_string), || {
-        format!("an elicitation must have a `message`, this one has {}", quote(message))
-    });
     if params["mode"] == "url" && look.revision >= Revision::V2025_11_25 {
-        return by_url(look, memory, params);
+        if let Some(memory) = memory {
+            remember_elicitation(memory, params.member("elicitationId"));
+        }
+        return;
     }
     let is_form = params.member("mode").is_none_or(|mode| mode == "form");
-    let schema = params.member("requestedSchema");
-    look.require(ScanRule::IncompleteElicitation, !is_form || schema.is_some_and(Value::is_object), || {
-        format!("an elicitation by form must have a `requestedSchema`, this one has {}", quote(schema))
-    });
-    let properties = schema.and_then(|schema| schema["properties"].as_object()).filter(|_| is_form);
+    let properties = params["requestedSchema"]["properties"].as_object().filter(|_| is_form);
     if let Some(properties) = properties {
         let secret = properties.iter().find(|(name, field)| is_secret_field(name, field));
         look.require(ScanRule::SecretElicitation, secret.is_none(), || {
@@ -187,22 +183,6 @@ fn is_secret_field(name: &str, field: &Value) -> bool {
     is_free_text && (is_named || field["format"] == "password")
 }
 
-fn by_url(look: &mut MessageCheck<'_>, memory: Option<&mut SessionMemory>, params: &Value) {
-    let (url, id) = (params.member("url"), params.member("elicitationId"));
-    look.require(ScanRule::IncompleteUrlElicitation, url.and_then(Value::as_str).is_some_and(is_uri), || {
-        format!("an elicitation by URL must have a valid `url`, this one has {}", quote(url))
-    });
-    // Since 2026-07-28 nothing refers to it.
-    if look.revision == Revision::V2025_11_25 {
-        look.require(ScanRule::IncompleteUrlElicitation, id.is_some_and(Value::is_string), || {
-            format!("an elicitation by URL must have an `elicitationId`, this one has {}", quote(id))
-        });
-    }
-    if let Some(memory) = memory {
-        remember_elicitation(memory, id);
-    }
-}
-
 fn remember_elicitation(memory: &mut SessionMemory, id: Option<&Value>) {
     if let Some(id) = id.and_then(Value::as_str).filter(|_| memory.elicitations.len() < MAX_NAMES) {
         memory.elicitations.insert(id.into());
@@ -212,11 +192,8 @@ fn remember_elicitation(memory: &mut SessionMemory, id: Option<&Value>) {
 /// Judges an error that asks for elicitations by URL.
 pub(crate) fn url_required(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, error: &Value) {
     let list = error.pointer("/data/elicitations").and_then(Value::as_array);
-    let is_right = |one: &Value| one["mode"] == "url" && one["elicitationId"].is_string();
-    let is_whole = list.is_some_and(|list| !list.is_empty() && list.iter().all(is_right));
-    look.require(ScanRule::BadUrlRequired, is_whole, || {
-        let found = error.pointer("/data/elicitations");
-        format!("the error -32042 must list URL elicitations with an `elicitationId`, it has {}", quote(found))
+    look.require(ScanRule::BadUrlRequired, list.is_none_or(|list| !list.is_empty()), || {
+        "the error -32042 must list the elicitations that it needs, its list is empty".to_owned()
     });
     list.into_iter().flatten().for_each(|one| remember_elicitation(memory, one.member("elicitationId")));
 }

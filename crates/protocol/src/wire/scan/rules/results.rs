@@ -5,8 +5,7 @@ use serde_json::Value;
 use super::super::look::MessageCheck;
 use super::super::memory::{MAX_NAMES, SentRequest, ServerCapabilities, SessionMemory};
 use super::super::table::ScanRule;
-use super::framing::is_whole;
-use super::{AnsweredRequest, content, notifications, quote, requests};
+use super::{AnsweredRequest, names, notifications, quote, requests};
 use crate::wire::{Era, Id, Members, Revision};
 
 /// Judges whose answer it is; returns the request, where this is the answer that it was to get.
@@ -68,6 +67,7 @@ pub(crate) fn is_discovery(json: &Value) -> bool {
 pub(crate) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exchange: AnsweredRequest<'_>) {
     let AnsweredRequest { asked, result } = exchange;
     learn(look, memory, exchange);
+    judge_declared_list(look, memory, asked, false);
     let kind = result.member("resultType");
     let is_final = kind.is_none_or(|kind| kind == "complete" || kind == "input_required");
     if is_final {
@@ -77,8 +77,7 @@ pub(crate) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exc
     if asked.is_raw || !asked.is_stateless || memory.is_mixed {
         return;
     }
-    look.require(ScanRule::ResultWithoutType, kind.is_some(), || "the result has no `resultType`".to_owned());
-    let Some(kind) = kind else { return };
+    let Some(kind) = kind.filter(|kind| kind.is_string()) else { return };
     if let Some(is_known) = is_known(kind, memory.promised.as_ref()) {
         look.require(ScanRule::UnknownResultType, is_known, || {
             format!("the result has the `resultType` {}, which is not defined", quote(Some(kind)))
@@ -93,7 +92,7 @@ pub(crate) fn judge(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exc
 
 /// A type exists; `None` where an extension may define it.
 fn is_known(kind: &Value, promised: Option<&ServerCapabilities>) -> Option<bool> {
-    let Some(kind) = kind.as_str() else { return Some(false) };
+    let kind = kind.as_str()?;
     if matches!(kind, "complete" | "input_required") {
         return Some(true);
     }
@@ -117,12 +116,12 @@ fn learn(
                 memory.agreed = version;
                 look.revision = version.unwrap_or(look.revision);
                 memory.promised = Some(read_capabilities(&result["capabilities"]));
-                content::judge_meta(look, result);
+                names::judge_meta(look, result);
             }
         }
         "server/discover" if look.revision == Revision::V2026_07_28 => {
             memory.promised = Some(read_capabilities(&result["capabilities"]));
-            content::judge_extensions(look, &result["capabilities"]);
+            names::judge_extensions(look, &result["capabilities"]);
         }
         _ => {}
     }
@@ -133,6 +132,8 @@ fn read_capabilities(capabilities: &Value) -> ServerCapabilities {
     let named = |is_such: fn(&String) -> bool| extensions.is_some_and(|all| all.keys().any(is_such));
     ServerCapabilities {
         logging: capabilities.member("logging").is_some(),
+        prompts: capabilities.member("prompts").is_some(),
+        resources: capabilities.member("resources").is_some(),
         extensions: (named(|id| id == TASKS), named(|id| id != TASKS)),
     }
 }
@@ -144,6 +145,7 @@ pub(crate) fn judge_error(look: &mut MessageCheck<'_>, memory: &mut SessionMemor
     if code == requests::URL_REQUIRED && !asked.is_raw {
         requests::url_required(look, memory, error);
     }
+    judge_declared_list(look, memory, asked, code == METHOD_NOT_FOUND);
     if !asked.is_stateless || memory.is_mixed {
         return;
     }
@@ -156,6 +158,24 @@ pub(crate) fn judge_error(look: &mut MessageCheck<'_>, memory: &mut SessionMemor
     });
 }
 
+/// The error of JSON-RPC for a method that does not exist.
+const METHOD_NOT_FOUND: i64 = -32601;
+
+/// Judges the answer to a list that the server declares. Tools that are declared and not listed fail the whole listing.
+fn judge_declared_list(look: &mut MessageCheck<'_>, memory: &SessionMemory, asked: &SentRequest, is_unknown: bool) {
+    let Some(promised) = memory.promised.as_ref().filter(|_| !asked.is_raw && !memory.is_mixed) else { return };
+    let (is_declared, name) = match asked.method {
+        "prompts/list" => (promised.prompts, "prompts"),
+        "resources/list" => (promised.resources, "resources"),
+        _ => return,
+    };
+    if is_declared {
+        look.require(ScanRule::UnservedCapability, !is_unknown, || {
+            format!("the server declares `{name}` and answers `{}` with -32601, as an unknown method", asked.method)
+        });
+    }
+}
+
 /// The methods whose complete results can be cached.
 const CACHEABLE: [&str; 6] =
     ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"];
@@ -163,23 +183,10 @@ const CACHEABLE: [&str; 6] =
 /// Judges the hints of a complete result.
 fn judge_caching(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, exchange: AnsweredRequest<'_>) {
     let AnsweredRequest { asked, result } = exchange;
-    let method = asked.method;
-    if !CACHEABLE.contains(&method) {
+    if !CACHEABLE.contains(&asked.method) {
         return;
     }
-    let (ttl, scope) = (result.member("ttlMs"), result.member("cacheScope"));
-    let is_scope = scope.is_some_and(|scope| scope == "public" || scope == "private");
-    look.require(ScanRule::NoCacheHints, ttl.is_some() && is_scope, || {
-        let (ttl, scope) = (quote(ttl), quote(scope));
-        format!("the answer to `{method}` must have `ttlMs` and a `cacheScope`, it has {ttl} and {scope}")
-    });
-    if let Some(ttl) = ttl {
-        let is_right = is_whole(ttl) && ttl.as_f64().is_some_and(|ttl| ttl >= 0.0);
-        look.require(ScanRule::BadTtl, is_right, || {
-            format!("the `ttlMs` of the answer to `{method}` must be a whole number from 0 on, it is {ttl}")
-        });
-    }
-    if let Some(scope) = scope.and_then(Value::as_str) {
+    if let Some(scope) = result.member("cacheScope").and_then(Value::as_str) {
         judge_pages(look, memory, exchange, scope);
     }
 }
@@ -219,12 +226,6 @@ fn judge_input_required(look: &mut MessageCheck<'_>, AnsweredRequest { asked, re
         let method = request["method"].as_str().unwrap_or_default();
         let params = request.member("params").unwrap_or(&Value::Null);
         let need = requests::needed_capability(asked.offers, method, params, look.revision);
-        look.require(ScanRule::InputRequestKind, need.is_some(), || {
-            format!(
-                "an input request must elicit, sample or list roots, this one is {}",
-                quote(request.member("method"))
-            )
-        });
         if let Some(need) = need {
             need.judge(look, method, ScanRule::UndeclaredInput, || {
                 format!("the server asks for the input `{method}`{}, which the client did not declare", need.manner)

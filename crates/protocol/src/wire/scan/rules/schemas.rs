@@ -16,9 +16,6 @@ pub(crate) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
     for tool in items(result, "tools") {
         let name = tool["name"].as_str().unwrap_or_default();
         let input = tool.member("inputSchema");
-        look.require(ScanRule::NoInputSchema, input.is_some_and(Value::is_object), || {
-            format!("the `inputSchema` of the tool `{name}` must be an object, it is {}", quote(input))
-        });
         for member in ["inputSchema", "outputSchema"] {
             if let Some(schema) = tool.get(member).filter(|schema| schema.is_object()) {
                 judge_schema(look, name, member, schema);
@@ -31,7 +28,9 @@ pub(crate) fn judge(look: &mut MessageCheck<'_>, AnsweredRequest { asked, result
 }
 
 fn judge_schema(look: &mut MessageCheck<'_>, tool: &str, member: &str, schema: &Value) {
-    if !look.holds(ScanRule::InvalidSchema) {
+    let place = format!("result.tools[*].{member}");
+    let is_reported = look.found.iter().any(|one| one.place.as_deref().is_some_and(|at| at.starts_with(&place)));
+    if is_reported || !look.holds(ScanRule::InvalidSchema) {
         return;
     }
     match flaw(schema) {

@@ -5,9 +5,7 @@ use serde_json::Value;
 use super::super::look::MessageCheck;
 use super::super::memory::{KnownTask, MAX_NAMES, SessionMemory};
 use super::super::table::ScanRule;
-use super::framing::is_whole;
 use super::{AnsweredRequest, items, quote};
-use crate::wire::format::is_timestamp;
 use crate::wire::{Members, Revision};
 
 /// The key under which messages name the task that they belong to.
@@ -36,11 +34,7 @@ pub(crate) fn judge(
         "tools/call" if asked.is_augmented && result["task"].is_object() => {
             judge_task(look, memory, &result["task"], TaskSource::Created);
         }
-        "tasks/get" => {
-            ttl(look, result);
-            judge_task(look, memory, result, TaskSource::Answered(asked.frame));
-        }
-        "tasks/cancel" => judge_task(look, memory, result, TaskSource::Answered(asked.frame)),
+        "tasks/get" | "tasks/cancel" => judge_task(look, memory, result, TaskSource::Answered(asked.frame)),
         "tasks/list" => {
             items(result, "tasks").for_each(|task| judge_task(look, memory, task, TaskSource::Answered(asked.frame)));
         }
@@ -58,20 +52,8 @@ pub(crate) fn judge_status_notification(look: &mut MessageCheck<'_>, memory: &mu
 
 fn judge_task(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, task: &Value, source: TaskSource) {
     let id = task.member("taskId");
-    look.require(ScanRule::BadTaskId, id.is_some_and(Value::is_string), || {
-        format!("a task must have a `taskId` that is text, this one has {}", quote(id))
-    });
-    for member in ["createdAt", "lastUpdatedAt"] {
-        let time = task.get(member);
-        look.require(ScanRule::BadTaskTime, time.and_then(Value::as_str).is_some_and(is_timestamp), || {
-            format!("the `{member}` of a task must be a time of ISO 8601, it is {}", quote(time))
-        });
-    }
-    let status = task["status"].as_str().unwrap_or_default();
-    look.require(ScanRule::BadTaskStatus, is_status(status), || {
-        format!("a task has the status {}, which does not exist", quote(task.member("status")))
-    });
     let Some(id) = id.and_then(Value::as_str) else { return };
+    let status = task["status"].as_str().unwrap_or_default();
     if source == TaskSource::Created {
         look.require(ScanRule::TaskNotWorking, status == "working", || {
             format!("the task `{id}` was created in the status `{status}`; tasks begin with `working`")
@@ -99,17 +81,6 @@ fn judge_status(look: &mut MessageCheck<'_>, memory: &mut SessionMemory, id: &st
     if task.ended.is_none() && matches!(status, "completed" | "failed" | "cancelled") {
         task.ended = Some((status.into(), look.frame.seq));
     }
-}
-
-fn is_status(status: &str) -> bool {
-    matches!(status, "working" | "input_required" | "completed" | "failed" | "cancelled")
-}
-
-fn ttl(look: &mut MessageCheck<'_>, task: &Value) {
-    let ttl = task.member("ttl");
-    look.require(ScanRule::BadTaskTtl, ttl.is_some_and(|ttl| ttl.is_null() || is_whole(ttl)), || {
-        format!("the answer to `tasks/get` must have a `ttl` that is a whole number or null, it has {}", quote(ttl))
-    });
 }
 
 fn judge_related(look: &mut MessageCheck<'_>, task: Option<&str>, result: &Value) {

@@ -1,5 +1,6 @@
 //! Healthy and broken cases for every rule, as data.
 
+mod messages;
 mod newest;
 mod sessions;
 mod streams;
@@ -48,23 +49,24 @@ pub(crate) const fn pair(
     Dialog { code, before, healthy, broken }
 }
 
-fn check_pair(era: Era, pair: &Dialog) {
+/// What is wrong with a pair, if something is.
+fn problem_of(era: Era, pair: &Dialog) -> Option<String> {
     let lines = |last: &[&'static str]| [pair.before, last].concat();
     let mut scanner = Scanner::new(era);
     let found = play(&mut scanner, &lines(pair.healthy));
-    assert!(found.is_empty(), "{}: {found:#?}", pair.code);
-    assert!(scanner.occasions().contains_key(pair.code), "{} was not counted: {:?}", pair.code, scanner.occasions());
-    check(era, &lines(pair.broken), &[pair.code]);
+    let broken = play(&mut Scanner::new(era), &lines(pair.broken));
+    let is_counted = scanner.occasions().contains_key(pair.code);
+    let is_told = broken.len() == 1 && broken[0].code == pair.code;
+    (!found.is_empty() || !is_counted || !is_told)
+        .then(|| format!("{}, counted {is_counted}: healthy {found:#?}, broken {broken:#?}", pair.code))
 }
 
 #[test]
 fn every_rule_has_a_healthy_and_a_broken_case() {
-    for pair in sessions::PAIRS {
-        check_pair(Era::Session, pair);
-    }
-    for pair in newest::PAIRS {
-        check_pair(Era::Stateless, pair);
-    }
+    let of_sessions = sessions::PAIRS.iter().filter_map(|pair| problem_of(Era::Session, pair));
+    let of_newest = newest::PAIRS.iter().filter_map(|pair| problem_of(Era::Stateless, pair));
+    let problems: Vec<String> = of_sessions.chain(of_newest).collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
     let pairs = sessions::PAIRS.iter().chain(newest::PAIRS).map(|pair| pair.code);
     // A message on several lines is stray output too, and has a test of its own.
     let tested: BTreeSet<&str> = pairs.chain(["split-message"]).collect();

@@ -25,7 +25,7 @@ const ACK: &str = r#"<{%,"method":"notifications/subscriptions/acknowledged","pa
 const CHANGED: &str = r#"<{%,"method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":5}}}"#;
 const COMPLETE: &str = r#"<{%,"id":2,"result":{"resultType":"complete","content":[]}}"#;
 const LISTED: &str = r#"<{%,"id":2,"result":{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}}"#;
-const FORM: &str = r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}}}}"#;
+const FORM: &str = r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}}"#;
 const HEADER: &str = r#"<{%,"id":2,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":[{"name":"x","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"},"x-mcp-header":{"type":"object","properties":{"c":{"type":"integer","x-mcp-header":"C"}}}}}}]}}"#;
 
 pub(crate) const PAIRS: &[Dialog] = &[
@@ -44,7 +44,7 @@ pub(crate) const PAIRS: &[Dialog] = &[
         &TOOLS,
         &[HEADER],
         &[
-            r#"<{%,"id":2,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":[{"name":"x","inputSchema":{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}}]}}"#,
+            r#"<{%,"id":2,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":[{"name":"x","inputSchema":{"type":"object","properties":{"a":{"type":"number","x-mcp-header":"A"}}}}]}}"#,
         ],
     ),
     pair(
@@ -59,7 +59,9 @@ pub(crate) const PAIRS: &[Dialog] = &[
         "listen-stray",
         &[LISTEN, ACK, LOGGED[0]],
         &[CHANGED, LOG],
-        &[r#"<{%,"method":"notifications/message","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":5}}}"#],
+        &[
+            r#"<{%,"method":"notifications/message","params":{"level":"info","data":1,"_meta":{"io.modelcontextprotocol/subscriptionId":5}}}"#,
+        ],
     ),
     pair("listen-untagged", &[LISTEN, ACK], &[CHANGED], &[r#"<{%,"method":"notifications/tools/list_changed"}"#]),
     pair(
@@ -88,19 +90,9 @@ pub(crate) const PAIRS: &[Dialog] = &[
     pair("result-without-type", &CALL, &[COMPLETE], &[r#"<{%,"id":2,"result":{"content":[]}}"#]),
     pair("unknown-result-type", &CALL, &[COMPLETE], &[r#"<{%,"id":2,"result":{"resultType":"task"}}"#]),
     pair(
-        "unknown-result-type",
-        &[CALL[2]],
-        &[
-            COMPLETE,
-            OPEN[0],
-            r#"<{%,"id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}},"ttlMs":0,"cacheScope":"public"}}"#,
-        ],
-        &[r#"<{%,"id":2,"result":{"resultType":3}}"#],
-    ),
-    pair(
         "undefined-error-code",
         &CALL,
-        &[r#"<{%,"id":2,"error":{"code":-32021,"message":"x"}}"#],
+        &[r#"<{%,"id":2,"error":{"code":-32021,"message":"x","data":{"requiredCapabilities":{}}}}"#],
         &[r#"<{%,"id":2,"error":{"code":-32050,"message":"x"}}"#],
     ),
     pair(
@@ -179,10 +171,10 @@ pub(crate) const PAIRS: &[Dialog] = &[
         "secret-elicitation",
         &CALL,
         &[
-            r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"name":{"type":"string"}}}}}}}}"#,
+            r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}}}}"#,
         ],
         &[
-            r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"new_password":{"type":"string"}}}}}}}}"#,
+            r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"new_password":{"type":"string"}}}}}}}}"#,
         ],
     ),
     pair(
@@ -190,7 +182,7 @@ pub(crate) const PAIRS: &[Dialog] = &[
         &CALL,
         &[FORM],
         &[
-            r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"requestedSchema":{}}}}}}"#,
+            r#"<{%,"id":2,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"requestedSchema":{"type":"object","properties":{}}}}}}}"#,
         ],
     ),
 ];
@@ -207,7 +199,7 @@ const NO_LOGS: [&str; 2] = [
 /// An older handshake in the middle of the newest era, and its answer.
 const LEGACY: [&str; 2] = [
     r#">{%,"id":8,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}"#,
-    r#"<{%,"id":8,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#,
+    r#"<{%,"id":8,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#,
 ];
 
 #[test]

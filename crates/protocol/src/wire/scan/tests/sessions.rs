@@ -5,7 +5,7 @@ use super::*;
 /// A handshake of 2025-11-25 with a client that offers sampling, forms and nothing else, and a server without logs.
 const OPEN: [&str; 2] = [
     r#">{%,"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{},"elicitation":{}}}}"#,
-    r#"<{%,"id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x"}}}"#,
+    r#"<{%,"id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}}"#,
 ];
 const URLS: [&str; 2] = [
     r#">{%,"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{},"url":{}}}}}"#,
@@ -95,21 +95,36 @@ pub(crate) const PAIRS: &[Dialog] = &[
     pair("answered-twice", &PING, &PONG, &[PONG[0], PONG[0]]),
     pair("answer-without-id", &PING, &PONG, &[r#"<{%,"id":null,"result":{}}"#]),
     pair(
+        "unserved-capability",
+        &[
+            OPEN[0],
+            r#"<{%,"id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},"serverInfo":{"name":"x","version":"1"}}}"#,
+            r#">{%,"id":2,"method":"prompts/list"}"#,
+        ],
+        &[r#"<{%,"id":2,"error":{"code":-32603,"message":"x"}}"#],
+        &[r#"<{%,"id":2,"error":{"code":-32601,"message":"x"}}"#],
+    ),
+    pair(
         "undeclared-request",
         &OPEN,
-        &[r#"<{%,"id":1,"method":"sampling/createMessage","params":{}}"#],
+        &[r#"<{%,"id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}"#],
         &[r#"<{%,"id":1,"method":"roots/list"}"#],
     ),
     pair(
         "undeclared-sampling-tools",
         &OPEN,
-        &[r#"<{%,"id":1,"method":"ping"}"#, r#"<{%,"id":2,"method":"sampling/createMessage"}"#],
-        &[r#"<{%,"id":1,"method":"sampling/createMessage","params":{"tools":[]}}"#],
+        &[
+            r#"<{%,"id":1,"method":"ping"}"#,
+            r#"<{%,"id":2,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}"#,
+        ],
+        &[r#"<{%,"id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[]}}"#],
     ),
     pair(
         "undeclared-elicitation-mode",
         &OPEN,
-        &[r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}"#],
+        &[
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}"#,
+        ],
         &[
             r#"<{%,"id":1,"method":"elicitation/create","params":{"mode":"url","message":"?","url":"https://a.b","elicitationId":"e"}}"#,
         ],
@@ -117,27 +132,29 @@ pub(crate) const PAIRS: &[Dialog] = &[
     pair(
         "incomplete-elicitation",
         &OPEN,
-        &[r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}"#],
+        &[
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}"#,
+        ],
         &[r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?"}}"#],
     ),
     pair(
         "secret-elicitation",
         &OPEN,
         &[
-            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"name":{"type":"string"},"reset_password":{"type":"boolean"},"password_policy":{"type":"string"},"token":{"type":"string"},"password":{"type":"string","enum":["keep","new"]}}}}}"#,
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"},"reset_password":{"type":"boolean"},"password_policy":{"type":"string"},"token":{"type":"string"},"password":{"type":"string","enum":["keep","new"]}}}}}"#,
         ],
         &[
-            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"API_Key":{"type":"string"}}}}}"#,
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"API_Key":{"type":"string"}}}}}"#,
         ],
     ),
     pair(
         "secret-elicitation",
         &OPEN,
         &[
-            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"a":{"type":"string","title":"Name of the API key"},"b":{"type":"string","format":"email"}}}}}"#,
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"Name of the API key"},"b":{"type":"string","format":"email"}}}}}"#,
         ],
         &[
-            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"a":{"type":"string","format":"password"}}}}}"#,
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"Password"}}}}}"#,
         ],
     ),
     pair(
@@ -145,10 +162,10 @@ pub(crate) const PAIRS: &[Dialog] = &[
         &URLS,
         &[
             r#"<{%,"id":1,"method":"elicitation/create","params":{"mode":"url","message":"Your password?","url":"https://a.b","elicitationId":"e"}}"#,
-            r#"<{%,"id":2,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"color":{"type":"string"}}}}}"#,
+            r#"<{%,"id":2,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"color":{"type":"string"}}}}}"#,
         ],
         &[
-            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"properties":{"a":{"type":"string","title":"API key"}}}}}"#,
+            r#"<{%,"id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"API key"}}}}}"#,
         ],
     ),
     pair(
@@ -181,17 +198,39 @@ pub(crate) const PAIRS: &[Dialog] = &[
         "unbalanced-tool-results",
         &OPEN,
         &[
-            r#"<{%,"id":1,"method":"sampling/createMessage","params":{"messages":[{"content":[{"type":"tool_result"}]},{"content":{"type":"text"}}]}}"#,
+            r#"<{%,"id":1,"method":"sampling/createMessage","params":{"maxTokens":1,"messages":[{"role":"user","content":[{"type":"tool_result","toolUseId":"t","content":[]}]},{"role":"user","content":{"type":"text","text":""}}]}}"#,
         ],
         &[
-            r#"<{%,"id":1,"method":"sampling/createMessage","params":{"messages":[{"content":[{"type":"tool_result"},{"type":"text"}]}]}}"#,
+            r#"<{%,"id":1,"method":"sampling/createMessage","params":{"maxTokens":1,"messages":[{"role":"user","content":[{"type":"tool_result","toolUseId":"t","content":[]},{"type":"text","text":""}]}]}}"#,
+        ],
+    ),
+    pair(
+        "invalid-message",
+        &TOOLS,
+        &[r#"<{%,"id":2,"result":{"tools":[],"nextCursor":"c"}}"#],
+        &[r#"<{%,"id":2,"result":{"tools":[],"nextCursor":null}}"#],
+    ),
+    pair(
+        "invalid-content",
+        &CALL,
+        &[r#"<{%,"id":2,"result":{"content":[{"type":"text","text":""}]}}"#],
+        &[r#"<{%,"id":2,"result":{"content":[{"type":"video","text":""}]}}"#],
+    ),
+    pair(
+        "doubtful-format",
+        &TOOLS,
+        &[
+            r#"<{%,"id":2,"result":{"tools":[{"name":"x","inputSchema":{"type":"object"},"icons":[{"src":"data:image/png;base64,"}]}]}}"#,
+        ],
+        &[
+            r#"<{%,"id":2,"result":{"tools":[{"name":"x","inputSchema":{"type":"object"},"icons":[{"src":"/a.png"}]}]}}"#,
         ],
     ),
     pair(
         "bad-meta-key",
         &CALL,
         &[r#"<{%,"id":2,"result":{"content":[],"_meta":{"a":1,"com.example/":2,"x-1.y/a_b.c":3,"":4}}}"#],
-        &[r#"<{%,"id":2,"result":{"content":[{"type":"text","_meta":{"-x":1}}]}}"#],
+        &[r#"<{%,"id":2,"result":{"content":[{"type":"text","text":"","_meta":{"-x":1}}]}}"#],
     ),
     pair(
         "bad-meta-key",
@@ -209,10 +248,10 @@ pub(crate) const PAIRS: &[Dialog] = &[
         "invalid-schema",
         &TOOLS,
         &[
-            r#"<{%,"id":2,"result":{"tools":[{"name":"x","inputSchema":{"$ref":"https://a.b/c"},"outputSchema":{"type":"object"}}]}}"#,
+            r#"<{%,"id":2,"result":{"tools":[{"name":"x","inputSchema":{"type":"object","$ref":"https://a.b/c"},"outputSchema":{"type":"object"}}]}}"#,
         ],
         &[
-            r#"<{%,"id":2,"result":{"tools":[{"name":"x","inputSchema":{"type":"object"},"outputSchema":{"type":"record"}}]}}"#,
+            r#"<{%,"id":2,"result":{"tools":[{"name":"x","inputSchema":{"type":"object"},"outputSchema":{"type":"object","minProperties":"1"}}]}}"#,
         ],
     ),
     pair(
@@ -247,27 +286,27 @@ pub(crate) const PAIRS: &[Dialog] = &[
         "undeclared-log",
         &[OPEN[0]],
         &[
-            r#"<{%,"id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"logging":{}}}}"#,
-            r#"<{%,"method":"notifications/message","params":{}}"#,
+            r#"<{%,"id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"logging":{}},"serverInfo":{"name":"x","version":"1"}}}"#,
+            r#"<{%,"method":"notifications/message","params":{"level":"info","data":1}}"#,
         ],
-        &[OPEN[1], r#"<{%,"method":"notifications/message","params":{}}"#],
+        &[OPEN[1], r#"<{%,"method":"notifications/message","params":{"level":"info","data":1}}"#],
     ),
     pair(
         "bad-task-id",
         &TASK,
         &[CREATED],
         &[
-            r#"<{%,"id":2,"result":{"task":{"taskId":5,"status":"working","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z"}}}"#,
+            r#"<{%,"id":2,"result":{"task":{"taskId":5,"status":"working","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z","ttl":null}}}"#,
         ],
     ),
     pair(
         "reused-task-id",
         &[TASK[0], TASK[1], TASK[2], CREATED, r#">{%,"id":3,"method":"tools/call","params":{"name":"x","task":{}}}"#],
         &[
-            r#"<{%,"id":3,"result":{"task":{"taskId":"u","status":"working","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z"}}}"#,
+            r#"<{%,"id":3,"result":{"task":{"taskId":"u","status":"working","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z","ttl":null}}}"#,
         ],
         &[
-            r#"<{%,"id":3,"result":{"task":{"taskId":"t","status":"working","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z"}}}"#,
+            r#"<{%,"id":3,"result":{"task":{"taskId":"t","status":"working","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z","ttl":null}}}"#,
         ],
     ),
     pair(
@@ -275,7 +314,7 @@ pub(crate) const PAIRS: &[Dialog] = &[
         &TASK,
         &[CREATED],
         &[
-            r#"<{%,"id":2,"result":{"task":{"taskId":"t","status":"completed","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z"}}}"#,
+            r#"<{%,"id":2,"result":{"task":{"taskId":"t","status":"completed","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z","ttl":null}}}"#,
         ],
     ),
     pair(
@@ -351,14 +390,14 @@ pub(crate) const PAIRS: &[Dialog] = &[
     pair(
         "bad-uri",
         &[OPEN[0], OPEN[1], r#">{%,"id":2,"method":"resources/list"}"#],
-        &[r#"<{%,"id":2,"result":{"resources":[{"uri":"notes:1"}]}}"#],
-        &[r#"<{%,"id":2,"result":{"resources":[{"uri":"my_notes://1"}]}}"#],
+        &[r#"<{%,"id":2,"result":{"resources":[{"name":"x","uri":"notes:1"}]}}"#],
+        &[r#"<{%,"id":2,"result":{"resources":[{"name":"x","uri":"my_notes://1"}]}}"#],
     ),
     pair(
         "bad-uri-template",
         &[OPEN[0], OPEN[1], r#">{%,"id":2,"method":"resources/templates/list"}"#],
-        &[r#"<{%,"id":2,"result":{"resourceTemplates":[{"uriTemplate":"a://{+b}{?c*}"}]}}"#],
-        &[r#"<{%,"id":2,"result":{"resourceTemplates":[{"uriTemplate":"a://{b"}]}}"#],
+        &[r#"<{%,"id":2,"result":{"resourceTemplates":[{"name":"x","uriTemplate":"a://{+b}{?c*}"}]}}"#],
+        &[r#"<{%,"id":2,"result":{"resourceTemplates":[{"name":"x","uriTemplate":"a://{b"}]}}"#],
     ),
 ];
 
@@ -419,7 +458,7 @@ fn what_may_have_been_overtaken_is_no_fault() {
     let answer = GOT.replace("completed", "working").replace(r#""id":3"#, r#""id":9"#);
     let lines = [&TASK[..], &[CREATED, asked_before, GET[4], GOT, &answer]].concat();
     check(Era::Session, &lines, &[]);
-    let lost = r#"<{%,"method":"notifications/tasks/status","params":{"taskId":"t","status":"working","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z"}}"#;
+    let lost = r#"<{%,"method":"notifications/tasks/status","params":{"taskId":"t","status":"working","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z","ttl":null}}"#;
     check(Era::Session, &[&ENDED[..6], &[lost]].concat(), &[]);
     // The progress of a task goes on after the answer to the call.
     let call = r#">{%,"id":2,"method":"tools/call","params":{"name":"x","task":{},"_meta":{"progressToken":2}}}"#;

@@ -47,7 +47,7 @@ fn a_subscription_is_known_by_its_stream() {
     );
     let told = |method: &str| {
         format!(
-            r#"<1{{%,"method":"notifications/{method}","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":"s"}}}}}}"#
+            r#"<1{{%,"method":"notifications/{method}","params":{{"uri":"a:b","notifications":{{}},"_meta":{{"io.modelcontextprotocol/subscriptionId":"s"}}}}}}"#
         )
     };
     let (ack, updated) = (told("subscriptions/acknowledged"), told("resources/updated"));
@@ -56,7 +56,7 @@ fn a_subscription_is_known_by_its_stream() {
     check(Era::Stateless, &[&listen, &ack, &told("tools/list_changed")], &["listen-unasked"]);
     let bare = r#"<1{%,"method":"notifications/resources/updated","params":{"uri":"a:b"}}"#;
     check(Era::Stateless, &[&listen, &ack, bare], &["listen-untagged"]);
-    let log = r#"<1{%,"method":"notifications/message","params":{}}"#;
+    let log = r#"<1{%,"method":"notifications/message","params":{"level":"info","data":1}}"#;
     check(Era::Stateless, &[&listen, &ack, log], &["unasked-log", "listen-untagged", "listen-stray"]);
     let call = format!(r#">{{%,"id":2,"method":"tools/call","params":{{{meta}}}}}"#);
     check(Era::Stateless, &[&call, log], &["unasked-log"]);

@@ -1,0 +1,344 @@
+//! The walk of a value along its shape.
+//!
+//! A value that fits costs no allocation. Where alternatives are told apart by a constant member (`type`, `mode`,
+//! `method`), that member decides what the value was meant to be, so that what is reported is about the right one.
+
+use serde_json::{Map, Value};
+
+use super::super::look::MessageCheck;
+use super::super::table::ScanRule;
+use super::report::{Position, Step, any_of, demand, form_noun, quote};
+use super::rules::MemberRules;
+use super::table::{Definition, Member, Shape, Shapes, TextForm};
+use crate::wire::Members;
+use crate::wire::format::{is_base64, is_media_type, is_timestamp, is_uri, is_uri_template};
+
+/// The number of kinds of mismatches that are reported of one message.
+const MOST_KINDS: usize = 20;
+
+/// The number of members that a definition may have.
+const MOST_MEMBERS: usize = 64;
+
+/// What a walk is about.
+#[derive(Clone, Copy)]
+pub(crate) struct WalkStart {
+    /// The part of the message, such as `result`.
+    pub(crate) part: &'static str,
+    /// The rule that every mismatch breaks, where there is one for the whole part.
+    pub(crate) rule: Option<ScanRule>,
+    /// A rule that is not judged here.
+    pub(crate) exempt: Option<ScanRule>,
+}
+
+/// Walks along the shapes of a revision.
+pub(crate) struct Walk<'a, 'b> {
+    shapes: &'static Shapes,
+    check: &'a mut MessageCheck<'b>,
+    start: WalkStart,
+    reported: Vec<String>,
+}
+
+impl<'a, 'b> Walk<'a, 'b> {
+    /// Judges a value by a shape.
+    pub(crate) fn judge(
+        check: &'a mut MessageCheck<'b>,
+        shapes: &'static Shapes,
+        shape: &Shape,
+        value: &Value,
+        start: WalkStart,
+    ) {
+        let mut walk = Self { shapes, check, start, reported: Vec::new() };
+        walk.check.count(start.rule.unwrap_or(ScanRule::InvalidMessage));
+        let position = Position { before: None, step: Step::Start(start.part) };
+        walk.follow(shape, value, &position, MemberRules::COMMON, "");
+    }
+
+    fn follow(&mut self, shape: &Shape, value: &Value, at: &Position<'_>, rules: MemberRules, owner: &'static str) {
+        match (shape, value) {
+            (Shape::Any, _)
+            | (Shape::Null, Value::Null)
+            | (Shape::Boolean, Value::Bool(_))
+            | (Shape::Object, Value::Object(_)) => {}
+            (Shape::Text(form), Value::String(text)) => self.judge_form(*form, text, at, rules, owner),
+            (Shape::List { items, most }, Value::Array(list)) => {
+                if let Some(most) = most.filter(|most| list.len() > *most) {
+                    let message = || format!("must have at most {most} items, it has {}", list.len());
+                    self.report(rules.wrong, at, owner, message);
+                }
+                for (index, item) in list.iter().enumerate() {
+                    self.follow(items, item, &at.then(Step::Item(index)), rules, owner);
+                }
+            }
+            (Shape::Map(values), Value::Object(entries)) => {
+                for (name, entry) in entries {
+                    self.follow(values, entry, &at.then(Step::Entry(name)), rules, owner);
+                }
+            }
+            (Shape::Defined(index), value) => {
+                let definition = &self.shapes.definitions[*index];
+                match (&definition.alias, value) {
+                    (Some(alias), value) => self.follow(alias, value, at, rules, definition.published_name()),
+                    (None, Value::Object(members)) => self.follow_members(definition, members, at),
+                    (None, value) => self.report_type(shape, value, at, rules, owner),
+                }
+            }
+            (Shape::OneOf(shapes), value) => self.choose(shapes, shape, value, at, rules, owner),
+            (shape, value) if fits_plainly(shape, value) => {}
+            (shape, value) => self.report_type(shape, value, at, rules, owner),
+        }
+    }
+
+    fn follow_members(&mut self, definition: &'static Definition, members: &Map<String, Value>, at: &Position<'_>) {
+        let owner = definition.published_name();
+        let mut seen = [false; MOST_MEMBERS];
+        for (name, value) in members {
+            let known = definition.members.binary_search_by_key(&name.as_str(), |member| member.name);
+            match (known, &definition.others) {
+                (Ok(index), _) => {
+                    seen[index] = true;
+                    let member = &definition.members[index];
+                    self.count(member);
+                    self.follow(&member.shape, value, &at.then(Step::Member(member.name)), member.rules, owner);
+                }
+                (Err(_), Some(others)) => {
+                    self.follow(others, value, &at.then(Step::Entry(name)), MemberRules::COMMON, owner);
+                }
+                (Err(_), None) => {}
+            }
+        }
+        for (member, _) in definition.members.iter().zip(seen).filter(|(member, seen)| member.is_required && !seen) {
+            self.count(member);
+            self.report(member.rules.missing, &at.then(Step::Member(member.name)), owner, || "is missing".to_owned());
+        }
+    }
+
+    /// Counts an occasion for the rules that a member has of its own.
+    fn count(&mut self, member: &Member) {
+        let MemberRules { missing, wrong, .. } = member.rules;
+        for rule in [Some(missing), Some(wrong).filter(|rule| *rule != missing)].into_iter().flatten() {
+            if rule != ScanRule::InvalidMessage {
+                self.check.count(rule);
+            }
+        }
+    }
+
+    /// Follows the alternative that a value was meant to be.
+    fn choose(
+        &mut self,
+        shapes: &[Shape],
+        whole: &Shape,
+        value: &Value,
+        at: &Position<'_>,
+        rules: MemberRules,
+        owner: &'static str,
+    ) {
+        let mut candidates = shapes.iter().filter(|shape| self.may_be(shape, value));
+        let Some(first) = candidates.next() else {
+            return self.report_stranger(shapes, whole, value, at, rules, owner);
+        };
+        if candidates.next().is_none() {
+            return self.follow(first, value, at, rules, owner);
+        }
+        let candidates = || shapes.iter().filter(|shape| self.may_be(shape, value));
+        if let Some(chosen) = candidates().find(|shape| self.fits(shape, value)) {
+            return self.follow(chosen, value, at, rules, owner);
+        }
+        let lacking = |shape: &Shape| self.missing(shape, value).count();
+        let least = candidates().map(lacking).min().unwrap_or_default();
+        let closest = || candidates().filter(|shape| lacking(shape) == least);
+        let of_each: Vec<&Member> = closest().filter_map(|shape| self.missing(shape, value).next()).collect();
+        let is_of_all = |member: &&Member| of_each.iter().all(|other| other.name == member.name);
+        let Some(named) = of_each.first().filter(|member| least == 1 && !is_of_all(member)).copied() else {
+            let chosen = closest().next().unwrap_or(first);
+            return self.follow(chosen, value, at, rules, owner);
+        };
+        let wanted = any_of(of_each.iter().map(|member| format!("`{}`", member.name)).collect());
+        self.count(named);
+        self.report(named.rules.missing, at, owner, || format!("must have {wanted}, it is {}", quote(value)));
+    }
+
+    /// A value may be meant to have a shape: its JSON type and the constants of the shape agree with it.
+    fn may_be(&self, shape: &Shape, value: &Value) -> bool {
+        match shape {
+            Shape::Defined(index) => {
+                let definition = &self.shapes.definitions[*index];
+                match &definition.alias {
+                    Some(alias) => self.may_be(alias, value),
+                    None => value.is_object() && constants(definition).all(|member| agrees(member, value)),
+                }
+            }
+            Shape::OneOf(shapes) => shapes.iter().any(|shape| self.may_be(shape, value)),
+            Shape::List { .. } => value.is_array(),
+            Shape::Map(_) => value.is_object(),
+            Shape::Any
+            | Shape::Null
+            | Shape::Boolean
+            | Shape::Object
+            | Shape::Number { .. }
+            | Shape::Text(_)
+            | Shape::Words(_) => fits_plainly(shape, value),
+        }
+    }
+
+    /// A value has a shape, but for the forms of its texts.
+    fn fits(&self, shape: &Shape, value: &Value) -> bool {
+        match (shape, value) {
+            (Shape::List { items, most }, Value::Array(list)) => {
+                most.is_none_or(|most| list.len() <= most) && list.iter().all(|item| self.fits(items, item))
+            }
+            (Shape::Map(values), Value::Object(entries)) => entries.values().all(|entry| self.fits(values, entry)),
+            (Shape::Defined(index), value) => {
+                let definition = &self.shapes.definitions[*index];
+                match &definition.alias {
+                    Some(alias) => self.fits(alias, value),
+                    None => {
+                        value.is_object()
+                            && definition.members.iter().all(|member| match value.member(member.name) {
+                                Some(value) => self.fits(&member.shape, value),
+                                None => !member.is_required,
+                            })
+                    }
+                }
+            }
+            (Shape::OneOf(shapes), value) => shapes.iter().any(|shape| self.fits(shape, value)),
+            (shape, value) => fits_plainly(shape, value),
+        }
+    }
+
+    /// The required members of a definition that a value lacks.
+    fn missing<'v>(&self, shape: &Shape, value: &'v Value) -> impl Iterator<Item = &'static Member> + use<'v> {
+        let members = self.definition(shape).into_iter().flat_map(|definition| &definition.members);
+        members.filter(|member| member.is_required && value.member(member.name).is_none())
+    }
+
+    /// Reports a value that none of the alternatives can be meant by.
+    fn report_stranger(
+        &mut self,
+        shapes: &[Shape],
+        whole: &Shape,
+        value: &Value,
+        at: &Position<'_>,
+        rules: MemberRules,
+        owner: &'static str,
+    ) {
+        let definitions = || shapes.iter().filter_map(|shape| self.definition(shape));
+        let shared = definitions().next().and_then(|first| {
+            constants(first)
+                .find(|member| definitions().all(|one| constants(one).any(|other| other.name == member.name)))
+        });
+        let Some(shared) = shared.filter(|_| value.is_object()) else {
+            return self.report_type(whole, value, at, rules, owner);
+        };
+        let at = at.then(Step::Member(shared.name));
+        let Some(found) = value.member(shared.name) else {
+            return self.report(rules.missing, &at, owner, || "is missing".to_owned());
+        };
+        let words =
+            definitions().filter_map(|one| one.member(shared.name)).map(|member| demand(&member.shape)).collect();
+        self.report(rules.wrong, &at, owner, || format!("must be {}, it is {}", any_of(words), quote(found)));
+    }
+
+    fn definition(&self, shape: &Shape) -> Option<&'static Definition> {
+        let Shape::Defined(index) = shape else { return None };
+        self.shapes.definitions.get(*index)
+    }
+
+    fn judge_form(
+        &mut self,
+        form: Option<TextForm>,
+        text: &str,
+        at: &Position<'_>,
+        rules: MemberRules,
+        owner: &'static str,
+    ) {
+        let Some(form) = form else { return };
+        if rules.form != rules.wrong {
+            self.check.count(rules.form);
+        }
+        let is_right = match form {
+            TextForm::Base64 => is_base64(text),
+            TextForm::Uri => is_uri(text),
+            TextForm::UriTemplate => is_uri_template(text),
+            TextForm::MediaType => is_media_type(text),
+            TextForm::Timestamp => is_timestamp(text),
+        };
+        if !is_right {
+            let message = || {
+                format!(
+                    "must be {}, it is {}",
+                    form_noun(form),
+                    quote(&text.chars().take(100).collect::<String>().into())
+                )
+            };
+            self.report(rules.form, at, owner, message);
+        }
+    }
+
+    fn report_type(
+        &mut self,
+        shape: &Shape,
+        value: &Value,
+        at: &Position<'_>,
+        rules: MemberRules,
+        owner: &'static str,
+    ) {
+        let shape = self.resolve(shape);
+        self.report(rules.wrong, at, owner, || format!("must be {}, it is {}", demand(shape), quote(value)));
+    }
+
+    /// The shape behind other names for it.
+    fn resolve<'s>(&self, shape: &'s Shape) -> &'s Shape {
+        match self.definition(shape).and_then(|definition| definition.alias.as_ref()) {
+            Some(alias) => self.resolve(alias),
+            None => shape,
+        }
+    }
+
+    /// Reports a mismatch, the first of its kind in the message.
+    fn report(&mut self, rule: ScanRule, at: &Position<'_>, owner: &'static str, problem: impl FnOnce() -> String) {
+        let rule = self.start.rule.unwrap_or(rule);
+        if self.start.exempt == Some(rule) || self.reported.len() >= MOST_KINDS {
+            return;
+        }
+        let kind = at.kind();
+        if self.reported.contains(&kind) {
+            return;
+        }
+        let revision = self.shapes.revision;
+        let source = if owner.is_empty() { String::new() } else { format!("`{owner}` in ") };
+        let message = format!("`{}` {} ({source}the schema of {revision})", at.path(), problem());
+        self.check.report_at(rule, message, &kind);
+        self.reported.push(kind);
+    }
+}
+
+/// The members of a definition that have a constant value.
+fn constants(definition: &'static Definition) -> impl Iterator<Item = &'static Member> {
+    definition.members.iter().filter(|member| matches!(&member.shape, Shape::Words(words) if words.len() == 1))
+}
+
+fn agrees(member: &Member, value: &Value) -> bool {
+    match (value.member(member.name), &member.shape) {
+        (Some(value), shape) => fits_plainly(shape, value),
+        (None, _) => !member.is_required,
+    }
+}
+
+/// A value has a shape without parts.
+fn fits_plainly(shape: &Shape, value: &Value) -> bool {
+    match (shape, value) {
+        (Shape::Any, _)
+        | (Shape::Null, Value::Null)
+        | (Shape::Boolean, Value::Bool(_))
+        | (Shape::Object, Value::Object(_))
+        | (Shape::Text(_), Value::String(_)) => true,
+        (Shape::Words(words), Value::String(text)) => words.contains(&text.as_str()),
+        (Shape::Number { is_whole, least, most }, Value::Number(_)) => {
+            let number = value.as_f64().unwrap_or_default();
+            (!is_whole || number.fract() == 0.0)
+                && least.is_none_or(|least| number >= least)
+                && most.is_none_or(|most| number <= most)
+        }
+        _ => false,
+    }
+}
