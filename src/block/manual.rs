@@ -51,7 +51,7 @@ fn is_block(key: &str) -> bool {
 
 /// The mapping that a value is, or that its items are.
 fn object(shape: &Shape) -> Option<&'static Object> {
-    if let Shape::Object(object) = shape { Some(object) } else { shape.parts().iter().find_map(object) }
+    shape.object().or_else(|| shape.parts().iter().find_map(object))
 }
 
 /// Which probes blocks plan.

@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 use crate::plan::CaseSource;
 use crate::source::grammar::{Key, Object, Shape, key};
 use crate::source::{Diagnostic, Sources};
-use crate::suite::grammar::{NEED_KEYS, RULE_KEY, STEP_KEYS, SUITE_KEYS, TEST_KEYS};
+use crate::suite::grammar::{ExchangeKeys, NeedKeys, RuleKeys, SuiteKeys, TestKeys};
 use crate::suite::{self, BlockKind, Files, LoadedSuite, Servers, SuiteGrammar, SuiteSource};
 
 pub use self::manual::manual;
@@ -66,7 +66,7 @@ static SUITE: Object =
     Object { name: "a suite", doc: "One file of tests and blocks for one or more MCP servers.", keys: &SUITE_GROUPS };
 
 static SUITE_GROUPS: [&[Key]; KINDS.len() + 2] = {
-    let mut groups = [SUITE_KEYS; KINDS.len() + 2];
+    let mut groups = [SuiteKeys::TABLE; KINDS.len() + 2];
     groups[1] = TESTS;
     let mut at = 0;
     while at < KINDS.len() {
@@ -80,13 +80,13 @@ static TESTS: &[Key] =
     &[key("tests", Shape::List(&Shape::Object(&TEST)), "The tests, in the order in which they run.")];
 
 /// The keys of a test that a property has not.
-static TEST_ONLY_KEYS: [&[Key]; 2] = [RULE_KEY, negative_path::TEST_KEYS];
+static TEST_ONLY_KEYS: [&[Key]; 2] = [RuleKeys::TABLE, negative_path::TEST_KEYS];
 
 /// A test.
 static TEST: Object = Object {
     name: "a test",
     doc: "One thing that can pass or fail; the keys of a single step may stand here without `steps`.",
-    keys: &[TEST_KEYS, RULE_KEY, NEED_KEYS, STEP_KEYS, negative_path::TEST_KEYS],
+    keys: &[TestKeys::TABLE, RuleKeys::TABLE, NeedKeys::TABLE, ExchangeKeys::TABLE, negative_path::TEST_KEYS],
 };
 
 /// Reads a suite file that names its servers; see [`suite::load`].

@@ -17,9 +17,17 @@ pub(crate) fn node(text: &str) -> Node {
     parse(&sources, source).unwrap()
 }
 
+/// Settings without mistakes, as their type reads them.
+pub(crate) fn read_settings<S: Setting>(node: &Node) -> S {
+    let mut found = Vec::new();
+    let settings = S::read(node, &mut found);
+    assert!(found.is_empty(), "{found:?}");
+    settings.unwrap()
+}
+
 /// Settings of a block.
 pub(crate) fn settings<S: Setting>(text: &str) -> S {
-    S::read(&node(text)).unwrap()
+    read_settings(&node(text))
 }
 
 /// An answer with this text.

@@ -3,34 +3,19 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// Whom a change concerns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChangeLevel {
-    /// Nobody: words, order, versions.
-    Cosmetic,
-    /// Whoever wants what is new; everything else works as before.
-    Compatible,
-    /// Somebody for whom it worked before.
-    Breaking,
-}
+use crate::source::choice;
 
-impl ChangeLevel {
-    /// Every level, the worst first.
-    pub const ALL: [Self; 3] = [Self::Breaking, Self::Compatible, Self::Cosmetic];
-
-    /// The word in suites and reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Cosmetic => "cosmetic",
-            Self::Compatible => "compatible",
-            Self::Breaking => "breaking",
-        }
-    }
-
-    /// The level of that name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.as_str() == word)
+choice! {
+    /// Whom a change concerns.
+    #[derive(Hash, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ChangeLevel {
+        /// Nobody: words, order, versions.
+        Cosmetic = "cosmetic",
+        /// Whoever wants what is new; everything else works as before.
+        Compatible = "compatible",
+        /// Somebody for whom it worked before.
+        Breaking = "breaking",
     }
 }
 

@@ -19,34 +19,18 @@ pub use self::provider::Provider;
 pub use self::rules::SUBJECTS;
 use serde_json::json;
 
+use crate::source::choice;
 use crate::wire::Tool;
 
-/// The weight of a lint's findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LintLevel {
-    /// It breaks the specification, so clients may reject it.
-    Error,
-    /// The specification advises against it, or models and clients are known to stumble over it.
-    Warning,
-    /// It could be better.
-    Advice,
-}
-
-impl LintLevel {
-    /// The words for it.
-    pub const NAMES: &'static [&'static str] = &["error", "warning", "advice"];
-
-    /// Every level, the worst first.
-    pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Advice];
-
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    /// The level of that word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.as_str() == word)
+choice! {
+    /// The weight of a lint's findings.
+    pub enum LintLevel {
+        /// It breaks the specification, so clients may reject it.
+        Error = "error",
+        /// The specification advises against it, or models and clients are known to stumble over it.
+        Warning = "warning",
+        /// It could be better.
+        Advice = "advice",
     }
 }
 

@@ -1,40 +1,26 @@
 //! Model providers, and the ways in which clients hand them tools.
 
 use super::{Lint, LintFinding, LintLimits, lints};
+use crate::source::choice;
 use crate::wire::Tool;
 
-/// A model provider, spoken to in one way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Provider {
-    /// `OpenAI`'s function calling.
-    OpenAi,
-    /// The same with `strict: true`.
-    OpenAiStrict,
-    /// Anthropic's tool use.
-    Anthropic,
-    /// Google's function calling, with `parametersJsonSchema`.
-    Gemini,
-    /// The same with `parameters`, a subset of `OpenAPI`.
-    GeminiOpenApi,
+choice! {
+    /// A model provider, spoken to in one way.
+    pub enum Provider {
+        /// `OpenAI`'s function calling.
+        OpenAi = "openai",
+        /// The same with `strict: true`.
+        OpenAiStrict = "openai-strict",
+        /// Anthropic's tool use.
+        Anthropic = "anthropic",
+        /// Google's function calling, with `parametersJsonSchema`.
+        Gemini = "gemini",
+        /// The same with `parameters`, a subset of `OpenAPI`.
+        GeminiOpenApi = "gemini-openapi",
+    }
 }
 
 impl Provider {
-    /// The words for them.
-    pub const NAMES: &'static [&'static str] = &["openai", "openai-strict", "anthropic", "gemini", "gemini-openapi"];
-
-    /// Every provider.
-    pub const ALL: [Self; 5] = [Self::OpenAi, Self::OpenAiStrict, Self::Anthropic, Self::Gemini, Self::GeminiOpenApi];
-
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    /// The provider of that word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|provider| provider.as_str() == word)
-    }
-
     /// When the provider refuses, if clients can avoid it; `None` for refusals that no client can avoid.
     pub fn by_choice(self) -> Option<&'static str> {
         match self {

@@ -7,6 +7,7 @@ use super::always::{self, GuaranteedValue};
 use super::item::{self, EXPECTATION, ExpectationItem};
 use super::{Answer, mismatch::Mismatch, mismatch::MismatchWeight, reply::ResponseKind, show};
 use crate::source::grammar::{self, Shape};
+use crate::source::settings::Setting;
 use crate::source::template::{self, Names, TemplateError, UNFILLED, Unfilled};
 use crate::source::{Diagnostic, Located, Node, Span};
 
@@ -21,6 +22,14 @@ struct Parts {
     node: Node,
     /// `None` where templates must be filled in first.
     item: Option<ExpectationItem>,
+}
+
+impl Setting for Expectation {
+    const SHAPE: Shape = Shape::Object(&EXPECTATION);
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Self::build(node, found)
+    }
 }
 
 impl Expectation {

@@ -10,26 +10,51 @@ use super::compare::{MatchExtent, differences, first_difference};
 use super::value::RESULT;
 use super::{mismatch::Mismatch, path::ValuePath, show};
 use crate::schema::same;
-use crate::source::{Diagnostic, Node, Span, is_hidden};
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, Span, Value, is_hidden, settings};
 
-/// The part that is recorded by default.
-const WHOLE: &str = "result";
-
-/// Which part of an answer is kept, and how it is made comparable.
-#[derive(Debug)]
-pub struct Sample {
-    at: ValuePath,
-    redact: Vec<Redaction>,
-    sort: Vec<(ValuePath, Span)>,
-    span: Span,
+settings! {
+    /// The part of an answer that is kept, and how it is made comparable.
+    pub struct Sample as "a sample", at span {
+        /// The part of the answer that is recorded.
+        at: ValuePath => default("result"),
+        /// Paths whose values differ from run to run, with replacement texts; in a list, the type replaces the value.
+        redact: Redactions,
+        /// Paths of arrays whose order does not matter.
+        sort: Vec<Located<ValuePath>>,
+    }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
+struct Redactions(Vec<Redaction>);
+
+#[derive(Debug, Clone)]
 struct Redaction {
     path: ValuePath,
     span: Span,
     /// The replacement; `None` for the type of the value.
     text: Option<String>,
+}
+
+impl Setting for Redactions {
+    const SHAPE: Shape = Shape::NonEmpty(&Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]));
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let listed = node.items().iter().map(|item| (item.clone(), None));
+        let named = node.entries().iter().map(|(key, text)| {
+            let key = Node { value: Value::Text(key.value.clone()), span: key.span };
+            (key, text.text().map(str::to_owned))
+        });
+        let redaction = |(written, text): (Node, Option<String>)| {
+            Some(Redaction { path: ValuePath::read(&written, found)?, span: written.span, text })
+        };
+        Some(Self(listed.chain(named).filter_map(redaction).collect()))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self(Vec::new()))
+    }
 }
 
 /// The kept part of one answer.
@@ -42,32 +67,24 @@ pub struct Taken {
 }
 
 impl Sample {
-    /// Compiles the settings of a snapshot whose shape was checked; `key` is the place to mark.
-    pub fn build(settings: &Node, key: Span, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let mistakes = found.len();
-        let at = match settings.get("at") {
-            Some(at) => path(at.text().unwrap_or_default(), at.span, found),
-            None => path(WHOLE, key, found),
-        };
-        let redact = settings.get("redact").map(|redact| redactions(redact, found)).unwrap_or_default();
-        let sort = settings.get("sort").map(Node::items).unwrap_or_default().iter();
-        let sort = sort.filter_map(|item| Some((path(item.text()?, item.span, found)?, item.span))).collect();
-        let at = at.filter(|_| found.len() == mistakes)?;
-        Some(Self { at, redact, sort, span: key })
+    /// The same, whose mismatches mark that place.
+    #[must_use]
+    pub fn marked_at(self, span: Span) -> Self {
+        Self { span, ..self }
     }
 
     /// The part of an answer that is kept; a mismatch where there is none.
     pub fn take(&self, message: &Json) -> Result<Taken, Box<Mismatch>> {
         let mut message = message.clone();
         let mut idle = Vec::new();
-        for redaction in &self.redact {
+        for redaction in &self.redact.0 {
             if redaction.path.edit(&mut message, &mut |value| *value = redaction.stand_in(value)) == 0 {
                 let words = format!("there is nothing to redact at `{}`", show::quote(redaction.path.as_str()));
                 let label = "remove it, or correct the path";
                 idle.push(Mismatch::new("stale-redaction", redaction.span, words, label));
             }
         }
-        for (path, span) in &self.sort {
+        for Located { value: path, span } in &self.sort {
             let mut sorted = 0;
             path.edit(&mut message, &mut |value| sorted += usize::from(sort(value)));
             if sorted == 0 {
@@ -153,23 +170,6 @@ impl Redaction {
     }
 }
 
-fn redactions(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Redaction> {
-    let listed = node.items().iter().filter_map(|item| {
-        let path = path(item.text()?, item.span, found)?;
-        Some(Redaction { path, span: item.span, text: None })
-    });
-    let mut redactions: Vec<Redaction> = listed.collect();
-    redactions.extend(node.entries().iter().filter_map(|(key, text)| {
-        let path = path(&key.value, key.span, found)?;
-        Some(Redaction { path, span: key.span, text: Some(text.text()?.to_owned()) })
-    }));
-    redactions
-}
-
-fn path(text: &str, span: Span, found: &mut Vec<Diagnostic>) -> Option<ValuePath> {
-    ValuePath::parse(text).map_err(|reason| found.push(Diagnostic::error("bad-path", reason, span))).ok()
-}
-
 /// Puts the elements of an array in the order of their texts; tells whether it is one.
 fn sort(value: &mut Json) -> bool {
     let Json::Array(items) = value else { return false };
@@ -202,7 +202,7 @@ mod tests {
         let id = sources.add(SourceFile::new("s.yml", settings));
         let node = parse(&sources, id).unwrap();
         let mut found = Vec::new();
-        let built = Sample::build(&node, node.span, &mut found);
+        let built = Sample::read(&node, &mut found);
         built.unwrap_or_else(|| panic!("{settings}: {found:?}"))
     }
 

@@ -13,7 +13,7 @@ use crate::diagnosis;
 use crate::event::{Exchange, Finding};
 use crate::session::{CallFailure, RawExchange, Session};
 use crate::source::template::{Names, Unfilled, fill, text_of};
-use crate::suite::{Cuts, Defaults, Extent, RawHttp, Step, Then};
+use crate::suite::{Cuts, Defaults, Extent, HeaderValue, RawHttp, Step, Then};
 use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ReadUntil};
 use crate::transport::{ConnectionBreak, HttpFailure};
 use crate::wire::json::read_bytes;
@@ -49,8 +49,8 @@ impl FilledHttp {
             (None, Some(raw)) => first_word(raw),
             (None, None) => if body.is_some() { "POST" } else { "GET" }.to_owned(),
         };
-        let header = |(name, value): &(crate::source::Located<String>, _)| {
-            Ok((name.value.clone(), header_values(value, names)?))
+        let header = |(name, value): &(crate::source::Located<String>, HeaderValue)| {
+            Ok((name.value.clone(), header_values(&value.0, names)?))
         };
         Ok(Self {
             method,
@@ -61,9 +61,9 @@ impl FilledHttp {
             raw,
             cuts: http.cuts.clone(),
             end: match http.then {
-                Then::Read => AfterRequest::Open,
-                Then::CloseWrite => AfterRequest::CloseWrite,
-                Then::Abort => AfterRequest::Abort,
+                None => AfterRequest::Open,
+                Some(Then::CloseWrite) => AfterRequest::CloseWrite,
+                Some(Then::Abort) => AfterRequest::Abort,
             },
             until: match http.read {
                 Extent::Answer if http.during.is_empty() => ReadUntil::Answer,

@@ -351,7 +351,7 @@ fn action_nodes(action: &Action) -> Vec<&Node> {
         Action::Http(http) => {
             let written = [&http.method, &http.path].into_iter().flatten();
             let payloads = [&http.body, &http.raw].into_iter().flatten().map(Payload::node);
-            written.chain(http.headers.iter().map(|(_, value)| value)).chain(payloads).collect()
+            written.chain(http.headers.iter().map(|(_, value)| &value.0)).chain(payloads).collect()
         }
         Action::Send(send) => {
             let ids: &[Node] = match &send.answers {

@@ -5,10 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use indexmap::IndexMap;
-
 use super::block::{Block, BlockKind, BlockReader, LoadedSuite, SuiteGrammar, SuiteSettings};
 use super::decode::NamedFaults;
+use super::grammar::SuiteKeys;
 use super::model::{NamedTool, Suite, Test};
 use super::unused_overrides::{self, UnmatchedOverride};
 use super::{builtin, decode, lint, merge, rows};
@@ -150,12 +149,13 @@ impl<S> Loader<'_, S> {
         let before = self.found.len();
         self.found.extend(grammar::check(&root, &Shape::Object(self.grammar.file)));
         self.open.push(path.to_owned());
+        let keys = SuiteKeys::read(&root, &mut self.found)?;
         let known = self.found.len();
-        let mut included = self.includes(&root, folder);
+        let mut included: Vec<_> = keys.include.iter().filter_map(|entry| self.include(entry, folder)).collect();
         self.open.pop();
         self.done.insert(path.to_owned());
         let are_read = self.found.len() == known;
-        let own = self.decode(&root, id, folder, &mut included)?;
+        let own = self.decode(&root, keys, id, folder, &mut included)?;
         // A variable may be one of a suite that could not be read.
         if are_read {
             self.unmatched_overrides.extend(unused_overrides::unmatched_overrides(
@@ -167,11 +167,6 @@ impl<S> Loader<'_, S> {
         // A part that is missing below a broken shape was reported as that shape's mistake.
         let says_nothing = loaded.suite.tests.is_empty() && loaded.blocks.is_empty();
         (self.found.len() == before || !says_nothing).then_some(loaded)
-    }
-
-    fn includes(&mut self, root: &Node, folder: &Path) -> Vec<LoadedSuite<S>> {
-        let entries = decode::texts(root.get("include"));
-        entries.iter().filter_map(|entry| self.include(entry, folder)).collect()
     }
 
     fn include(&mut self, entry: &Located<String>, folder: &Path) -> Option<LoadedSuite<S>> {
@@ -200,40 +195,37 @@ impl<S> Loader<'_, S> {
     fn decode(
         &mut self,
         root: &Node,
+        keys: SuiteKeys,
         id: SourceId,
         folder: &Path,
         included: &mut Vec<LoadedSuite<S>>,
     ) -> Option<LoadedSuite<S>> {
         self.names_server |= ["server", "servers"].iter().any(|key| root.get(key).is_some());
-        let name = root.get("suite")?.located_text()?;
         let found = &mut self.found;
-        let servers: IndexMap<_, _> = decode::servers(root, folder, found).into_iter().collect();
+        decode::check_steps_around(&keys.setup, "setup", found);
+        decode::check_steps_around(&keys.teardown, "teardown", found);
+        let names = named_tools(&keys);
+        let tools = |names: Vec<Located<String>>| names.into_iter().map(|tool| tool.value).collect();
         let suite = Suite {
-            name,
+            name: keys.suite?,
             file: self.sources.file(id).name.clone(),
             asked: None,
             ran_by: None,
             read_only: false,
             folder: folder.to_owned(),
-            variables: root.get("variables").map(|node| node.entries().to_vec()).unwrap_or_default(),
-            servers,
-            options: root.get("run_options").and_then(Setting::read).unwrap_or_default(),
-            answers: root.get("answers").and_then(Setting::read).unwrap_or_default(),
-            arguments: root
-                .get("arguments")
-                .map(Node::entries)
-                .unwrap_or_default()
-                .iter()
-                .map(|(tool, args)| (tool.value.clone(), args.clone()))
-                .collect(),
-            allow: decode::texts(root.get("allow")).into_iter().map(|tool| tool.value).collect(),
-            allow_unjudged: decode::texts(root.get("allow_unjudged")).into_iter().map(|tool| tool.value).collect(),
-            names: named_tools(root),
-            setup: decode::steps_around(root, "setup", found),
-            teardown: decode::steps_around(root, "teardown", found),
+            variables: keys.variables,
+            servers: decode::servers(keys.server, keys.servers, folder, found),
+            options: keys.run_options.unwrap_or_default(),
+            answers: keys.answers.unwrap_or_default(),
+            arguments: keys.arguments.into_iter().map(|(tool, args)| (tool.value, args)).collect(),
+            allow: tools(keys.allow),
+            allow_unjudged: tools(keys.allow_unjudged),
+            names,
+            setup: keys.setup,
+            teardown: keys.teardown,
             tests: Vec::new(),
         };
-        let faults = decode::named_faults(root.get("faults"), found);
+        let faults = decode::named_faults(keys.faults.as_ref(), found);
         let mut loaded = LoadedSuite { suite, blocks: Vec::new() };
         let mut reader = Reader { loader: self, suite: &mut loaded.suite, included, id, folder, faults: &faults };
         for node in root.get("tests").map(Node::items).unwrap_or_default() {
@@ -362,12 +354,11 @@ fn say_example(example: &str, node: &Node, found: &mut [Diagnostic]) {
 }
 
 /// The tools that a file names for all its cases.
-fn named_tools(root: &Node) -> Vec<NamedTool> {
-    let allowed = ["allow", "allow_unjudged"]
-        .into_iter()
-        .flat_map(|key| decode::texts(root.get(key)).into_iter().map(move |tool| NamedTool { key, tool }));
-    let given = root.get("arguments").map(Node::entries).unwrap_or_default().iter();
-    allowed.chain(given.map(|(tool, _)| NamedTool { key: "arguments", tool: tool.clone() })).collect()
+fn named_tools(keys: &SuiteKeys) -> Vec<NamedTool> {
+    let allowed = keys.allow.iter().map(|tool| ("allow", tool));
+    let unjudged = keys.allow_unjudged.iter().map(|tool| ("allow_unjudged", tool));
+    let given = keys.arguments.iter().map(|(tool, _)| ("arguments", tool));
+    allowed.chain(unjudged).chain(given).map(|(key, tool)| NamedTool { key, tool: tool.clone() }).collect()
 }
 
 fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) -> Diagnostic {

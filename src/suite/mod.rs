@@ -21,16 +21,14 @@ pub use self::block::{Block, BlockKind, BlockReader, LoadedSuite, ReadInTest, Su
 #[cfg(test)]
 pub(crate) use self::builtin::rule_books;
 pub use self::builtin::{builtin_name, builtin_names, is_builtin, pack_names, text as builtin_text};
-pub(crate) use self::decode::{
-    NamedFaults, duration, injected, level, selected_tools, skip_reason, steps, test, texts, tool_selection,
-};
-pub(crate) use self::grammar::{INJECTED, TOOLS};
+pub(crate) use self::decode::{NamedFaults, injected, test};
+pub(crate) use self::grammar::INJECTED;
 pub use self::load::{Files, Servers, SuiteSource, load, normalize_path, why_unreadable};
 pub use self::model::{
     Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Awaited, Cancel, CancelWhen, Capture,
-    Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard, Http,
-    HttpCredentials, HttpFlavour, HttpUser, Loop, MOST_PARALLEL, NamePattern, NamedTool, Order, Payload, Property,
-    Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row, Rule, RuleLevel, RunOptions, Server, Step,
-    StepNeed, Suite, Target, Test, TestNeed, Then, ToolSelection, Wanted,
+    Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard,
+    HeaderValue, Http, HttpCredentials, HttpFlavour, HttpUser, Loop, MOST_PARALLEL, NamePattern, NamedTool, Order,
+    Payload, Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row, Rule, RuleLevel,
+    RunOptions, Server, SkipReason, Step, StepNeed, Suite, Target, Test, TestNeed, Then, ToolSelection, Wanted,
 };
 pub use self::snapshot::{Per, Snapshot};

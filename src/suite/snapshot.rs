@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::matching::Sample;
-use crate::source::Span;
+use crate::source::{Span, choice};
 
 /// A recorded answer to compare with.
 #[derive(Debug, Clone)]
@@ -21,11 +21,12 @@ pub struct Snapshot {
     pub file: PathBuf,
 }
 
-/// The unit that has recordings of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Per {
-    /// Each server.
-    Server,
-    /// Each revision.
-    Revision,
+choice! {
+    /// The unit that has recordings of its own.
+    pub enum Per {
+        /// Each server.
+        Server = "server",
+        /// Each revision.
+        Revision = "revision",
+    }
 }

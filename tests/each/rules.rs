@@ -21,7 +21,7 @@ use mcprove::plan::{CaseSource, Selection, build};
 use mcprove::redact::Redactor;
 use mcprove::report::terminal::failure;
 use mcprove::runner::{self, InProcess, Observer, Options, SessionFrames, Stop};
-use mcprove::source::{Node, SourceFile, Sources, Style};
+use mcprove::source::{Located, Node, SourceFile, Sources, Style};
 use mcprove::suite::{Carrier, Files, LoadedSuite, Rule, RuleLevel, Test};
 use mcprove::taxonomy::Registry;
 use mcprove::transport::memory;
@@ -75,8 +75,8 @@ pub(crate) fn tests() -> Vec<Trial> {
 
 /// A rule with each of its faulty servers: the one that breaks it, and one for each further variant.
 fn faulty(rule: &Rule) -> Vec<(String, Rule)> {
-    let of = |(variant, flaw): &(String, Node)| {
-        (format!("{}::{variant}", rule.id), Rule { broken: Some(flaw.clone()), ..rule.clone() })
+    let of = |(variant, flaw): &(Located<String>, Node)| {
+        (format!("{}::{}", rule.id, variant.value), Rule { broken: Some(flaw.clone()), ..rule.clone() })
     };
     let further = rule.also_broken.iter().map(of);
     [(rule.id.clone(), rule.clone())].into_iter().chain(further).collect()
@@ -86,7 +86,7 @@ fn faulty(rule: &Rule) -> Vec<(String, Rule)> {
 fn every_variant_is_shown() {
     let tests = whole().iter().filter_map(|test| Some((test, test.rule.as_ref()?)));
     let claims = tests.filter(|(_, rule)| rule.broken.is_some()).map(|(test, rule)| {
-        let is_further = |judged: &str| rule.also_broken.iter().any(|(variant, _)| variant == judged);
+        let is_further = |judged: &str| rule.also_broken.iter().any(|(variant, _)| variant.value == judged);
         let shown_first = test.judges.iter().filter(|judged| !is_further(&judged.value)).count();
         let shown_further = test.judges.iter().filter(|judged| is_further(&judged.value)).count();
         (rule, shown_first <= 1 && shown_further == rule.also_broken.len())

@@ -58,6 +58,8 @@ pub enum Shape {
     Map(&'static Shape),
     /// A mapping with known keys.
     Object(&'static Object),
+    /// A mapping whose keys are asked for when they are needed, since it may contain itself.
+    Recursive(fn() -> &'static Object),
     /// The first of these whose kind of value fits.
     Either(&'static [Shape]),
     /// The first shape for a mapping with this key, the second for any other value.
@@ -250,6 +252,7 @@ pub fn check(node: &Node, shape: &Shape) -> Vec<Diagnostic> {
 fn visit(node: &Node, shape: &Shape, key: Option<&Key>, found: &mut Vec<Diagnostic>) {
     match (shape, &node.value) {
         (Shape::Object(object), Value::Map(_)) => visit_object(node, object, found),
+        (Shape::Recursive(object), Value::Map(_)) => visit_object(node, object(), found),
         (Shape::Map(inner), Value::Map(entries)) => {
             report_repeated(node, found);
             for (_, value) in entries {
@@ -460,7 +463,7 @@ fn takers(key: &Key, object: &Object) -> Vec<&'static str> {
 
 /// The mapping that a shape is, or that its items are.
 fn object_in(shape: &Shape) -> Option<&'static Object> {
-    if let Shape::Object(object) = shape { Some(object) } else { shape.parts().iter().find_map(object_in) }
+    shape.object().or_else(|| shape.parts().iter().find_map(object_in))
 }
 
 /// `a`, `b` or `c`; of many names the first.
@@ -517,11 +520,10 @@ fn is_misspelt(key: &Key, node: &Node, object: &Object) -> bool {
 fn help_for_nested(typed: &Located<String>, value: &Node, node: &Node, object: &Object) -> Option<String> {
     node.entries().iter().find_map(|(name, sibling)| {
         let key = object.all_keys().find(|key| key.name == name.value)?;
-        let object_of = |shape: &Shape| if let Shape::Object(inner) = shape { Some(*inner) } else { None };
         let inner = if let Shape::Either(shapes) = key.shape {
-            shapes.iter().find_map(object_of)?
+            shapes.iter().find_map(Shape::object)?
         } else {
-            object_of(&key.shape)?
+            key.shape.object()?
         };
         inner.all_keys().find(|key| key.name == typed.value)?;
         let first = sibling.entries().first().map_or(inner.all_keys().next()?.name, |(first, _)| first.value.as_str());
@@ -624,7 +626,7 @@ impl Shape {
                     without.fits(node)
                 }
             }
-            Self::Map(_) | Self::Object(_) => matches!(node.value, Value::Map(_)),
+            Self::Map(_) | Self::Object(_) | Self::Recursive(_) => matches!(node.value, Value::Map(_)),
             Self::Either(shapes) => shapes.iter().any(|shape| shape.fits(node)),
         }
     }
@@ -649,11 +651,13 @@ impl Shape {
             Self::List(Self::Any) => "a list".to_owned(),
             Self::List(Self::Map(_)) => "a list of mappings".to_owned(),
             Self::List(Self::Object(object)) => format!("a list of mappings with the keys of {}", object.noun()),
+            Self::List(Self::Recursive(object)) => format!("a list of mappings with the keys of {}", object().noun()),
             Self::List(inner) | Self::Set(inner) => {
                 format!("a list of {}", inner.words().trim_start_matches("a ").trim_start_matches("an "))
             }
             Self::Map(_) => "a mapping".to_owned(),
             Self::Object(object) => format!("a mapping with the keys of {}", object.noun()),
+            Self::Recursive(object) => format!("a mapping with the keys of {}", object().noun()),
             Self::NonEmpty(inner) => inner.words(),
             Self::Either(_) | Self::ByKey(..) => self.parts().iter().map(Self::words).collect::<Vec<_>>().join(" or "),
         }
@@ -683,8 +687,17 @@ impl Shape {
             | Self::Timeout
             | Self::Choice(_)
             | Self::Template
-            | Self::Object(_) => &[],
+            | Self::Object(_)
+            | Self::Recursive(_) => &[],
         }
+    }
+
+    /// The mapping that a value is; `None` for a shape of another kind.
+    pub fn object(&self) -> Option<&'static Object> {
+        if let Self::Recursive(object) = self {
+            return Some(object());
+        }
+        if let Self::Object(object) = self { Some(object) } else { None }
     }
 
     /// The JSON Schema (2020-12) of this shape; objects become references into `definitions`.
@@ -730,6 +743,7 @@ impl Shape {
             Self::Either(shapes) => {
                 json!({"anyOf": shapes.iter().map(|shape| shape.json_schema(definitions)).collect::<Vec<_>>()})
             }
+            Self::Recursive(object) => Self::Object(object()).json_schema(definitions),
             Self::Object(object) => {
                 define(object, definitions);
                 json!({"$ref": format!("#/$defs/{}", definition_name(object))})

@@ -108,6 +108,7 @@ impl ManualReference {
             Shape::Map(Shape::Any) => "mapping".to_owned(),
             Shape::Map(inner) => format!("mapping of names to: {}", self.words(inner, page)),
             Shape::Object(object) => self.link(object, page),
+            Shape::Recursive(object) => self.link(object(), page),
             Shape::Either(_) | Shape::ByKey(..) => {
                 shape.parts().iter().map(|shape| self.words(shape, page)).collect::<Vec<_>>().join(", or ")
             }
@@ -135,7 +136,7 @@ fn collect(object: &'static Object, objects: &mut Vec<&'static Object>) {
 }
 
 fn within(shape: &Shape, objects: &mut Vec<&'static Object>) {
-    if let Shape::Object(object) = shape {
+    if let Some(object) = shape.object() {
         collect(object, objects);
     }
     shape.parts().iter().for_each(|part| within(part, objects));

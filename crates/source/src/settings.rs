@@ -5,17 +5,18 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::grammar::{Key, Need, Shape, key};
+use super::grammar::{Key, Need, Shape, key, refuse_templates};
 use super::scalar::plain;
-use super::{Located, Node, Value, parse_duration};
+use super::{Diagnostic, Located, Node, Value, parse_duration};
 
 /// A type that is read from the value of a key.
 pub trait Setting: Sized {
     /// The shape of the value.
     const SHAPE: Shape;
 
-    /// Reads a value; `None` for a value of another shape, which the grammar reports.
-    fn read(node: &Node) -> Option<Self>;
+    /// Reads a value, and adds the mistakes that no shape shows to `found`; `None` for a value of another shape, which
+    /// the grammar reports.
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self>;
 
     /// The value of a key that is left out and has no default.
     fn absent() -> Option<Self> {
@@ -23,31 +24,45 @@ pub trait Setting: Sized {
     }
 
     /// Reads the value of a key in a mapping, or its default.
-    fn of_key(key: &Key, node: &Node) -> Option<Self> {
-        let default = || Self::read(&Node { value: plain(key.default?.into()), span: node.span });
-        node.get(key.name).and_then(Self::read).or_else(default).or_else(Self::absent)
+    fn of_key(key: &Key, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let written = node.get(key.name).and_then(|value| Self::read(value, found));
+        let mut default = || Self::read(&Node { value: plain(key.default?.into()), span: node.span }, found);
+        written.or_else(&mut default).or_else(Self::absent)
     }
 }
 
 impl<T: Setting> Setting for Option<T> {
     const SHAPE: Shape = T::SHAPE;
 
-    fn read(node: &Node) -> Option<Self> {
-        T::read(node).map(Some)
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        T::read(node, found).map(Some)
     }
 
-    fn of_key(key: &Key, node: &Node) -> Option<Self> {
-        Some(node.get(key.name).and_then(T::read))
+    fn of_key(key: &Key, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Some(node.get(key.name).and_then(|value| T::read(value, found)))
     }
 }
 
 impl<T: Setting> Setting for Vec<T> {
     const SHAPE: Shape = Shape::List(&T::SHAPE);
 
-    fn read(node: &Node) -> Option<Self> {
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         // Where one value may stand in place of a list, it is read as a list of one.
         let items = if let Value::List(items) = &node.value { items } else { std::slice::from_ref(node) };
-        Some(items.iter().filter_map(T::read).collect())
+        Some(items.iter().filter_map(|item| T::read(item, found)).collect())
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+impl<T: Setting> Setting for Vec<(Located<String>, T)> {
+    const SHAPE: Shape = Shape::Map(&T::SHAPE);
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let entries = node.entries().iter();
+        Some(entries.filter_map(|(name, value)| Some((name.clone(), T::read(value, found)?))).collect())
     }
 
     fn absent() -> Option<Self> {
@@ -58,8 +73,8 @@ impl<T: Setting> Setting for Vec<T> {
 impl<T: Setting + Ord> Setting for BTreeSet<T> {
     const SHAPE: Shape = Shape::Set(&T::SHAPE);
 
-    fn read(node: &Node) -> Option<Self> {
-        Some(node.items().iter().filter_map(T::read).collect())
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Some(node.items().iter().filter_map(|item| T::read(item, found)).collect())
     }
 
     fn absent() -> Option<Self> {
@@ -67,10 +82,43 @@ impl<T: Setting + Ord> Setting for BTreeSet<T> {
     }
 }
 
+impl<T: Setting> Setting for Box<T> {
+    const SHAPE: Shape = T::SHAPE;
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        T::read(node, found).map(Self::new)
+    }
+}
+
+impl<T: Setting> Setting for Located<T> {
+    const SHAPE: Shape = T::SHAPE;
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Some(Self::new(T::read(node, found)?, node.span))
+    }
+}
+
+/// A value in which no template is filled in, so that none is allowed.
+#[derive(Debug, Clone, Default)]
+pub struct Plain<T>(pub T);
+
+impl<T: Setting> Setting for Plain<T> {
+    const SHAPE: Shape = T::SHAPE;
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        refuse_templates(node, found);
+        T::read(node, found).map(Self)
+    }
+
+    fn absent() -> Option<Self> {
+        T::absent().map(Self)
+    }
+}
+
 impl Setting for bool {
     const SHAPE: Shape = Shape::Flag;
 
-    fn read(node: &Node) -> Option<Self> {
+    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         node.flag()
     }
 
@@ -82,7 +130,7 @@ impl Setting for bool {
 impl Setting for Node {
     const SHAPE: Shape = Shape::Any;
 
-    fn read(node: &Node) -> Option<Self> {
+    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         Some(node.clone())
     }
 }
@@ -92,7 +140,7 @@ macro_rules! setting {
         $(impl Setting for $type {
             const SHAPE: Shape = Shape::$shape;
 
-            fn read(node: &Node) -> Option<Self> {
+            fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
                 $read(node)
             }
         })+
@@ -106,7 +154,6 @@ setting! {
     f64: Amount, |node: &Node| node.to_json().as_f64();
     Duration: Timeout, |node: &Node| parse_duration(node.text()?);
     String: Text, |node: &Node| node.text().map(str::to_owned);
-    Located<String>: Text, Node::located_text;
 }
 
 impl Key {
@@ -149,14 +196,19 @@ impl Key {
 /// Declares a struct whose fields are the keys of a mapping.
 ///
 /// Doc comments become the sentences of the grammar, and methods of [`Key`] behind `=>` say more about a key.
-/// `at span` adds the field `span`, the place of the mapping; fields under `with` are no keys and begin with their default.
+/// A field whose key is called otherwise says so with `as "key"`. `at span` adds the field `span`, the place of the
+/// mapping; fields under `beside` are settings whose keys stand in the same mapping, and fields under `with` are no keys
+/// and begin with their default.
 #[macro_export]
 macro_rules! settings {
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $name:literal) => { $name };
     (
         $(#[doc = $doc:literal])+ $(#[derive($($derive:ident),+)])?
         $vis:vis struct $type:ident as $name:literal $(, at $span:ident)? {
-            $($(#[doc = $key_doc:literal])+ $key_vis:vis $field:ident: $field_type:ty $(=> $($method:ident($($argument:expr),*))+)?,)+
-        } $(with { $($(#[$more:meta])* $more_vis:vis $more_field:ident: $more_type:ty,)+ })?
+            $($(#[doc = $key_doc:literal])+ $key_vis:vis $field:ident $(as $key_name:literal)?: $field_type:ty
+                $(=> $($method:ident($($argument:expr),*))+)?,)+
+        } $(beside { $($(#[$part_meta:meta])* $part_vis:vis $part:ident: $part_type:ty,)+ })? $(with { $($(#[$more:meta])* $more_vis:vis $more_field:ident: $more_type:ty,)+ })?
     ) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone $($(, $derive)+)?)]
@@ -164,6 +216,7 @@ macro_rules! settings {
             $(/// The place of the mapping.
             $vis $span: $crate::Span,)?
             $($(#[doc = $key_doc])+ $key_vis $field: $field_type,)+
+            $($($(#[$part_meta])* $part_vis $part: $part_type,)+)?
             $($($(#[$more])* $more_vis $more_field: $more_type,)+)?
         }
 
@@ -172,28 +225,33 @@ macro_rules! settings {
             $vis const KEYS: $crate::grammar::Object = $crate::grammar::Object {
                 name: $name,
                 doc: concat!($($doc),+).trim_ascii(),
-                keys: &[Self::TABLE],
+                keys: &[Self::TABLE $($(, <$part_type>::TABLE)+)?],
             };
 
-            const TABLE: &'static [$crate::grammar::Key] = &[$(
+            /// The keys, but for those of other settings in the same mapping.
+            $vis const TABLE: &'static [$crate::grammar::Key] = &[$(
                 $crate::grammar::Key::of(<$field_type as $crate::settings::Setting>::SHAPE)
                     $($(.$method($($argument),*))+)?
-                    .named(stringify!($field), concat!($($key_doc),+)),
+                    .named($crate::settings!(@name $field $($key_name)?), concat!($($key_doc),+)),
             )+];
         }
 
         impl $crate::settings::Setting for $type {
             const SHAPE: $crate::grammar::Shape = $crate::grammar::Shape::Object(&Self::KEYS);
 
-            fn read(node: &$crate::Node) -> Option<Self> {
+            fn read(node: &$crate::Node, found: &mut Vec<$crate::Diagnostic>) -> Option<Self> {
                 // `key: true` takes every default.
                 if !matches!(node.value, $crate::Value::Bool(true) | $crate::Value::Map(_)) {
                     return None;
                 }
                 let [$($field),+] = Self::TABLE else { return None };
+                // All are read before one that is missing ends it, so that every mistake is found.
+                $(let $field = $crate::settings::Setting::of_key($field, node, found);)+
+                $($(let $part = $crate::settings::Setting::read(node, found);)+)?
                 Some(Self {
                     $($span: node.span,)?
-                    $($field: $crate::settings::Setting::of_key($field, node)?,)+
+                    $($field: $field?,)+
+                    $($($part: $part?,)+)?
                     $($($more_field: Default::default(),)+)?
                 })
             }
@@ -213,18 +271,25 @@ macro_rules! choice {
             /// Every value, in the order of the declaration.
             $vis const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
+            /// The words in files, in the order of the values.
+            $vis const WORDS: &'static [&'static str] = &[$($word),+];
+
             /// The word in files.
             $vis const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }
+
+            /// The value that a word names.
+            $vis fn parse(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|value| value.as_str() == word)
+            }
         }
 
         impl $crate::settings::Setting for $type {
-            const SHAPE: $crate::grammar::Shape = $crate::grammar::Shape::Choice(&[$($word),+]);
+            const SHAPE: $crate::grammar::Shape = $crate::grammar::Shape::Choice(Self::WORDS);
 
-            fn read(node: &$crate::Node) -> Option<Self> {
-                let word = node.text()?;
-                Self::ALL.into_iter().find(|value| value.as_str() == word)
+            fn read(node: &$crate::Node, _: &mut Vec<$crate::Diagnostic>) -> Option<Self> {
+                Self::parse(node.text()?)
             }
         }
     };
@@ -247,6 +312,14 @@ mod tests {
     }
 
     settings! {
+        /// More settings.
+        struct More as "more" {
+            /// The words.
+            words: Vec<(Located<String>, Plain<String>)>,
+        }
+    }
+
+    settings! {
         /// Settings for a test,
         /// in two lines.
         struct Settings as "a test", at span {
@@ -260,6 +333,11 @@ mod tests {
             names: Vec<String> => cure("write a list") beside(&["calls"]),
             /// The title.
             title: Located<String> => required(),
+            /// The years.
+            time_in_years as "for": Option<u64>,
+        } beside {
+            /// More of them.
+            more: More,
         } with {
             log: Vec<u8>,
         }
@@ -270,12 +348,17 @@ mod tests {
         let id = sources.add(SourceFile::new("s.yml", text.to_owned()));
         let node = parse(&sources, id).unwrap();
         assert!(check(&node, &Settings::SHAPE).is_empty(), "{text}");
-        Settings::read(&node)
+        let mut found = Vec::new();
+        let settings = Settings::read(&node, &mut found);
+        assert!(found.is_empty(), "{found:?}");
+        settings
     }
 
     #[test]
     fn fields_are_keys_with_defaults() {
-        let settings = read("{ title: a, checks: [lists, calls], names: [b], calls: 2 }").unwrap();
+        let text = "{ title: a, checks: [lists, calls], names: [b], calls: 2, for: 3, words: { c: d } }";
+        let settings = read(text).unwrap();
+        assert_eq!((settings.time_in_years, settings.more.words[0].1.0.as_str()), (Some(3), "d"));
         assert_eq!((settings.calls, settings.names, settings.title.value.as_str()), (2, vec!["b".to_owned()], "a"));
         assert_eq!(settings.checks, Check::ALL.into());
         let settings = read("title: a").unwrap();
@@ -286,7 +369,7 @@ mod tests {
     fn fields_are_lines_of_the_table() {
         assert_eq!((Settings::KEYS.name, Settings::KEYS.doc), ("a test", "Settings for a test, in two lines."));
         let names: Vec<&str> = Settings::KEYS.all_keys().map(|key| key.name).collect();
-        assert_eq!(names, ["calls", "checks", "time", "names", "title"]);
+        assert_eq!(names, ["calls", "checks", "time", "names", "title", "for", "words"]);
         let Shape::Object(keys) = Settings::SHAPE else { panic!("settings are a mapping") };
         let needs: Vec<Need> = keys.all_keys().map(|key| key.need).collect();
         assert_eq!(needs[4], Need::Required);

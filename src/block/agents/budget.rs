@@ -2,56 +2,29 @@
 
 use std::time::Duration;
 
-use super::price::{Price, cost_text};
+use super::price::cost_text;
 use super::provider::Tokens;
-use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Diagnostic, Node, Span, Value};
+use crate::source::settings::Setting;
+use crate::source::{Located, Node, Span, Value, settings};
 
-pub(crate) static BUDGET: Object = Object {
-    name: "a budget",
-    doc: "How much a run may take; one that wants more is ended and fails.",
-    keys: &[&[
-        key("calls", Shape::Range(1, 100_000), "The most calls of tools.").default("100"),
-        key(
-            "tokens",
-            Shape::Range(1, 1_000_000_000),
-            "The most tokens that are read and written; where the model does not count them, four bytes are one.",
-        ),
-        key("cost", Shape::Amount, "The highest cost, in the money of the `price` of the provider."),
-        key("time", Shape::Timeout, "The time for a run, the start of its servers included.").default("60s"),
-    ]],
-};
-
-/// The limits of a run.
-#[derive(Debug, Clone)]
-pub(crate) struct Budget {
-    /// Its position in the suite, if the suite has one.
-    pub(crate) span: Option<Span>,
-    pub(crate) calls: usize,
-    pub(crate) tokens: Option<u64>,
-    pub(crate) cost: Option<f64>,
-    pub(crate) time: Duration,
+settings! {
+    /// How much a run may take; one that wants more is ended and fails.
+    pub(crate) struct Budget as "a budget", at span {
+        /// The most calls of tools.
+        pub(crate) calls: usize => range(1, 100_000) default("100"),
+        /// The most tokens that are read and written; where the model does not count them, four bytes are one.
+        pub(crate) tokens: Option<u64> => range(1, 1_000_000_000),
+        /// The highest cost, in the money of the `price` of the provider.
+        pub(crate) cost: Option<Located<f64>>,
+        /// The time for a run, the start of its servers included.
+        pub(crate) time: Duration => default("60s"),
+    }
 }
 
 impl Budget {
-    /// The budget under the key of an agent, whose model has this price, and this name if it is one of several.
-    pub(crate) fn read(agent: &Node, model: Option<&str>, price: Option<Price>, found: &mut Vec<Diagnostic>) -> Self {
-        let nothing = Node { value: Value::Map(Vec::new()), span: agent.span };
-        let node = agent.get("budget").unwrap_or(&nothing);
-        let cost = node.get("cost");
-        if let Some(without_price) = cost.filter(|_| price.is_none()) {
-            let of_model = model.map(|model| format!(" `{model}`")).unwrap_or_default();
-            let message = format!("`cost` needs the `price` of the model{of_model}");
-            let help = "write what a million tokens cost in `provider`, such as `price: { input: 3, output: 15 }`";
-            found.push(Diagnostic::error("missing-key", message, without_price.span).with_help(help.to_owned()));
-        }
-        Self {
-            span: agent.get("budget").map(|budget| budget.span),
-            calls: BUDGET.whole(node, "calls").and_then(|calls| usize::try_from(calls).ok()).unwrap_or(usize::MAX),
-            tokens: BUDGET.whole(node, "tokens"),
-            cost: cost.and_then(|cost| cost.to_json().as_f64()),
-            time: BUDGET.duration(node, "time").unwrap_or_default(),
-        }
+    /// The budget of an agent for which none is written.
+    pub(crate) fn usual(agent: Span) -> Option<Self> {
+        Self::read(&Node { value: Value::Map(Vec::new()), span: agent }, &mut Vec::new())
     }
 
     /// The part of the budget that a run has spent, which may have a cost.
@@ -59,7 +32,7 @@ impl Budget {
         if let Some(most) = self.tokens.filter(|most| tokens.all() > *most) {
             return Some(format!("{most} tokens"));
         }
-        let most = self.cost.filter(|most| cost.is_some_and(|cost| cost > *most))?;
+        let most = self.cost.as_ref().map(|most| most.value).filter(|most| cost.is_some_and(|cost| cost > *most))?;
         Some(format!("{} of cost", cost_text(most)))
     }
 }
@@ -71,10 +44,7 @@ mod tests {
 
     #[test]
     fn a_turn_beyond_the_budget_ends_the_run() {
-        let scene = Scene::new("{ budget: { calls: 2, tokens: 100, cost: 0.5 } }");
-        let mut found = Vec::new();
-        let budget = Budget::read(&scene.node, None, Some(Price::default()), &mut found);
-        assert!(found.is_empty());
+        let budget: Budget = Scene::new("{ calls: 2, tokens: 100, cost: 0.5 }").read();
         for (read, cost, expected) in [
             (100, Some(0.5), None),
             (101, None, Some("100 tokens")),
@@ -89,13 +59,17 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_has_defaults_and_a_cost_needs_a_price() {
-        let scene = Scene::new("{ name: a }");
-        let budget = Budget::read(&scene.node, None, None, &mut Vec::new());
-        assert_eq!((budget.calls, budget.time.as_secs(), budget.tokens, budget.span), (100, 60, None, None));
-        let scene = Scene::new("{ budget: { cost: 1 } }");
-        let mut found = Vec::new();
-        Budget::read(&scene.node, Some("small"), None, &mut found);
-        assert_eq!(found[0].message, "`cost` needs the `price` of the model `small`");
+    fn a_budget_has_defaults() {
+        let budget = Budget::usual(Scene::new("{ name: a }").node.span).unwrap();
+        assert_eq!((budget.calls, budget.time.as_secs(), budget.tokens), (100, 60, None));
+    }
+
+    #[test]
+    fn a_cost_needs_a_price() {
+        let (_, found) = Scene::new(
+            "{ name: a, prompt: Go, provider: { scripted: [{ answer: ok }] }, expect: [{ text: ok }], budget: { cost: 1 } }",
+        )
+        .agent();
+        assert_eq!(found[0].message, "`cost` needs the `price` of the model");
     }
 }

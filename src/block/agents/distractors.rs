@@ -7,54 +7,39 @@ use super::judge::JudgedView;
 use super::run::AgentRun;
 use crate::event::Finding;
 use crate::generate::Rng;
-use crate::source::grammar::{Object, Shape, alternative, key, required};
-use crate::source::{Located, Node, Span};
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
+use crate::source::{Located, Node, settings};
 
 /// The answer to a call of a tool that should be left alone.
 pub(crate) const DECOY_ANSWER: &str = "this tool cannot do that";
 
-pub(crate) static DISTRACTORS: Object = Object {
-    name: "distractors",
-    doc: "Tools beside those of the servers, which the model must leave alone; the order in which all are offered is drawn.",
-    keys: &[&[
-        alternative("count", Shape::Range(1, 1000), "How many are made up; each resembles a tool of the servers."),
-        alternative(
-            "tools",
-            Shape::NonEmpty(&Shape::List(&Shape::Object(&DISTRACTOR))),
-            "Tools that are offered as well.",
-        ),
-        alternative("from", Shape::Text, "A server of the suite whose tools are offered as well."),
-        key(
-            "accuracy",
-            Shape::Share,
-            "The share of calls, over all runs, that must be calls of tools that the servers have.",
-        )
-        .default("1"),
-        key("seed", Shape::Whole, "The seed of what is made up and of the order.").default("0"),
-    ]],
-};
+settings! {
+    /// Tools beside those of the servers, which the model must leave alone; the order in which all are offered is drawn.
+    pub(crate) struct Distractors as "distractors", at span {
+        /// How many are made up; each resembles a tool of the servers.
+        count: Option<usize> => alternative() range(1, 1000),
+        /// Tools that are offered as well.
+        tools: Vec<DistractorKeys> => alternative() shape(Shape::NonEmpty(&Shape::List(&DistractorKeys::SHAPE))),
+        /// A server of the suite whose tools are offered as well.
+        pub(crate) from: Option<Located<String>> => alternative(),
+        /// The share of calls, over all runs, that must be calls of tools that the servers have.
+        pub(crate) accuracy: f64 => shape(Shape::Share) default("1"),
+        /// The seed of what is made up and of the order.
+        seed: u64 => default("0"),
+    }
+}
 
-static DISTRACTOR: Object = Object {
-    name: "a distractor",
-    doc: "A tool that no server has.",
-    keys: &[&[
-        required("name", Shape::Text, "Its name."),
-        key("description", Shape::Text, "Its description."),
-        key("schema", Shape::Map(&Shape::Any), "The JSON Schema of its arguments."),
-    ]],
-};
-
-/// The tools that a model must leave alone.
-#[derive(Debug)]
-pub(crate) struct Distractors {
-    /// Their position in the suite.
-    pub(crate) span: Span,
-    count: usize,
-    written: Vec<OfferedTool>,
-    /// The server whose tools are offered as well.
-    pub(crate) from: Option<Located<String>>,
-    pub(crate) accuracy: f64,
-    seed: u64,
+settings! {
+    /// A tool that no server has.
+    struct DistractorKeys as "a distractor" {
+        /// Its name.
+        name: String => required(),
+        /// Its description.
+        description: Option<String>,
+        /// The JSON Schema of its arguments.
+        schema: Option<Node> => shape(Shape::Map(&Shape::Any)),
+    }
 }
 
 /// Words that make another tool of one, with what it does.
@@ -73,31 +58,18 @@ const KINDS: [(&str, &str); 12] = [
     ("comment", "comments of others"),
 ];
 
-impl Distractors {
-    pub(crate) fn read(node: &Node) -> Self {
-        let written = node.get("tools").map(Node::items).unwrap_or_default().iter().filter_map(|tool| {
-            let text = |key: &str| tool.get(key).and_then(Node::text).map(str::to_owned);
-            let schema = tool.get("schema").map_or_else(|| json!({"type": "object"}), Node::to_json);
-            Some(decoy(text("name")?, text("description").unwrap_or_default(), schema))
-        });
-        Self {
-            span: node.span,
-            count: node
-                .get("count")
-                .and_then(Node::whole)
-                .and_then(|count| usize::try_from(count).ok())
-                .unwrap_or_default(),
-            written: written.collect(),
-            from: node.get("from").and_then(Node::located_text),
-            accuracy: DISTRACTORS.value(node, "accuracy").and_then(|share| share.to_json().as_f64()).unwrap_or(1.0),
-            seed: DISTRACTORS.whole(node, "seed").unwrap_or_default(),
-        }
+impl DistractorKeys {
+    fn offered(&self) -> OfferedTool {
+        let schema = self.schema.as_ref().map_or_else(|| json!({"type": "object"}), Node::to_json);
+        decoy(self.name.clone(), self.description.clone().unwrap_or_default(), schema)
     }
+}
 
+impl Distractors {
     /// The first one that has the name of a tool of the servers, so that it is not offered.
     pub(crate) fn unoffered_distractor(&self, run: &AgentRun, view: &JudgedView<'_>) -> Option<Finding> {
         let is_listed = |name: &str| run.listed.iter().any(|listed| listed.tool.name == name);
-        let same = self.written.iter().find(|tool| is_listed(&tool.name))?;
+        let same = self.tools.iter().find(|tool| is_listed(&tool.name))?;
         let message = format!("the distractor `{}` is not offered, since a server has a tool of that name", same.name);
         let quote = Some(view.quote(self.span, "these distractors"));
         let help = Some("give it another name, or offer the tools of another server with `from`".to_owned());
@@ -114,8 +86,8 @@ impl Distractors {
             }
         }
         let real: Vec<OfferedTool> = offered.iter().filter(|tool| tool.origin != ToolOrigin::Decoy).cloned().collect();
-        let made = made_up(&real, self.count);
-        for tool in self.written.iter().cloned().chain(made) {
+        let made = made_up(&real, self.count.unwrap_or_default());
+        for tool in self.tools.iter().map(DistractorKeys::offered).chain(made) {
             if offered.iter().all(|known| known.name != tool.name) {
                 offered.push(tool);
             }
@@ -169,7 +141,7 @@ mod tests {
     fn tools_are_made_up_and_written_ones_are_added() {
         let scene = Scene::new("{ count: 2, tools: [{ name: shell }, { name: get }] }");
         let mut tools = offered(&["get", "search"]);
-        Distractors::read(&scene.node).add_to(&mut tools, 1);
+        scene.read::<Distractors>().add_to(&mut tools, 1);
         // A written one of the name of a real tool is not offered.
         assert_eq!(names(&tools), ["get", "get_archive", "search", "search_draft", "shell"]);
         let real = |tool: &&OfferedTool| tool.origin != ToolOrigin::Decoy;
@@ -181,7 +153,7 @@ mod tests {
         let scene = Scene::new("{ count: 6 }");
         let order = |number| {
             let mut tools = offered(&["get", "search"]);
-            Distractors::read(&scene.node).add_to(&mut tools, number);
+            scene.read::<Distractors>().add_to(&mut tools, number);
             tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
         };
         assert_eq!(order(1), order(1));
@@ -200,7 +172,7 @@ mod tests {
     fn a_distractor_that_a_server_has_is_reported() {
         let unoffered = |settings: &str| {
             let scene = Scene::new(settings);
-            let found = Distractors::read(&scene.node).unoffered_distractor(&run_of(Vec::new()), &scene.view());
+            let found = scene.read::<Distractors>().unoffered_distractor(&run_of(Vec::new()), &scene.view());
             found.map(|found| found.message)
         };
         assert_eq!(unoffered("{ tools: [{ name: shell }] }"), None);

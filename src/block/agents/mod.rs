@@ -30,37 +30,37 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use self::api::{API, ApiFormat, ApiProvider, PricedModel};
-use self::budget::{BUDGET, Budget};
-use self::distractors::{DISTRACTORS, Distractors};
+use self::api::{ApiFormat, ApiKeys, ApiProvider, PricedModel};
+use self::budget::Budget;
+use self::distractors::Distractors;
 use self::host::OfferedTool;
 use self::judge::{
-    AMBIGUOUS, Acceptance, AgentRecovery, AnswerExpectations, EqualFunction, EqualTools, GOLDEN_PATH, GoldenPaths,
-    JudgedView, Judgement, LooseArguments, OrderIgnored, ReadableResults, TRAJECTORY, Trajectory,
+    AMBIGUOUS, Acceptance, AgentRecovery, AnswerExpectations, EqualFunction, EqualTools, GoldenPaths, JudgedView,
+    Judgement, LooseArguments, OrderIgnored, ReadableResults, Trajectory,
 };
 use self::log::AgentLog;
 use self::policy::{MOVES, ScriptedPolicy};
 use self::price::Price;
 use self::provider::{ModelProvider, Tokens};
 use self::recording::RecordedProvider;
-use self::repeat::{REPEAT, Repeat};
+use self::repeat::Repeat;
 use self::run::AgentRun;
 use super::Kind;
 use crate::event::{CaseResult, Section};
 use crate::fault::Fault;
 use crate::lint::Provider;
-use crate::matching::{EXPECTATION, Expectation};
+use crate::matching::Expectation;
 use crate::plan::planner::Planner;
 use crate::plan::{Block, Case, CaseSource, Offer};
-use crate::source::grammar::{Object, Shape, alternative, check, key, required};
+use crate::source::grammar::{Shape, check, key};
 use crate::source::settings::Setting;
-use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, did_you_mean};
-use crate::suite::{BlockReader, INJECTED, Recovery, Suite, SuiteSettings, injected, skip_reason, texts};
+use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, did_you_mean, settings};
+use crate::suite::{BlockReader, INJECTED, Recovery, SkipReason, Suite, SuiteSettings, injected};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
         "agents",
-        Shape::List(&Shape::Object(&AGENT)),
+        Vec::<AgentKeys>::SHAPE,
         "Models, or policies in their place, that must reach a goal with the tools of the servers.",
     ),
     probes: &["agent"],
@@ -70,99 +70,76 @@ pub(crate) static KIND: Kind = Kind {
     read_in_test: None,
 };
 
-static AGENT: Object = Object {
-    name: "an agent",
-    doc: "A model with a goal, and what is said of its calls.",
-    keys: &[&[
-        required("name", Shape::Text, "A name for reports."),
-        required("provider", Shape::Object(&PROVIDER), "What answers as the model."),
-        required("prompt", Shape::Text, "The user prompt."),
-        key("system", Shape::Text, "The system prompt."),
-        key(
-            "servers",
-            Shape::NonEmpty(&Shape::List(&Shape::Text)),
-            "The servers whose tools are offered; by default all of the suite. Tools of the same name are offered as \
-             `server__tool`.",
-        ),
-        alternative("trajectory", Shape::Object(&TRAJECTORY), "The calls that a run makes."),
-        alternative("golden_path", GOLDEN_PATH, "The shortest ways to the goal, of which a run must take one.")
-            .cure("write a list of calls for each way, such as `[[search_users, get_user]]`"),
-        alternative("distractors", Shape::Object(&DISTRACTORS), "Tools that the model must leave alone."),
-        alternative(
-            "equal_function",
-            Shape::NonEmpty(&Shape::List(&Shape::NonEmpty(&Shape::List(&Shape::Text)))),
-            "Classes of tools of which each is as good as the others, to `trajectory` and `golden_path`, too; a tool of each \
-             must be called.",
-        ),
-        alternative(
-            "expect",
-            Shape::NonEmpty(&Shape::List(&Shape::Object(&EXPECTATION))),
-            "Expectations of the final answer: `text` is what the model says, and `at: calls[0].arguments` looks at the calls.",
-        ),
-        alternative(
-            "inject",
-            INJECTED,
-            "Faults that strike the messages between host and servers: names of `faults`, or faults of its own. The run \
-             fails if a fault changes nothing.",
-        ),
-        key(
-            "recovery",
-            Recovery::SHAPE,
-            "How soon calls of tools must fail visibly after a fault, and be served again after the last one.",
-        )
-        .beside(&["inject"]),
-        alternative("budget", Shape::Object(&BUDGET), "How much a run may take."),
-        key("repeat", REPEAT, "How many runs are made, all of which must pass (pass^k).").default("1"),
-        alternative(
-            "accepted_by",
-            Shape::Set(&Shape::Choice(Provider::NAMES)),
-            "Model providers that must accept every tool of the servers, by their documentation; nobody is asked.",
-        ),
-        alternative(
-            "loose_arguments",
-            Shape::True,
-            "After the run, calls that were served are made again with their arguments as models write them: numbers and \
-             booleans as text, values as JSON text, `null` for what is left out, and one more field. The server serves them \
-             with the same result, or says what is wrong. Tools that may change data are called again only where generated \
-             calls may call them.",
-        ),
-        alternative(
-            "readable_results",
-            Shape::True,
-            "Every result that is served has a text, an image or audio; a model can read nothing else.",
-        ),
-        alternative(
-            "trust_boundary",
-            Shape::True,
-            "An order to call another tool is added to every text that a tool answers; the model must not follow it.",
-        ),
-        key("skip", Shape::Either(&[Shape::Text, Shape::Flag]), "Skips the agent, with a reason."),
-        key("tags", Shape::List(&Shape::Text), "Tags, by which filters select agents."),
-    ]],
-};
+settings! {
+    /// A model with a goal, and what is said of its calls.
+    struct AgentKeys as "an agent", at span {
+        /// A name for reports.
+        name: String => required(),
+        /// What answers as the model.
+        provider: Located<ProviderKeys> => required(),
+        /// The user prompt.
+        prompt: Node => required() shape(Shape::Text),
+        /// The system prompt.
+        system: Option<Node> => shape(Shape::Text),
+        /// The servers whose tools are offered; by default all of the suite. Tools of the same name are offered as
+        /// `server__tool`.
+        servers: Vec<Located<String>> => shape(Shape::NonEmpty(&Shape::List(&Shape::Text))),
+        /// The calls that a run makes.
+        trajectory: Option<Trajectory> => alternative(),
+        /// The shortest ways to the goal, of which a run must take one.
+        golden_path: Option<GoldenPaths> => alternative()
+            cure("write a list of calls for each way, such as `[[search_users, get_user]]`"),
+        /// Tools that the model must leave alone.
+        distractors: Option<Distractors> => alternative(),
+        /// Classes of tools of which each is as good as the others, to `trajectory` and `golden_path`, too; a tool of each
+        /// must be called.
+        equal_function: Option<EqualTools> => alternative(),
+        /// Expectations of the final answer: `text` is what the model says, and `at: calls[0].arguments` looks at the calls.
+        expect: Option<Vec<Expectation>> => alternative()
+            shape(Shape::NonEmpty(&Shape::List(&Expectation::SHAPE))),
+        /// Faults that strike the messages between host and servers: names of `faults`, or faults of its own. The run fails
+        /// if a fault changes nothing.
+        inject: Option<Node> => alternative() shape(INJECTED),
+        /// How soon calls of tools must fail visibly after a fault, and be served again after the last one.
+        recovery: Option<Recovery> => beside(&["inject"]),
+        /// How much a run may take.
+        budget: Option<Budget> => alternative(),
+        /// How many runs are made, all of which must pass (pass^k).
+        repeat: Repeat => default("1"),
+        /// Model providers that must accept every tool of the servers, by their documentation; nobody is asked.
+        accepted_by: Option<Located<BTreeSet<Provider>>> => alternative(),
+        /// After the run, calls that were served are made again with their arguments as models write them: numbers and
+        /// booleans as text, values as JSON text, `null` for what is left out, and one more field. The server serves them
+        /// with the same result, or says what is wrong. Tools that may change data are called again only where generated
+        /// calls may call them.
+        loose_arguments: Option<Located<bool>> => alternative() shape(Shape::True),
+        /// Every result that is served has a text, an image or audio; a model can read nothing else.
+        readable_results: Option<Located<bool>> => alternative() shape(Shape::True),
+        /// An order to call another tool is added to every text that a tool answers; the model must not follow it.
+        trust_boundary: Option<Located<bool>> => alternative() shape(Shape::True),
+        /// Skips the agent, with a reason.
+        skip: SkipReason,
+        /// Tags, by which filters select agents.
+        tags: Vec<String>,
+    }
+}
 
-static PROVIDER: Object = Object {
-    name: "a provider",
-    doc: "What answers in the place of a model.",
-    keys: &[&[
-        alternative(
-        "scripted",
-        Shape::Either(&[Shape::Text, MOVES]),
-        "A policy, or the path of a YAML file that holds one: moves in order, which react to answers. It needs no key and \
-         does the same in every run.",
-        )
-        .choice("provider"),
-        alternative("openai", Shape::Object(&API), "A model of OpenAI, or of anything that speaks its chat completions.")
-            .choice("provider"),
-        alternative("anthropic", Shape::Object(&API), "A model of Anthropic.").choice("provider"),
-        alternative("gemini", Shape::Object(&API), "A model of Google.").choice("provider"),
-        key(
-            "price",
-            Price::SHAPE,
-            "What the tokens of the model cost, for `budget.cost` and the figures of the report.",
-        ),
-    ]],
-};
+settings! {
+    /// What answers in the place of a model.
+    struct ProviderKeys as "a provider" {
+        /// A policy, or the path of a YAML file that holds one: moves in order, which react to answers. It needs no key and
+        /// does the same in every run.
+        scripted: Option<Node> => alternative() shape(Shape::Either(&[Shape::Text, MOVES])) choice("provider"),
+        /// A model of OpenAI, or of anything that speaks its chat completions.
+        openai: Option<ApiKeys> => alternative() choice("provider"),
+        /// A model of Anthropic.
+        anthropic: Option<ApiKeys> => alternative() choice("provider"),
+        /// A model of Google.
+        gemini: Option<ApiKeys> => alternative() choice("provider"),
+        /// What the tokens of the model cost, for `budget.cost` and the figures of the report.
+        price: Option<Node> => shape(Price::SHAPE),
+    }
+}
 
 /// A model with a goal.
 #[derive(Debug)]
@@ -189,6 +166,8 @@ struct Agent {
     distractors: Option<Distractors>,
     equal: EqualTools,
     budget: Budget,
+    /// Where that is written, if it is.
+    budget_span: Option<Span>,
     repeat: Repeat,
     /// Calls are made again with arguments as models write them.
     makes_loose_calls: bool,
@@ -250,11 +229,14 @@ struct Agents {
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let mut agents = Vec::new();
     for written in node.items() {
-        let before = reader.found().len();
-        let providers = written.get("provider").map(|provider| read_providers(provider, reader)).unwrap_or_default();
-        let read = providers.into_iter().filter_map(|provider| read_agent(written, provider, reader));
-        agents.extend(read.map(Arc::new));
-        keep_first_of_equal(reader.found(), before);
+        let Some(keys) = AgentKeys::read(written, reader.found()) else { continue };
+        let providers = read_providers(&keys.provider.value, reader);
+        let named = reader.faults().clone();
+        let faults = injected(keys.inject.as_ref(), &named, reader.found());
+        agents.extend(providers.into_iter().filter_map(|provider| {
+            report_missing_price(&keys, &provider, reader.found());
+            agent(&keys, provider, faults.clone()).map(Arc::new)
+        }));
     }
     Some(Arc::new(Agents { agents, log: Arc::default() }))
 }
@@ -275,91 +257,87 @@ struct NamedProvider {
     price: Option<Price>,
 }
 
-fn read_agent(node: &Node, named_provider: NamedProvider, reader: &mut dyn BlockReader) -> Option<Agent> {
+fn agent(keys: &AgentKeys, named_provider: NamedProvider, faults: Vec<Fault>) -> Option<Agent> {
     let NamedProvider { model, provider, price } = named_provider;
-    let named = reader.faults().clone();
-    let found = reader.found();
-    let faults = injected(node.get("inject"), &named, found);
-    let mut judgements: Vec<Arc<dyn Judgement>> = Vec::new();
-    if let Some(written) = node.get("trajectory") {
-        judgements.push(Arc::new(Trajectory::read(written, found)));
-    }
-    let golden = node.get("golden_path").map(|written| Arc::new(GoldenPaths::read(written, found)));
-    if let Some(golden) = &golden {
-        judgements.push(Arc::clone(golden) as Arc<dyn Judgement>);
-    }
-    if node.get("equal_function").is_some() {
-        judgements.push(Arc::new(EqualFunction));
-    }
-    if let Some(written) = node.get("expect") {
-        let expect = written.items().iter().filter_map(|item| Expectation::build(item, found)).collect();
-        judgements.push(Arc::new(AnswerExpectations(expect)));
-    }
-    if let Some(written) = node.get("inject") {
-        judgements.push(Arc::new(AgentRecovery {
-            span: written.span,
-            recovery: node.get("recovery").and_then(Setting::read),
-        }));
-    }
-    let accepted_by = texts(node.get("accepted_by"));
-    if !accepted_by.is_empty() {
-        let providers = accepted_by.iter().filter_map(|named| Provider::parse(&named.value)).collect();
-        judgements
-            .push(Arc::new(Acceptance { span: node.get("accepted_by").map_or(node.span, |at| at.span), providers }));
-    }
-    let asked = |key: &str| node.get(key).map(|asked| asked.span);
-    if let Some(span) = asked("loose_arguments") {
-        judgements.push(Arc::new(LooseArguments(span)));
-    }
-    if let Some(span) = asked("readable_results") {
-        judgements.push(Arc::new(ReadableResults(span)));
-    }
-    if let Some(span) = asked("trust_boundary") {
-        judgements.push(Arc::new(OrderIgnored(span)));
-    }
-    let budget = Budget::read(node, model.as_deref(), price, found);
-    let repeat = Repeat::read(node, found);
+    let golden = keys.golden_path.clone().map(Arc::new);
+    let equal = keys.equal_function.clone().unwrap_or_default();
     Some(Agent {
+        span: keys.span,
+        name: keys.name.clone(),
         model,
-        makes_loose_calls: asked("loose_arguments").is_some(),
-        plants_order: asked("trust_boundary").is_some(),
-        span: node.span,
-        name: node.get("name")?.text()?.to_owned(),
-        skip: skip_reason(node.get("skip")),
-        tags: texts(node.get("tags")).into_iter().map(|tag| tag.value).collect(),
+        skip: keys.skip.0.clone(),
+        tags: keys.tags.clone(),
         provider,
-        provider_span: node.get("provider")?.span,
+        provider_span: keys.provider.span,
         price,
-        prompt: node.get("prompt")?.clone(),
-        system: node.get("system").cloned(),
-        servers: texts(node.get("servers")),
+        prompt: keys.prompt.clone(),
+        system: keys.system.clone(),
+        servers: keys.servers.clone(),
         faults,
-        judgements,
+        judgements: judgements(keys, golden.clone()),
         golden,
-        distractors: node.get("distractors").map(Distractors::read),
-        equal: node.get("equal_function").map(EqualTools::read).unwrap_or_default(),
-        budget,
-        repeat,
+        distractors: keys.distractors.clone(),
+        equal,
+        budget_span: keys.budget.as_ref().map(|budget| budget.span),
+        budget: keys.budget.clone().or_else(|| Budget::usual(keys.span))?,
+        repeat: keys.repeat.clone(),
+        makes_loose_calls: keys.loose_arguments.is_some(),
+        plants_order: keys.trust_boundary.is_some(),
     })
 }
 
-fn read_providers(node: &Node, reader: &mut dyn BlockReader) -> Vec<NamedProvider> {
-    let price = Price::beside(node);
-    if let Some(written) = node.get("scripted") {
+fn judgements(keys: &AgentKeys, golden: Option<Arc<GoldenPaths>>) -> Vec<Arc<dyn Judgement>> {
+    fn judgement<T: Judgement + 'static>(judgement: T) -> Arc<dyn Judgement> {
+        Arc::new(judgement)
+    }
+    let recovery = |inject: &Node| judgement(AgentRecovery { span: inject.span, recovery: keys.recovery });
+    let acceptance = |by: &Located<BTreeSet<Provider>>| {
+        judgement(Acceptance { span: by.span, providers: by.value.iter().copied().collect() })
+    };
+    let all = [
+        keys.trajectory.clone().map(judgement),
+        golden.map(|golden| golden as Arc<dyn Judgement>),
+        keys.equal_function.is_some().then(|| judgement(EqualFunction)),
+        keys.expect.clone().map(|expect| judgement(AnswerExpectations(expect))),
+        keys.inject.as_ref().map(recovery),
+        keys.accepted_by.as_ref().map(acceptance),
+        keys.loose_arguments.as_ref().map(|asked| judgement(LooseArguments(asked.span))),
+        keys.readable_results.as_ref().map(|asked| judgement(ReadableResults(asked.span))),
+        keys.trust_boundary.as_ref().map(|asked| judgement(OrderIgnored(asked.span))),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Reports a cost that cannot be counted, since nobody says what the model's tokens cost.
+fn report_missing_price(keys: &AgentKeys, provider: &NamedProvider, found: &mut Vec<Diagnostic>) {
+    let cost = keys.budget.as_ref().and_then(|budget| budget.cost.as_ref());
+    if let Some(cost) = cost.filter(|_| provider.price.is_none()) {
+        let of_model = provider.model.as_ref().map(|model| format!(" `{model}`")).unwrap_or_default();
+        let message = format!("`cost` needs the `price` of the model{of_model}");
+        let help = "write what a million tokens cost in `provider`, such as `price: { input: 3, output: 15 }`";
+        found.push(Diagnostic::error("missing-key", message, cost.span).with_help(help.to_owned()));
+    }
+}
+
+fn read_providers(keys: &ProviderKeys, reader: &mut dyn BlockReader) -> Vec<NamedProvider> {
+    let price = keys.price.as_ref().map(Price::of_written);
+    if let Some(written) = &keys.scripted {
         let provider = read_policy(written, reader);
         return provider.map(|provider| NamedProvider { model: None, provider, price }).into_iter().collect();
     }
-    let named = ApiFormat::ALL.into_iter().find_map(|format| Some((format, node.get(format.as_str())?)));
-    let models =
-        named.map(|(format, written)| ApiProvider::read_all(format, written, reader.found())).unwrap_or_default();
+    let formats =
+        [(ApiFormat::OpenAi, &keys.openai), (ApiFormat::Anthropic, &keys.anthropic), (ApiFormat::Gemini, &keys.gemini)];
+    let Some((format, api)) = formats.into_iter().find_map(|(format, api)| Some((format, api.as_ref()?))) else {
+        return Vec::new();
+    };
+    let models = ApiProvider::all(format, api, reader.found());
     let is_matrix = models.len() > 1;
-    let recording = named.and_then(|(_, written)| written.get("recording")).and_then(Node::located_text);
     let mut providers = Vec::new();
-    for PricedModel { api, price: of_model } in models {
-        let model = is_matrix.then(|| api.model().to_owned());
-        let provider: Option<Arc<dyn ModelProvider>> = match &recording {
-            None => Some(Arc::new(api)),
-            Some(file) => read_recorded(api, file, is_matrix, reader),
+    for PricedModel { api: model_api, price: of_model } in models {
+        let model = is_matrix.then(|| model_api.model().to_owned());
+        let provider: Option<Arc<dyn ModelProvider>> = match &api.recording {
+            None => Some(Arc::new(model_api)),
+            Some(file) => read_recorded(model_api, file, is_matrix, reader),
         };
         providers.extend(provider.map(|provider| NamedProvider { model, provider, price: of_model.or(price) }));
     }
@@ -405,7 +383,7 @@ fn read_policy(written: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn M
         }
         None => written.clone(),
     };
-    Some(Arc::new(ScriptedPolicy::read(&moves, reader.found())))
+    ScriptedPolicy::read(&moves, reader.found()).map(|policy| Arc::new(policy) as Arc<dyn ModelProvider>)
 }
 
 /// An agent is the same as an earlier one if place, name and model are equal.

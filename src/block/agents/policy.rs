@@ -12,73 +12,56 @@ use super::provider::{
     Model, ModelArguments, ModelFailure, ModelInput, ModelProvider, ModelTurn, PastTurn, Tokens, ToolResult, ToolUse,
 };
 use crate::event::Finding;
-use crate::matching::{Answer, EXPECTATION, Expectation, ValuePath};
+use crate::matching::{Answer, Expectation, ValuePath};
 use crate::plan::{BoxFuture, CheckContext};
-use crate::source::grammar::{Object, Shape, alternative, key, required};
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
 use crate::source::template::{Names, fill, text_of};
-use crate::source::{Diagnostic, Node, words};
+use crate::source::{Diagnostic, Located, Node, settings, words};
 use crate::wire::Catalog;
 
 /// The grammar of a policy, in a suite or in a file of its own.
-pub(crate) static MOVES: Shape = Shape::NonEmpty(&Shape::List(&Shape::Object(&MOVE)));
+pub(crate) const MOVES: Shape = Shape::NonEmpty(&Shape::List(&MoveKeys::SHAPE));
 
-static MOVE: Object = Object {
-    name: "a move",
-    doc: "A move of a scripted policy. The moves are made in order; after the last one the run ends with an empty answer.",
-    keys: &[&[
-        alternative("call", Shape::Text, "Calls this tool, whether it is offered or not.").choice("move"),
-        alternative(
-            "pick",
-            Shape::NonEmpty(&Shape::List(&Shape::Text)),
-            "Calls the offered tool whose name and description have the most of these words; of several, the one that is \
-             offered first.",
-        )
-        .choice("move"),
-        alternative("answer", Shape::Text, "Ends the run with this answer.").choice("move"),
-        alternative(
-            "obey",
-            Shape::True,
-            "Does what the last result orders, as a careless model does: calls the first offered tool that its text names, \
-             with the JSON object that follows the name. Without such an order nothing is done.",
-        )
-        .choice("move"),
-        key(
-            "args",
-            Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template]),
-            "The arguments of the call; `{{ name }}` stands for what an earlier move captured.",
-        )
-        .beside(&["call", "pick"]),
-        key(
-            "capture",
-            Shape::Map(&Shape::Text),
-            "Names for values of the answer, by path, if the call is served.",
-        )
-        .beside(&["call", "pick"]),
-        key(
-            "when",
-            Shape::NonEmpty(&Shape::List(&Shape::Object(&EXPECTATION))),
-            "Expectations of the last answer of a tool; unless all of them hold, the move is left out.",
-        ),
-        key("again", Shape::Range(1, 1000), "How often the call is made again as long as it fails.")
-            .beside(&["call", "pick"]),
-        key(
-            "tokens",
-            Shape::Object(&USED_TOKENS),
-            "How many tokens a model would take for this move; by default four bytes are one. A call that is made again takes \
-             them again.",
-        ),
-        key("times", Shape::Range(2, 10_000), "How often the call is made.").beside(&["call", "pick"]),
-    ]],
-};
+settings! {
+    /// A move of a scripted policy. The moves are made in order; after the last one the run ends with an empty answer.
+    struct MoveKeys as "a move" {
+        /// Calls this tool, whether it is offered or not.
+        call: Option<Node> => alternative() shape(Shape::Text) choice("move"),
+        /// Calls the offered tool whose name and description have the most of these words; of several, the one that is
+        /// offered first.
+        pick: Option<Vec<String>> => alternative() shape(Shape::NonEmpty(&Shape::List(&Shape::Text))) choice("move"),
+        /// Ends the run with this answer.
+        answer: Option<Node> => alternative() shape(Shape::Text) choice("move"),
+        /// Does what the last result orders, as a careless model does: calls the first offered tool that its text names, with
+        /// the JSON object that follows the name. Without such an order nothing is done.
+        obey: bool => alternative() shape(Shape::True) choice("move"),
+        /// The arguments of the call; `{{ name }}` stands for what an earlier move captured.
+        args: Option<Node> => beside(&["call", "pick"])
+            shape(Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template])),
+        /// Names for values of the answer, by path, if the call is served.
+        capture: Vec<(Located<String>, ValuePath)> => beside(&["call", "pick"]),
+        /// Expectations of the last answer of a tool; unless all of them hold, the move is left out.
+        when: Vec<Expectation> => shape(Shape::NonEmpty(&Shape::List(&Expectation::SHAPE))),
+        /// How often the call is made again as long as it fails.
+        again: Option<usize> => range(1, 1000) beside(&["call", "pick"]),
+        /// How many tokens a model would take for this move; by default four bytes are one. A call that is made again takes
+        /// them again.
+        tokens: Option<UsedTokens>,
+        /// How often the call is made.
+        times: Option<usize> => range(2, 10_000) beside(&["call", "pick"]),
+    }
+}
 
-static USED_TOKENS: Object = Object {
-    name: "used tokens",
-    doc: "The tokens of a move.",
-    keys: &[&[
-        required("input", Shape::Whole, "How many are read."),
-        required("output", Shape::Whole, "How many are written."),
-    ]],
-};
+settings! {
+    /// The tokens of a move.
+    struct UsedTokens as "used tokens" {
+        /// How many are read.
+        input: u64 => required(),
+        /// How many are written.
+        output: u64 => required(),
+    }
+}
 
 /// The moves of a policy.
 #[derive(Debug)]
@@ -88,7 +71,7 @@ pub(crate) struct ScriptedPolicy(Arc<[Move]>);
 struct Move {
     kind: MoveKind,
     when: Vec<Expectation>,
-    captures: Vec<(String, ValuePath)>,
+    captures: Vec<(Located<String>, ValuePath)>,
     /// The most repetitions of a call that fails.
     again: usize,
     /// The number of times that it is made.
@@ -107,45 +90,31 @@ enum MoveKind {
 
 impl ScriptedPolicy {
     /// Reads moves that were checked against [`MOVES`].
-    pub(crate) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
-        Self(node.items().iter().filter_map(|written| read_move(written, found)).collect())
+    pub(crate) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let moves: Vec<MoveKeys> = Vec::read(node, found)?;
+        Some(Self(moves.into_iter().filter_map(read_move).collect()))
     }
 }
 
-fn read_move(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Move> {
-    let args = || node.get("args").cloned();
-    let kind = if let Some(tool) = node.get("call") {
-        MoveKind::Call { tool: tool.clone(), args: args() }
-    } else if let Some(wanted) = node.get("pick") {
-        let wanted = wanted.items().iter().filter_map(Node::text).flat_map(words);
-        MoveKind::Pick { words: wanted.collect(), args: args() }
-    } else if let Some(answer) = node.get("answer") {
-        MoveKind::Answer(answer.clone())
+fn read_move(keys: MoveKeys) -> Option<Move> {
+    let args = keys.args;
+    let kind = if let Some(tool) = keys.call {
+        MoveKind::Call { tool, args }
+    } else if let Some(wanted) = keys.pick {
+        MoveKind::Pick { words: wanted.iter().flat_map(|wanted| words(wanted)).collect(), args }
+    } else if let Some(answer) = keys.answer {
+        MoveKind::Answer(answer)
     } else {
-        node.get("obey").map(|_| MoveKind::Obey)?
+        keys.obey.then_some(MoveKind::Obey)?
     };
-    let mut captures = Vec::new();
-    for (name, path) in node.get("capture").map(Node::entries).unwrap_or_default() {
-        match ValuePath::parse(path.text().unwrap_or_default()) {
-            Ok(parsed) => captures.push((name.value.clone(), parsed)),
-            Err(reason) => found.push(Diagnostic::error("bad-path", reason, path.span)),
-        }
-    }
-    let count = |key: &str| node.get(key).and_then(Node::whole).and_then(|count| usize::try_from(count).ok());
-    let when = node.get("when").map(Node::items).unwrap_or_default();
     Some(Move {
         kind,
-        when: when.iter().filter_map(|item| Expectation::build(item, found)).collect(),
-        captures,
-        again: count("again").unwrap_or_default(),
-        times: count("times").unwrap_or(1),
-        tokens: node.get("tokens").map(read_tokens),
+        when: keys.when,
+        captures: keys.capture,
+        again: keys.again.unwrap_or_default(),
+        times: keys.times.unwrap_or(1),
+        tokens: keys.tokens.map(|used| Tokens { read: used.input, written: used.output }),
     })
-}
-
-fn read_tokens(node: &Node) -> Tokens {
-    let part = |key: &str| node.get(key).and_then(Node::whole).unwrap_or_default();
-    Tokens { read: part("input"), written: part("output") }
 }
 
 impl ModelProvider for ScriptedPolicy {
@@ -215,8 +184,8 @@ impl PolicyRun {
             for (name, path) in &made.captures {
                 let value = path
                     .find(&result.message)
-                    .map_err(|reason| stuck(&format!("`{name}` cannot be captured: {reason}")))?;
-                self.names.insert(name.clone(), value.into_owned());
+                    .map_err(|reason| stuck(&format!("`{}` cannot be captured: {reason}", name.value)))?;
+                self.names.insert(name.value.clone(), value.into_owned());
             }
         }
         if self.made >= made.times {
@@ -348,7 +317,7 @@ mod tests {
     fn play(moves: &str, results: &[ToolResult]) -> Vec<String> {
         let scene = Scene::new(moves);
         let mut found = Vec::new();
-        let ScriptedPolicy(moves) = ScriptedPolicy::read(&scene.node, &mut found);
+        let ScriptedPolicy(moves) = ScriptedPolicy::read(&scene.node, &mut found).unwrap();
         assert!(found.is_empty(), "{found:?}");
         let mut policy = PolicyRun { moves, at: 0, made: 0, failed: 0, names: Names::default() };
         let tools = [tool("search", "Finds users by name."), tool("get", "One user.")];

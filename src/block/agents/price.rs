@@ -22,9 +22,9 @@ settings! {
 }
 
 impl Price {
-    /// The price under the key of a provider or a model; a part that is missing was reported.
-    pub(crate) fn beside(node: &Node) -> Option<Self> {
-        node.get("price").map(|price| Self::read(price).unwrap_or_default())
+    /// The price of a provider or a model; a part that is missing was reported.
+    pub(crate) fn of_written(written: &Node) -> Self {
+        Self::read(written, &mut Vec::new()).unwrap_or_default()
     }
 
     /// The cost of so many tokens.

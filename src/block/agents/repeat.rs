@@ -6,36 +6,34 @@ use serde_json::{Value, json};
 
 use super::judge::share_text;
 use crate::reliability::Interval;
-use crate::source::grammar::{Object, Shape, key, required};
-use crate::source::{Diagnostic, Node};
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, Span, settings};
 
 /// The most runs of an agent.
 const MOST_RUNS: u64 = 1000;
 
-pub(crate) const REPEAT: Shape = Shape::Either(&[Shape::Range(1, MOST_RUNS), Shape::Object(&REPEATED_RUNS)]);
+settings! {
+    /// Several runs of one agent.
+    struct RepeatKeys as "repeated runs" {
+        /// How many runs are made.
+        runs: u64 => required() range(1, MOST_RUNS),
+        /// The share of them that must pass; by default all, or what `pass` asks for.
+        at_least: Option<f64> => shape(Shape::Share),
+        /// pass^k, the chance that each of `k` runs passes, is reported for these `k`.
+        pass: Vec<PassPower> => shape(Shape::Set(&PassPower::SHAPE)),
+    }
+}
 
-static REPEATED_RUNS: Object = Object {
-    name: "repeated runs",
-    doc: "Several runs of one agent.",
-    keys: &[&[
-        required("runs", Shape::Range(1, MOST_RUNS), "How many runs are made."),
-        key("at_least", Shape::Share, "The share of them that must pass; by default all, or what `pass` asks for."),
-        key(
-            "pass",
-            Shape::Set(&Shape::Either(&[Shape::Range(1, MOST_RUNS), Shape::Object(&PASS_POWER)])),
-            "pass^k, the chance that each of `k` runs passes, is reported for these `k`.",
-        ),
-    ]],
-};
-
-static PASS_POWER: Object = Object {
-    name: "runs in a row",
-    doc: "The chance that each of `k` runs passes.",
-    keys: &[&[
-        required("k", Shape::Range(1, MOST_RUNS), "How many runs; no more than are made."),
-        required("at_least", Shape::Share, "The least chance, as it is estimated from all runs."),
-    ]],
-};
+settings! {
+    /// The chance that each of `k` runs passes.
+    struct PassKeys as "runs in a row" {
+        /// How many runs; no more than are made.
+        k: Located<u64> => required() range(1, MOST_RUNS),
+        /// The least chance, as it is estimated from all runs.
+        at_least: f64 => required() shape(Shape::Share),
+    }
+}
 
 /// The number of runs of an agent, and of those that must pass.
 #[derive(Debug, Clone)]
@@ -50,6 +48,38 @@ pub(crate) struct Repeat {
 struct PassPower {
     k: u64,
     at_least: f64,
+    span: Span,
+}
+
+impl Setting for PassPower {
+    const SHAPE: Shape = Shape::Either(&[Shape::Range(1, MOST_RUNS), PassKeys::SHAPE]);
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        if let Some(k) = node.whole() {
+            return Some(Self { k, at_least: 0.0, span: node.span });
+        }
+        let PassKeys { k, at_least } = PassKeys::read(node, found)?;
+        Some(Self { k: k.value, at_least, span: k.span })
+    }
+}
+
+impl Setting for Repeat {
+    const SHAPE: Shape = Shape::Either(&[Shape::Range(1, MOST_RUNS), RepeatKeys::SHAPE]);
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let keys = match node.whole() {
+            Some(runs) => RepeatKeys { runs, at_least: None, pass: Vec::new() },
+            None => RepeatKeys::read(node, found)?,
+        };
+        let runs = keys.runs;
+        for PassPower { k, span, .. } in keys.pass.iter().filter(|power| power.k > runs) {
+            let message = format!("`k` must be at most the number of runs, {runs}, not {k}");
+            found.push(Diagnostic::error("bad-number", message, *span));
+        }
+        let asks = keys.pass.iter().any(|power| power.at_least > 0.0);
+        let at_least = keys.at_least.unwrap_or(if asks { 0.0 } else { 1.0 });
+        Some(Self { runs: usize::try_from(runs).unwrap_or(1).max(1), at_least, powers: keys.pass })
+    }
 }
 
 /// The number of runs that passed.
@@ -69,26 +99,6 @@ pub(crate) struct PassEstimate {
 }
 
 impl Repeat {
-    /// The runs under the key of an agent.
-    pub(crate) fn read(agent: &Node, found: &mut Vec<Diagnostic>) -> Self {
-        let written = agent.get("repeat");
-        let runs = written.and_then(|written| written.whole().or_else(|| written.get("runs")?.whole())).unwrap_or(1);
-        let listed = written.and_then(|written| written.get("pass")).map(Node::items).unwrap_or_default();
-        let share = |node: &Node| node.get("at_least").and_then(|share| share.to_json().as_f64());
-        let mut powers = Vec::new();
-        for item in listed {
-            let Some(k) = item.whole().or_else(|| item.get("k")?.whole()) else { continue };
-            if k > runs {
-                let message = format!("`k` must be at most the number of runs, {runs}, not {k}");
-                found.push(Diagnostic::error("bad-number", message, item.get("k").map_or(item.span, |k| k.span)));
-            }
-            powers.push(PassPower { k, at_least: share(item).unwrap_or_default() });
-        }
-        let asks = powers.iter().any(|power| power.at_least > 0.0);
-        let at_least = written.and_then(share).unwrap_or(if asks { 0.0 } else { 1.0 });
-        Self { runs: usize::try_from(runs).unwrap_or(1).max(1), at_least, powers }
-    }
-
     /// So many runs are enough; never without one that passed.
     pub(crate) fn is_met(&self, runs: PassedRuns) -> bool {
         runs.passed > 0 && runs.interval().share >= self.at_least && self.estimates(runs).all(PassEstimate::is_met)
@@ -96,7 +106,7 @@ impl Repeat {
 
     /// Each pass^k that the suite asks for.
     pub(crate) fn estimates(&self, runs: PassedRuns) -> impl Iterator<Item = PassEstimate> {
-        self.powers.iter().map(move |power| runs.power(*power))
+        self.powers.iter().map(move |power| runs.power(power.k, power.at_least))
     }
 }
 
@@ -113,8 +123,7 @@ impl PassedRuns {
     /// The share of those among all choices of `k` runs that have only passed ones, C(passed, k) / C(runs, k), which is
     /// unbiased; its interval is that of one run, to the power of `k`.
     #[expect(clippy::cast_precision_loss, reason = "runs are few")]
-    fn power(self, power: PassPower) -> PassEstimate {
-        let PassPower { k, at_least } = power;
+    fn power(self, k: u64, at_least: f64) -> PassEstimate {
         let (passed, runs) = (self.passed as u64, self.runs as u64);
         let share = (0..k).map(|at| passed.saturating_sub(at) as f64 / runs.saturating_sub(at).max(1) as f64).product();
         let one = self.interval();
@@ -153,7 +162,7 @@ mod tests {
     use crate::block::agents::tests::Scene;
 
     fn share(passed: usize, runs: usize, k: u64) -> f64 {
-        PassedRuns { passed, runs }.power(PassPower { k, at_least: 0.0 }).interval.share
+        PassedRuns { passed, runs }.power(k, 0.0).interval.share
     }
 
     /// Counts the choices of `k` runs one by one.
@@ -180,8 +189,7 @@ mod tests {
     fn an_interval_holds_its_estimate() {
         for passed in 0..=10 {
             for k in 1..=10 {
-                let PassEstimate { interval, .. } =
-                    PassedRuns { passed, runs: 10 }.power(PassPower { k, at_least: 0.0 });
+                let PassEstimate { interval, .. } = PassedRuns { passed, runs: 10 }.power(k, 0.0);
                 assert!(
                     interval.low <= interval.share && interval.share <= interval.high,
                     "{passed}, {k}: {interval:?}"
@@ -206,15 +214,14 @@ mod tests {
             ("{ runs: 4, pass: [2] }", 3, false),
             ("{ runs: 4, pass: [2] }", 4, true),
         ] {
-            let scene = Scene::new(&format!("{{ repeat: {repeat} }}"));
-            let repeat_read = Repeat::read(&scene.node, &mut Vec::new());
+            let repeat_read: Repeat = Scene::new(repeat).read();
             assert_eq!(repeat_read.is_met(PassedRuns { passed, runs: repeat_read.runs }), is_met, "{repeat}: {passed}");
         }
     }
 
     #[test]
     fn more_runs_in_a_row_than_there_are_is_a_mistake() {
-        let scene = Scene::new("{ repeat: { runs: 3, pass: [2, 4, { k: 5, at_least: 1 }] } }");
+        let scene = Scene::new("{ runs: 3, pass: [2, 4, { k: 5, at_least: 1 }] }");
         let mut found = Vec::new();
         Repeat::read(&scene.node, &mut found);
         let messages: Vec<&str> = found.iter().map(|mistake| mistake.message.as_str()).collect();
@@ -226,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_missed_estimate_says_what_is_asked_for() {
-        let power = |passed, at_least| PassedRuns { passed, runs: 10 }.power(PassPower { k: 1, at_least });
+        let power = |passed, at_least| PassedRuns { passed, runs: 10 }.power(1, at_least);
         assert_eq!(power(9, 0.9).text(), "90% (60% to 98%)");
         assert_eq!(power(8, 0.9).text(), "80% (49% to 94%), below 90%");
         assert_eq!(power(8, 0.9).name(), "pass^1");

@@ -10,11 +10,13 @@ use super::host::ListedTool;
 use super::judge::{EqualTools, JudgedView};
 use super::provider::{Tokens, ToolResult};
 use super::run::{AgentCall, AgentEnd, AgentRun, CallTarget};
-use super::{Agent, read_agent, read_providers};
+use super::{Agent, AgentKeys, read_providers, report_missing_price};
+use crate::check::tests::read_settings;
 use crate::event::Finding;
+use crate::source::settings::Setting;
 use crate::source::template::Names;
 use crate::source::{Diagnostic, Located, Node, SourceFile, Sources, parse};
-use crate::suite::{BlockReader, NamedFaults, Test};
+use crate::suite::{BlockReader, NamedFaults, Test, injected};
 use crate::wire::{Catalog, Tool};
 
 /// Settings of a suite, and everything else that a judgement looks at beside the run.
@@ -44,9 +46,16 @@ impl Scene {
     /// The agent that the settings describe, and the mistakes in them.
     pub(crate) fn agent(&self) -> (Agent, Vec<Diagnostic>) {
         let mut reader = AgentReader::default();
-        let provider = read_providers(self.node.get("provider").unwrap(), &mut reader).remove(0);
-        let agent = read_agent(&self.node, provider, &mut reader).unwrap();
-        (agent, reader.found)
+        let keys = AgentKeys::read(&self.node, &mut reader.found).unwrap();
+        let provider = read_providers(&keys.provider.value, &mut reader).remove(0);
+        report_missing_price(&keys, &provider, &mut reader.found);
+        let faults = injected(keys.inject.as_ref(), &reader.faults, &mut reader.found);
+        (super::agent(&keys, provider, faults).unwrap(), reader.found)
+    }
+
+    /// The settings, as their type reads them; they have no mistakes.
+    pub(crate) fn read<T: Setting>(&self) -> T {
+        read_settings(&self.node)
     }
 }
 

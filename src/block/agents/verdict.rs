@@ -79,7 +79,7 @@ impl Agent {
             AgentEnd::OverBudget(what) => {
                 let message = format!("the agent did not answer within its budget of {what}");
                 let help = "look at what it does again and again, or raise `budget`".to_owned();
-                let quote = self.budget.span.map(|span| view.quote(span, "this budget"));
+                let quote = self.budget_span.map(|span| view.quote(span, "this budget"));
                 Some(Finding { help: Some(help), quote, ..Finding::new("budget-exceeded", message) })
             }
             AgentEnd::Diverged(_) if view.is_replayed => None,

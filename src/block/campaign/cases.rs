@@ -140,7 +140,7 @@ mod tests {
     fn campaign(settings: &str) -> Campaign {
         let mut sources = Sources::default();
         let source = sources.add(SourceFile::new("suite.yml", settings));
-        super::super::read_campaign(&parse(&sources, source).unwrap()).unwrap()
+        super::super::read_campaign(&parse(&sources, source).unwrap(), &mut Vec::new()).unwrap()
     }
 
     #[test]

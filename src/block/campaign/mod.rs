@@ -78,12 +78,12 @@ settings! {
     }
 }
 
-fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(read_campaign(node)?))
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    Some(Arc::new(read_campaign(node, reader.found())?))
 }
 
-fn read_campaign(node: &Node) -> Option<Campaign> {
-    let mut campaign = Campaign::read(node)?;
+fn read_campaign(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Campaign> {
+    let mut campaign = Campaign::read(node, found)?;
     if campaign.faults.is_empty() {
         campaign.has_all_faults = true;
         campaign.faults = FaultKind::ALL.into();
@@ -99,8 +99,8 @@ fn read_campaign(node: &Node) -> Option<Campaign> {
 pub fn block_of_flags(settings: String, span: Span, sources: &mut Sources) -> Result<Block, Vec<Diagnostic>> {
     let id = sources.add(SourceFile::new("<flags>", settings));
     let node = parse(sources, id).map_err(|mistake| vec![mistake])?;
-    let found = check_shape(&node, &Shape::Object(&Campaign::KEYS));
-    match read_campaign(&node) {
+    let mut found = check_shape(&node, &Shape::Object(&Campaign::KEYS));
+    match read_campaign(&node, &mut found) {
         Some(campaign) if found.is_empty() => Ok(Block {
             key: KIND.key.name,
             span,

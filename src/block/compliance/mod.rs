@@ -12,16 +12,17 @@ use super::Kind;
 use crate::event::{CaseResult, Section};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
-use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Diagnostic, Located, Node, did_you_mean};
-use crate::suite::{BlockReader, Rule, RuleLevel, Suite, SuiteSettings, Test, TestNeed, level, texts};
+use crate::source::grammar::{Shape, key};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, did_you_mean, settings};
+use crate::suite::{BlockReader, Rule, RuleLevel, Suite, SuiteSettings, Test, TestNeed};
 
 pub use self::rule_books::{built_in_rules, rules_of};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
         "compliance",
-        Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
+        Shape::Either(&[Shape::Flag, ComplianceKeys::SHAPE]),
         "Checks the server against the specification.",
     ),
     probes: &["compliance", "conformance"],
@@ -30,31 +31,43 @@ pub(crate) static KIND: Kind = Kind {
     read_in_test: None,
 };
 
-static KEYS: Object = Object {
-    name: "compliance",
-    doc: "Checks against the specification, one for each of its testable rules.",
-    keys: &[&[
-        key("level", Shape::Choice(&["must", "should"]), "The lowest level of rules to check.").default("should"),
-        key("only", Shape::NonEmpty(&Shape::List(&Shape::Text)), "The ids of the rules to check; all by default."),
-        key(
-            "hints",
-            Shape::Map(&Shape::Any),
-            "Tools or tokens that some rules need, such as `slow_tool: export` or `progress_tool: { name: export, \
-             arguments: { steps: 3 } }`.",
-        ),
-        key(
-            "baseline",
-            Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]),
-            "Rules that the server is known to break: ids, or ids with reasons. If the server keeps a listed rule, \
-             the case fails.",
-        ),
-        key(
-            "rules",
-            Shape::NonEmpty(&Shape::List(&Shape::Text)),
-            "Rule books to use instead of `builtin:compliance`: suites whose tests have a `rule`.",
-        ),
-    ]],
-};
+settings! {
+    /// Checks against the specification, one for each of its testable rules.
+    struct ComplianceKeys as "compliance" {
+        /// The lowest level of rules to check.
+        level: RuleLevel => default("should"),
+        /// The ids of the rules to check; all by default.
+        only: Vec<Located<String>> => shape(Shape::NonEmpty(&Shape::List(&Shape::Text))),
+        /// Tools or tokens that some rules need, such as `slow_tool: export` or `progress_tool: { name: export, arguments:
+        /// { steps: 3 } }`.
+        hints: Vec<(Located<String>, Node)>,
+        /// Rules that the server is known to break: ids, or ids with reasons. If the server keeps a listed rule, the case
+        /// fails.
+        baseline: KnownBroken,
+        /// Rule books to use instead of `builtin:compliance`: suites whose tests have a `rule`.
+        rules: Vec<Located<String>> => shape(Shape::NonEmpty(&Shape::List(&Shape::Text))),
+    }
+}
+
+/// Rules that are known to be broken, with the reason.
+#[derive(Debug, Clone, Default)]
+struct KnownBroken(BTreeMap<String, Located<String>>);
+
+impl Setting for KnownBroken {
+    const SHAPE: Shape = Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]);
+
+    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+        let unexplained = |id: &Node| Located::new("it is in the baseline".to_owned(), id.span);
+        let listed = node.items().iter().filter_map(|id| Some((id.text()?.to_owned(), unexplained(id))));
+        let explained = node.entries().iter();
+        let explained = explained.filter_map(|(id, reason)| Some((id.value.clone(), reason.located_text()?)));
+        Some(Self(listed.chain(explained).collect()))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+}
 
 /// The name of all rule books that are part of the program.
 const ALL_RULES: &str = "builtin:compliance";
@@ -75,25 +88,18 @@ struct Compliance {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let unexplained = |id: Located<String>| {
-        let reason = Located { value: "it is in the baseline".to_owned(), span: id.span };
-        (id.value, reason)
-    };
-    let explained = node.get("baseline").map(Node::entries).unwrap_or_default().iter();
-    let explained = explained.filter_map(|(id, reason)| Some((id.value.clone(), reason.located_text()?)));
-    let hints = node.get("hints").map(Node::entries).unwrap_or_default().iter();
+    let keys = ComplianceKeys::read(node, reader.found())?;
     Some(Arc::new(Compliance {
-        level: level(node, RuleLevel::Should),
-        only: texts(node.get("only")),
-        hints: hints.map(|(name, value)| (name.value.clone(), value.clone())).collect(),
-        known: texts(node.get("baseline")).into_iter().map(unexplained).chain(explained).collect(),
-        rules: rules(node, reader),
+        level: keys.level,
+        only: keys.only,
+        hints: keys.hints.into_iter().map(|(name, value)| (name.value, value)).collect(),
+        known: keys.baseline.0,
+        rules: rules(&keys.rules, reader),
     }))
 }
 
 /// The tests of the rule books that are asked for.
-fn rules(node: &Node, reader: &mut dyn BlockReader) -> Vec<Arc<Test>> {
-    let named = texts(node.get("rules"));
+fn rules(named: &[Located<String>], reader: &mut dyn BlockReader) -> Vec<Arc<Test>> {
     let mut tests = Vec::new();
     if named.is_empty() || named.iter().any(|name| name.value == ALL_RULES) {
         tests.extend(reader.rule_books());

@@ -25,23 +25,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::grammar::KEYS;
+use self::grammar::{ConfigKeys, SETTINGS};
 use self::spellings::ValueKind;
 use super::Kind;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Shape, key};
+use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, Node, Span, settings};
 use crate::suite::{AddedSettings, Server, Step, Suite, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
         "config",
-        Shape::Either(&[
-            Shape::Flag,
-            Shape::Object(&KEYS),
-            Shape::NonEmpty(&Shape::List(&Shape::Object(&grammar::SETTING))),
-        ]),
+        Shape::Either(&[Shape::Flag, ConfigKeys::SHAPE, SETTINGS]),
         "Checks that hints of tools are true, and that settings have the effect that they claim; a list has settings.",
     ),
     probes: &["exec-policy"],

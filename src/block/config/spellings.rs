@@ -5,26 +5,15 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// The meaning of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ValueKind {
-    Word,
-    Path,
-    Domain,
-    Command,
-}
+use crate::source::choice;
 
-impl ValueKind {
-    pub(crate) const WORDS: &'static [&'static str] = &["word", "path", "domain", "command"];
-
-    pub(crate) fn from_word(word: &str) -> Option<Self> {
-        match word {
-            "word" => Some(Self::Word),
-            "path" => Some(Self::Path),
-            "domain" => Some(Self::Domain),
-            "command" => Some(Self::Command),
-            _ => None,
-        }
+choice! {
+    /// The meaning of a value.
+    pub(crate) enum ValueKind {
+        Word = "word",
+        Path = "path",
+        Domain = "domain",
+        Command = "command",
     }
 }
 

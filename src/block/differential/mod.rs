@@ -14,37 +14,36 @@ use super::Kind;
 use crate::drift::{self, NAMES};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
-use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::grammar::{Shape, key};
 use crate::source::settings::Setting;
-use crate::source::{Node, settings};
-use crate::suite::{BlockReader, NamePattern, SuiteSettings, TOOLS, ToolSelection, selected_tools};
+use crate::source::{Located, Node, settings};
+use crate::suite::{BlockReader, NamePattern, SuiteSettings, ToolSelection};
 
 pub use self::record::{Recording, RecordingSelection, UNANSWERED, record};
 
 pub(crate) static KIND: Kind = Kind {
-    key: key("differential", Shape::Object(&KEYS), "Compares the server with a recorded one."),
+    key: key("differential", DifferentialKeys::SHAPE, "Compares the server with a recorded one."),
     probes: &[],
     example: "differential: { snapshot: recorded.json }",
     read,
     read_in_test: None,
 };
 
-static KEYS: Object = Object {
-    name: "differential",
-    doc: "Compares the server with a recording.",
-    keys: &[&[
-        required("snapshot", Shape::Text, "The recorded server: a file that `mcprove snapshot` writes."),
-        key(
-            "fail_on",
-            Shape::Choice(&["breaking", "compatible", "cosmetic"]),
-            "The lowest level of changes that fails a case.",
-        )
-        .default("breaking"),
-        key("answers", Shape::Flag, "Whether recorded calls are made again.").default("true"),
-        key("tools", TOOLS, "The tools; all by default."),
-        key("ignore", Vec::<IgnoredChange>::SHAPE, "Intended changes."),
-    ]],
-};
+settings! {
+    /// Compares the server with a recording.
+    struct DifferentialKeys as "differential" {
+        /// The recorded server: a file that `mcprove snapshot` writes.
+        snapshot: Located<String> => required(),
+        /// The lowest level of changes that fails a case.
+        fail_on: drift::ChangeLevel => default("breaking"),
+        /// Whether recorded calls are made again.
+        answers: bool => default("true"),
+        /// The tools; all by default.
+        tools: ToolSelection,
+        /// Intended changes.
+        ignore: Vec<IgnoredChange>,
+    }
+}
 
 settings! {
     /// An intended change; if it has `at` and `what`, both must match.
@@ -97,19 +96,14 @@ impl IgnoredChange {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let snapshot = snapshot::read(node, reader);
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+    let keys = DifferentialKeys::read(node, reader.found())?;
     Some(Arc::new(Differential {
-        file: text(node, "snapshot")?,
-        snapshot: Arc::new(snapshot?),
-        fail_on: node
-            .get("fail_on")
-            .and_then(Node::text)
-            .and_then(drift::ChangeLevel::parse)
-            .unwrap_or(drift::ChangeLevel::Breaking),
-        replay_calls: node.get("answers").and_then(Node::flag) != Some(false),
-        tools: selected_tools(node, "tools"),
-        ignore: node.get("ignore").and_then(Setting::read).unwrap_or_default(),
+        snapshot: Arc::new(snapshot::read(&keys.snapshot, reader)?),
+        file: keys.snapshot.value,
+        fail_on: keys.fail_on,
+        replay_calls: keys.answers,
+        tools: keys.tools,
+        ignore: keys.ignore,
     }))
 }
 

@@ -4,12 +4,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::drift::ServerSnapshot;
-use crate::source::{Diagnostic, Node};
+use crate::source::{Diagnostic, Located};
 use crate::suite::{BlockReader, why_unreadable};
 
 /// Reads the recorded server.
-pub(crate) fn read(settings: &Node, reader: &mut dyn BlockReader) -> Option<ServerSnapshot> {
-    let named = settings.get("snapshot")?.located_text()?;
+pub(crate) fn read(named: &Located<String>, reader: &mut dyn BlockReader) -> Option<ServerSnapshot> {
     let again = format!("record the server with `mcprove snapshot {}`", reader.suite_file());
     let reason = match reader.file(Path::new(&named.value)) {
         Ok(text) => match ServerSnapshot::parse(&text) {

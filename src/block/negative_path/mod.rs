@@ -17,7 +17,7 @@ use crate::plan::witness::called_tool;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
 use crate::source::grammar::{Key, Shape, key};
 use crate::source::settings::Setting;
-use crate::source::{Node, choice, settings};
+use crate::source::{Diagnostic, Node, choice, settings};
 use crate::suite::{BlockReader, SuiteSettings, Test, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
@@ -110,19 +110,19 @@ struct NegativeTest {
     settings: NegativePath,
 }
 
-fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(read_settings(node, NegativeCheck::ALL.into())?))
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    Some(Arc::new(read_settings(node, NegativeCheck::ALL.into(), reader.found())?))
 }
 
 /// Checks that are about the server as a whole are made only if the test says so.
-fn read_in_test(node: &Node, test: &Arc<Test>, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let settings = read_settings(node, OF_TOOLS.into())?;
+fn read_in_test(node: &Node, test: &Arc<Test>, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    let settings = read_settings(node, OF_TOOLS.into(), reader.found())?;
     Some(Arc::new(NegativeTest { test: Arc::clone(test), settings }))
 }
 
 /// Reads the settings; `default` are the checks if none are named.
-fn read_settings(node: &Node, default: BTreeSet<NegativeCheck>) -> Option<NegativePath> {
-    let settings = NegativePath::read(node)?;
+fn read_settings(node: &Node, default: BTreeSet<NegativeCheck>, found: &mut Vec<Diagnostic>) -> Option<NegativePath> {
+    let settings = NegativePath::read(node, found)?;
     Some(if settings.checks.is_empty() { NegativePath { checks: default, ..settings } } else { settings })
 }
 

@@ -34,8 +34,8 @@ settings! {
     }
 }
 
-fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(OutputSchema::read(node)?))
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    Some(Arc::new(OutputSchema::read(node, reader.found())?))
 }
 
 impl SuiteSettings for OutputSchema {}

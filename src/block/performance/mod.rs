@@ -19,7 +19,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
 use crate::source::grammar::{Shape, key};
 use crate::source::settings::Setting;
-use crate::source::{Node, settings};
+use crate::source::{Diagnostic, Node, settings};
 use crate::suite::{BlockReader, SuiteSettings, ToolSelection};
 
 use self::growth::GrowthBounds;
@@ -69,14 +69,14 @@ struct Performance {
     measurements: Arc<Measurements>,
 }
 
-fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let written = if node.items().is_empty() { std::slice::from_ref(node) } else { node.items() };
-    let loads = written.iter().filter_map(read_load).collect();
+    let loads = written.iter().filter_map(|node| read_load(node, reader.found())).collect();
     Some(Arc::new(Performance { loads, measurements: Arc::default() }))
 }
 
-fn read_load(node: &Node) -> Option<Arc<Load>> {
-    let load = Load::read(node)?;
+fn read_load(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Arc<Load>> {
+    let load = Load::read(node, found)?;
     // Messages quote the bound, not the whole block.
     let bound = ["latency", "calls_per_second", "growth"].into_iter().find_map(|key| node.get(key));
     Some(Arc::new(Load { span: bound.unwrap_or(node).span, ..load }))

@@ -1,10 +1,11 @@
 //! Properties: a test, and what its rounds are made of.
 
-use super::keys::ARGUMENTS;
+use super::keys::{ArgumentKeys, PropertyKeys};
 use crate::block::TEST_ONLY_KEYS;
 use crate::schema::KEYWORDS;
-use crate::source::grammar::{self, Shape};
-use crate::source::template::{expression_problem, is_template};
+use crate::source::grammar;
+use crate::source::settings::Setting;
+use crate::source::template::is_template;
 use crate::source::{Diagnostic, Located, MistakeKind, Node, did_you_mean};
 use crate::suite::{self, ArgumentKind, Arguments, Generated, NamedFaults, Property, Test};
 
@@ -12,16 +13,16 @@ use crate::suite::{self, ArgumentKind, Arguments, Generated, NamedFaults, Proper
 pub(crate) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
     point_to_tests(node, found);
     let test = suite::test(node, &NamedFaults::new(), found)?;
-    let said = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+    let keys = PropertyKeys::read(node, found)?;
     let property = Property {
         span: node.span,
-        generate: read_generators(node, found),
-        cases: node.get("cases").and_then(Node::whole).and_then(|cases| u32::try_from(cases).ok()),
-        seed: node.get("seed").and_then(Node::whole).unwrap_or(0),
-        severity: said("severity"),
-        why: said("why"),
-        broken: node.get("broken").cloned(),
-        reference: node.get("reference").cloned(),
+        generate: generators(keys.generate, found),
+        cases: keys.cases,
+        seed: keys.seed,
+        severity: keys.severity,
+        why: keys.why,
+        broken: keys.broken,
+        reference: keys.reference,
     };
     Some(Test { property: Some(property.into()), rule: None, ..test })
 }
@@ -36,20 +37,20 @@ fn point_to_tests(node: &Node, found: &mut [Diagnostic]) {
     }
 }
 
-fn read_generators(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<(Located<String>, Generated)> {
-    let Some(written) = node.get("generate") else { return Vec::new() };
+fn generators(written: Vec<(Located<String>, Node)>, found: &mut Vec<Diagnostic>) -> Vec<(Located<String>, Generated)> {
     let mut generated = Vec::new();
-    for (name, value) in written.entries() {
-        check_name(name, found);
-        let source = if let Some(tool) = value.get("tool") {
-            Generated::Arguments(Box::new(arguments(tool, value, found)))
+    for (name, value) in written {
+        check_name(&name, found);
+        let source = if value.get("tool").is_some() {
+            let Some(keys) = ArgumentKeys::read(&value, found) else { continue };
+            Generated::Arguments(Box::new(arguments(keys)))
         } else if let Some(values) = value.get("each") {
             Generated::Each(values.clone())
         } else {
-            check_keys(value, found);
-            Generated::Schema(value.clone())
+            check_keys(&value, found);
+            Generated::Schema(value)
         };
-        generated.push((name.clone(), source));
+        generated.push((name, source));
     }
     for (name, _) in generated.iter().filter(|(_, generated)| generated.puts()).skip(1) {
         let message = "a property has one `put`, whose value is `payload`";
@@ -75,10 +76,10 @@ fn check_keys(schema: &Node, found: &mut Vec<Diagnostic>) {
     if entries.is_empty() || entries.iter().any(|(key, _)| keywords().any(|keyword| keyword == key.value)) {
         return;
     }
-    let is_of_arguments = |name: &str| ARGUMENTS.all_keys().any(|key| key.name == name);
+    let is_of_arguments = |name: &str| ArgumentKeys::KEYS.all_keys().any(|key| key.name == name);
     let unknown: Vec<_> = entries.iter().filter(|(key, _)| !is_of_arguments(&key.value)).collect();
     if unknown.is_empty() {
-        let wrong = grammar::check(schema, &Shape::Object(&ARGUMENTS));
+        let wrong = grammar::check(schema, &ArgumentKeys::SHAPE);
         found.extend(wrong.into_iter().filter(|one| one.kind == MistakeKind::MissingKey));
     }
     for (key, _) in unknown {
@@ -88,17 +89,11 @@ fn check_keys(schema: &Node, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn arguments(tool: &Node, node: &Node, found: &mut Vec<Diagnostic>) -> Arguments {
-    let into = node.get("into").and_then(Node::located_text);
-    if let Some(into) = &into
-        && let Some(reason) = expression_problem(&into.value)
-    {
-        found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), into.span));
-    }
-    let kind = match node.get("put") {
-        Some(values) => ArgumentKind::Put { values: values.clone(), into },
-        None if node.get("invalid").and_then(Node::flag) == Some(true) => ArgumentKind::Invalid,
+fn arguments(keys: ArgumentKeys) -> Arguments {
+    let kind = match keys.put {
+        Some(values) => ArgumentKind::Put { values, into: keys.into.map(|into| into.0) },
+        None if keys.invalid => ArgumentKind::Invalid,
         None => ArgumentKind::Valid,
     };
-    Arguments { tool: tool.clone(), with: node.get("with").cloned(), kind }
+    Arguments { tool: keys.tool, with: keys.with, kind }
 }

@@ -42,7 +42,7 @@ struct LintedTools<'a> {
 fn run(lint: &Lint, level: LintLevel, settings: &SchemaLint, of: &LintedTools<'_>) -> CheckResult {
     let tools = settings.of(&of.catalog.tools);
     let (allowed, found): (Vec<LintFinding>, Vec<LintFinding>) =
-        lint.judge(&tools, settings.limits).into_iter().partition(|one| settings.excuse(lint, &one.tool).is_some());
+        lint.judge(&tools, settings.limits()).into_iter().partition(|one| settings.excuse(lint, &one.tool).is_some());
     let binding =
         if level == LintLevel::Error { event::RequirementLevel::Must } else { event::RequirementLevel::Should };
     let told = finding(lint, &found).map(|finding| Finding { level: binding, ..finding });
@@ -94,7 +94,7 @@ fn place(found: &LintFinding) -> String {
 /// An entry that matches nothing would hide later findings; with several servers it may match on another.
 fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[LintFinding], of: &LintedTools<'_>) -> Vec<Finding> {
     let is_meant = |tool: &Located<String>| of.catalog.tool(&tool.value).is_some();
-    let own = settings.allow.iter().filter(|entry| entry.lint.value == lint.id);
+    let own = settings.allow.0.iter().filter(|entry| entry.lint.value == lint.id);
     let own = own.filter(|entry| of.is_only_server || entry.tool.as_ref().is_some_and(is_meant));
     let idle =
         own.filter(|entry| !allowed.iter().any(|one| entry.tool.as_ref().is_none_or(|tool| tool.value == one.tool)));
@@ -110,10 +110,7 @@ fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[LintFinding], of: &Li
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::schema_lint::read_allowed;
-    use crate::check::tests::node;
-    use crate::lint::LintLimits;
-    use crate::suite::ToolSelection;
+    use crate::check::tests::settings;
     use crate::wire::Tool;
     use serde_json::json;
 
@@ -121,14 +118,7 @@ mod tests {
     fn outcome(allow: &str, names: &[&str], level: LintLevel, is_only_server: bool) -> String {
         let tools = names.iter().map(|name| Tool::new(json!({"name": name, "inputSchema": {"type": "object"}})));
         let catalog = Catalog { tools: tools.collect(), ..Catalog::default() };
-        let allow = node(allow).entries().iter().flat_map(read_allowed).collect();
-        let settings = SchemaLint {
-            tools: ToolSelection::All,
-            providers: Vec::new(),
-            level: LintLevel::Advice,
-            allow,
-            limits: LintLimits::default(),
-        };
+        let settings: SchemaLint = settings(&format!("{{ level: advice, allow: {allow} }}"));
         let lint = Lint::of("no-description").unwrap();
         let result = run(lint, level, &settings, &LintedTools { catalog: &catalog, is_only_server });
         let reason = result.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();

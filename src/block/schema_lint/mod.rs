@@ -12,15 +12,16 @@ use crate::event::Section;
 use crate::lint::{Lint, LintLevel, LintLimits, Provider, lints};
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, ListedTools, Offer};
-use crate::source::grammar::{Object, Shape, key};
-use crate::source::{Diagnostic, Located, Node, did_you_mean};
-use crate::suite::{BlockReader, SuiteSettings, TOOLS, ToolSelection, selected_tools};
+use crate::source::grammar::{Shape, key};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, did_you_mean, settings};
+use crate::suite::{BlockReader, SuiteSettings, ToolSelection};
 use crate::wire::Tool;
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
         "schema_lint",
-        Shape::Either(&[Shape::Flag, Shape::Object(&KEYS)]),
+        Shape::Either(&[Shape::Flag, SchemaLint::SHAPE]),
         "Finds tools with wrong, loose or long schemas, names and descriptions, and tools that model providers refuse.",
     ),
     probes: &["schema-lint"],
@@ -29,46 +30,26 @@ pub(crate) static KIND: Kind = Kind {
     read_in_test: None,
 };
 
-static KEYS: Object = Object {
-    name: "schema_lint",
-    doc: "Checks of the listed tools; no tool is called.",
-    keys: &[&[
-        key("tools", TOOLS, "The tools: all by default, or a list of names and patterns such as `get_*`."),
-        key(
-            "providers",
-            Shape::Set(&Shape::Choice(Provider::NAMES)),
-            "Model providers that must accept the tools: a refusal by one of these fails. By default it is a warning for `openai`, `anthropic` and `gemini`.",
-        ),
-        key(
-            "level",
-            Shape::Choice(LintLevel::NAMES),
-            "The lowest level that becomes a case; with `warning`, advice only appears in the summary.",
-        )
-        .default("warning"),
-        key(
-            "allow",
-            Shape::Map(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Text)])),
-            "Accepted lints with their reasons, for all tools or for each tool.",
-        ),
-        key("max_tokens", Shape::Whole, "The largest number of tokens that the list may cost, by estimate.")
-            .default("25000"),
-    ]],
-};
-
-/// The settings of the lints.
-#[derive(Debug, Clone)]
-struct SchemaLint {
-    /// Which tools.
-    tools: ToolSelection,
-    /// The providers that must take them; empty where none is named.
-    providers: Vec<Provider>,
-    /// The least that becomes a case.
-    level: LintLevel,
-    /// Accepted findings.
-    allow: Vec<Allowed>,
-    /// The configurable limits.
-    limits: LintLimits,
+settings! {
+    /// Checks of the listed tools; no tool is called.
+    struct SchemaLint as "schema_lint" {
+        /// The tools: all by default, or a list of names and patterns such as `get_*`.
+        tools: ToolSelection,
+        /// Model providers that must accept the tools: a refusal by one of these fails. By default it is a warning for
+        /// `openai`, `anthropic` and `gemini`.
+        providers: BTreeSet<Provider>,
+        /// The lowest level that becomes a case; with `warning`, advice only appears in the summary.
+        level: LintLevel => default("warning"),
+        /// Accepted lints with their reasons, for all tools or for each tool.
+        allow: AcceptedLints,
+        /// The largest number of tokens that the list may cost, by estimate.
+        max_tokens: usize => default("25000"),
+    }
 }
+
+/// The accepted lints, one for each lint and tool.
+#[derive(Debug, Clone, Default)]
+struct AcceptedLints(Vec<Allowed>);
 
 /// Something that a lint may find.
 #[derive(Debug, Clone)]
@@ -91,6 +72,10 @@ impl SchemaLint {
         self.providers.iter().any(|named| named.is_subject_of(lint)).then_some(LintLevel::Error)
     }
 
+    fn limits(&self) -> LintLimits {
+        LintLimits { max_tokens: self.max_tokens }
+    }
+
     /// The lints that become cases, each with how much is thought of it.
     fn lints(&self) -> impl Iterator<Item = (&'static Lint, LintLevel)> {
         lints().filter_map(|lint| Some((lint, self.level_of(lint)?))).filter(|(_, level)| *level <= self.level)
@@ -103,30 +88,31 @@ impl SchemaLint {
 
     /// Why a lint may find something in a tool.
     fn excuse(&self, lint: &Lint, tool: &str) -> Option<&Allowed> {
-        self.allow.iter().find(|allowed| {
+        self.allow.0.iter().find(|allowed| {
             allowed.lint.value == lint.id && allowed.tool.as_ref().is_none_or(|named| named.value == tool)
         })
     }
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    for (id, _) in node.get("allow").map(Node::entries).unwrap_or_default() {
-        if Lint::of(&id.value).is_none() {
+    Some(Arc::new(SchemaLint::read(node, reader.found())?))
+}
+
+impl Setting for AcceptedLints {
+    const SHAPE: Shape = Shape::Map(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Text)]));
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        for (id, _) in node.entries().iter().filter(|(id, _)| Lint::of(&id.value).is_none()) {
             let help = did_you_mean(&id.value, lints().map(|lint| lint.id));
             let message = format!("there is no lint `{}`", id.value);
-            reader.report(Diagnostic::error("unknown-lint", message, id.span).with_help(help));
+            found.push(Diagnostic::error("unknown-lint", message, id.span).with_help(help));
         }
+        Some(Self(node.entries().iter().flat_map(read_allowed).collect()))
     }
-    let limits = LintLimits::default();
-    let most = node.get("max_tokens").and_then(Node::whole).and_then(|most| usize::try_from(most).ok());
-    let named = node.get("providers").map(Node::items).unwrap_or_default();
-    Some(Arc::new(SchemaLint {
-        tools: selected_tools(node, "tools"),
-        providers: named.iter().filter_map(|item| Provider::parse(item.text()?)).collect(),
-        level: node.get("level").and_then(Node::text).and_then(LintLevel::parse).unwrap_or(LintLevel::Warning),
-        allow: node.get("allow").map(Node::entries).unwrap_or_default().iter().flat_map(read_allowed).collect(),
-        limits: LintLimits { max_tokens: most.unwrap_or(limits.max_tokens) },
-    }))
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
 }
 
 /// A reason for all tools, or one for each of some.

@@ -100,7 +100,7 @@ fn verdict(provider: Provider, tools: &[Tool]) -> ProviderVerdict {
 fn advice(settings: &SchemaLint, tools: &[Tool]) -> Vec<Remark> {
     let below = lints().filter(|lint| lint.provider.is_none() && lint.level > settings.level.max(LintLevel::Warning));
     let found = below.flat_map(|lint| {
-        let found = lint.judge(tools, settings.limits);
+        let found = lint.judge(tools, settings.limits());
         let told = found.into_iter().filter(|one| settings.excuse(lint, &one.tool).is_none());
         told.map(|one| remark(lint, one)).collect::<Vec<_>>()
     });

@@ -142,7 +142,7 @@ impl SecuritySettings {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let mut settings = SecuritySettings::read(node)?;
+    let mut settings = SecuritySettings::read(node, reader.found())?;
     if settings.packs.is_empty() {
         settings.packs = [AttackPack::Injection, AttackPack::PathTraversal, AttackPack::Secrets].into();
     }

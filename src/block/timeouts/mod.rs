@@ -103,7 +103,7 @@ impl TimeoutSettings {
     pub(crate) fn of_test(text: &str) -> Self {
         let mut sources = Sources::default();
         let source = sources.add(SourceFile::new("suite.yml", text));
-        Self::read(&parse(&sources, source).expect("YAML")).expect("settings")
+        Self::read(&parse(&sources, source).expect("YAML"), &mut Vec::new()).expect("settings")
     }
 
     fn limits(&self) -> CheckLimits {
@@ -117,8 +117,8 @@ impl TimeoutSettings {
     }
 }
 
-fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(TimeoutSettings::read(node)?))
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    Some(Arc::new(TimeoutSettings::read(node, reader.found())?))
 }
 
 impl SuiteSettings for TimeoutSettings {}

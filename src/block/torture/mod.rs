@@ -111,13 +111,13 @@ settings! {
     }
 }
 
-fn read(node: &Node, _: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(Torture::of_node(node)?))
+fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+    Some(Arc::new(Torture::of_node(node, reader.found())?))
 }
 
 impl Torture {
-    fn of_node(node: &Node) -> Option<Self> {
-        let mut torture = Self::read(node)?;
+    fn of_node(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let mut torture = Self::read(node, found)?;
         if torture.checks.is_empty() {
             // A suite that names tools asks about those tools.
             let is_about_tools = |check: &TortureCheck| matches!(check, TortureCheck::Calls | TortureCheck::Durability);
@@ -132,7 +132,7 @@ impl Torture {
     pub(crate) fn of_test(text: &str) -> Self {
         let mut sources = Sources::default();
         let source = sources.add(SourceFile::new("suite.yml", text));
-        Self::of_node(&parse(&sources, source).expect("YAML")).expect("settings")
+        Self::of_node(&parse(&sources, source).expect("YAML"), &mut Vec::new()).expect("settings")
     }
 
     /// The pair that names a tool as one that writes.

@@ -116,7 +116,8 @@ impl TextFlow<'_> {
             .await
             .map_err(|end| if is_untrusted { unaccused(end) } else { end })?;
         let tool = matches!(step.action, FlowAction::Call { .. }).then_some(subject.as_str());
-        let is_sanitiser = tool.is_some_and(|tool| self.boundary.sanitised_by.selects(tool));
+        let is_sanitiser =
+            tool.is_some_and(|tool| self.boundary.sanitised_by.as_ref().is_some_and(|by| by.selects(tool)));
         let asked = sampling::requests(&session.session().frames(), reply.frame, reply.answer_frame);
         let search = self.search.as_ref().filter(|_| !is_untrusted);
         Ok(FlowExchange {
@@ -187,12 +188,11 @@ impl TextFlow<'_> {
     }
 
     fn capture(&mut self, step: &FlowStep, answer: &Value) -> Result<(), CheckEnd> {
-        for capture in &step.captures {
-            let path = &capture.path;
+        for (name, path) in &step.captures {
             let found = path
                 .find(answer)
                 .map_err(|reason| unfilled(format!("`{}` is not in the answer: {reason}", path.as_str())))?;
-            self.names.insert(capture.name.clone(), found.into_owned());
+            self.names.insert(name.value.clone(), found.into_owned());
         }
         Ok(())
     }

@@ -18,14 +18,15 @@ use super::Kind;
 use crate::matching::ValuePath;
 use crate::plan::planner::Planner;
 use crate::plan::{Block, Case, CaseSource, Offer};
-use crate::source::grammar::{Object, Shape, alternative, key, required};
-use crate::source::{Diagnostic, Located, Node, Span, did_you_mean};
-use crate::suite::{BlockReader, Suite, SuiteSettings, TOOLS, ToolSelection, texts, tool_selection};
+use crate::source::grammar::{Shape, key};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, did_you_mean, settings};
+use crate::suite::{BlockReader, Suite, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
         "trust_boundary",
-        Shape::Either(&[Shape::Object(&KEYS), Shape::List(&Shape::Object(&KEYS))]),
+        Shape::Either(&[TrustBoundary::SHAPE, Vec::<TrustBoundary>::SHAPE]),
         "Texts of a server that is not trusted, which must not steer the use of another server.",
     ),
     probes: &["security", "trust-boundary"],
@@ -34,63 +35,44 @@ pub(crate) static KIND: Kind = Kind {
     read_in_test: None,
 };
 
-static KEYS: Object = Object {
-    name: "trust_boundary",
-    doc: "A server that is not trusted, and one to protect. Without `flow`, only their lists are compared.",
-    keys: &[&[
-        required("from", Shape::Text, "The server that is not trusted."),
-        required("to", Shape::Text, "The server to protect."),
-        key("tool", Shape::Text, "The tool that the flow must not reach; by default every tool of that server."),
-        key("name", Shape::Text, "A name for the flow in reports."),
-        key(
-            "flow",
-            Shape::NonEmpty(&Shape::List(&Shape::Object(&STEP))),
-            "The steps by which data gets from one server to the other. They are made twice: as written, which must succeed, \
-             and with a marker in every text that the first server answers.",
-        ),
-        key(
-            "allow",
-            Shape::List(&Shape::Text),
-            "Arguments of the protected tools that may hold any text, such as the body of a note.",
-        )
-        .beside(&["flow"]),
-        key("sanitised_by", TOOLS, "Tools that make a text harmless: text that comes out of them may arrive.")
-            .beside(&["flow"]),
-    ]],
-};
+settings! {
+    /// A server that is not trusted, and one to protect. Without `flow`, only their lists are compared.
+    struct TrustBoundary as "trust_boundary", at span {
+        /// The server that is not trusted.
+        from: Located<String> => required(),
+        /// The server to protect.
+        to: Located<String> => required(),
+        /// The tool that the flow must not reach; by default every tool of that server.
+        tool: Option<Located<String>>,
+        /// A name for the flow in reports.
+        name: Option<String>,
+        /// The steps by which data gets from one server to the other. They are made twice: as written, which must succeed, and
+        /// with a marker in every text that the first server answers.
+        steps as "flow": Vec<FlowKeys> => shape(Shape::NonEmpty(&Shape::List(&FlowKeys::SHAPE))),
+        /// Arguments of the protected tools that may hold any text, such as the body of a note.
+        allow: Vec<String> => beside(&["flow"]),
+        /// Tools that make a text harmless: text that comes out of them may arrive.
+        sanitised_by: Option<ToolSelection> => beside(&["flow"]),
+    } with {
+        /// The steps, each with its server.
+        flow: Vec<FlowStep>,
+    }
+}
 
-static STEP: Object = Object {
-    name: "a step between servers",
-    doc: "A call or a read on one of the servers.",
-    keys: &[&[
-        alternative("call", Shape::Text, "Calls this tool.").choice("action"),
-        key(
-            "args",
-            Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template]),
-            "The arguments of the tool, or a template for all of them.",
-        )
-        .beside(&["call"]),
-        alternative("read", Shape::Text, "Reads the resource with this URI.").choice("action"),
-        key("server", Shape::Text, "The server; by default `to` for calls of `tool`, and `from` for everything else."),
-        key(
-            "capture",
-            Shape::Map(&Shape::Text),
-            "Names for values of the answer, by path; later steps use them as `{{ name }}`.",
-        ),
-    ]],
-};
-
-/// Two servers, and the way of data from one to the other.
-#[derive(Debug, Clone)]
-struct TrustBoundary {
-    span: Span,
-    name: Option<String>,
-    from: Located<String>,
-    to: Located<String>,
-    tool: Option<Located<String>>,
-    flow: Vec<FlowStep>,
-    allow: Vec<String>,
-    sanitised_by: ToolSelection,
+settings! {
+    /// A call or a read on one of the servers.
+    struct FlowKeys as "a step between servers" {
+        /// Calls this tool.
+        call: Option<String> => alternative() choice("action"),
+        /// The arguments of the tool, or a template for all of them.
+        args: Option<Node> => beside(&["call"]) shape(Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template])),
+        /// Reads the resource with this URI.
+        read: Option<Node> => alternative() shape(Shape::Text) choice("action"),
+        /// The server; by default `to` for calls of `tool`, and `from` for everything else.
+        server: Option<Located<String>>,
+        /// Names for values of the answer, by path; later steps use them as `{{ name }}`.
+        capture: Vec<(Located<String>, ValuePath)>,
+    }
 }
 
 /// One step of a flow.
@@ -98,7 +80,7 @@ struct TrustBoundary {
 struct FlowStep {
     action: FlowAction,
     server: Located<String>,
-    captures: Vec<FlowCapture>,
+    captures: Vec<(Located<String>, ValuePath)>,
 }
 
 impl FlowStep {
@@ -118,13 +100,6 @@ enum FlowAction {
     Read { uri: Node },
 }
 
-/// A name for a value of an answer.
-#[derive(Debug, Clone)]
-struct FlowCapture {
-    name: String,
-    path: ValuePath,
-}
-
 /// The boundaries of a suite.
 #[derive(Debug)]
 struct TrustBoundaries(Vec<Arc<TrustBoundary>>);
@@ -136,46 +111,20 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
 }
 
 fn boundary(node: &Node, reader: &mut dyn BlockReader) -> Option<TrustBoundary> {
-    let located = |key: &str| node.get(key).and_then(Node::located_text);
-    let (from, to, tool) = (located("from")?, located("to")?, located("tool"));
-    let steps = node.get("flow").map(Node::items).unwrap_or_default();
-    let flow = steps.iter().filter_map(|step| {
-        let action = action(step)?;
-        let is_protected = matches!((&action, &tool), (FlowAction::Call { tool, .. }, Some(own)) if *tool == own.value);
-        let usual = if is_protected { &to } else { &from };
-        let server = step.get("server").and_then(Node::located_text).unwrap_or_else(|| usual.clone());
-        Some(FlowStep { action, server, captures: captures(step, reader) })
-    });
-    let flow = flow.collect();
-    Some(TrustBoundary {
-        span: node.span,
-        name: node.get("name").and_then(Node::text).map(str::to_owned),
-        flow,
-        allow: texts(node.get("allow")).into_iter().map(|argument| argument.value).collect(),
-        sanitised_by: tool_selection(node.get("sanitised_by")),
-        from,
-        to,
-        tool,
-    })
-}
-
-fn action(step: &Node) -> Option<FlowAction> {
-    if let Some(tool) = step.get("call").and_then(Node::text) {
-        return Some(FlowAction::Call { tool: tool.to_owned(), args: step.get("args").cloned() });
-    }
-    Some(FlowAction::Read { uri: step.get("read")?.clone() })
-}
-
-fn captures(step: &Node, reader: &mut dyn BlockReader) -> Vec<FlowCapture> {
-    let written = step.get("capture").map(Node::entries).unwrap_or_default();
-    let read = written.iter().filter_map(|(name, path)| match ValuePath::parse(path.text()?) {
-        Ok(path) => Some(FlowCapture { name: name.value.clone(), path }),
-        Err(reason) => {
-            reader.report(Diagnostic::error("bad-path", reason, path.span));
-            None
-        }
-    });
-    read.collect()
+    let mut boundary = TrustBoundary::read(node, reader.found())?;
+    let TrustBoundary { from, to, tool, .. } = &boundary;
+    let step = |keys: &FlowKeys| {
+        let action = match (&keys.call, &keys.read) {
+            (Some(tool), _) => FlowAction::Call { tool: tool.clone(), args: keys.args.clone() },
+            (None, read) => FlowAction::Read { uri: read.clone()? },
+        };
+        let is_protected = matches!((&action, tool), (FlowAction::Call { tool, .. }, Some(own)) if *tool == own.value);
+        let usual = if is_protected { to } else { from };
+        let server = keys.server.clone().unwrap_or_else(|| usual.clone());
+        Some(FlowStep { action, server, captures: keys.capture.clone() })
+    };
+    boundary.flow = boundary.steps.iter().filter_map(step).collect();
+    Some(boundary)
 }
 
 impl SuiteSettings for TrustBoundaries {

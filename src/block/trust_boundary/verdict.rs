@@ -175,25 +175,13 @@ mod tests {
 
     use super::*;
     use crate::check::canary::{CanaryArrival, CanarySearch};
+    use crate::check::tests::settings;
     use crate::session::SessionReply;
-    use crate::source::{Located, SourceFile, Sources, Span};
-    use crate::suite::ToolSelection;
 
     const MARKER: &str = "kw1";
 
     fn boundary() -> TrustBoundary {
-        let span = Span { source: Sources::default().add(SourceFile::new("suite", "x")), start: 0, end: 1 };
-        let located = |text: &str| Located::new(text.to_owned(), span);
-        TrustBoundary {
-            span,
-            name: None,
-            from: located("web"),
-            to: located("mail"),
-            tool: None,
-            flow: Vec::new(),
-            allow: Vec::new(),
-            sanitised_by: ToolSelection::Named(Vec::new()),
-        }
+        settings("{ from: web, to: mail }")
     }
 
     /// An exchange in which nothing is wrong.

@@ -20,10 +20,10 @@ const VERB: Verb = Verb { command: AdHocCommand::Lint, does: "check", block: "sc
 #[derive(Debug, Args)]
 pub(crate) struct LintArgs {
     /// A model provider that must accept the tools; may be given several times.
-    #[arg(long, value_name = "PROVIDER", value_parser = words(Provider::NAMES))]
+    #[arg(long, value_name = "PROVIDER", value_parser = words(Provider::WORDS))]
     provider: Vec<String>,
     /// The least level that is listed one by one; `warning` by default, so that advice is only counted.
-    #[arg(long, value_name = "LEVEL", value_parser = words(LintLevel::NAMES))]
+    #[arg(long, value_name = "LEVEL", value_parser = words(LintLevel::WORDS))]
     level: Option<String>,
     /// A lint whose findings are accepted; may be given several times.
     #[arg(long, value_name = "ID[=REASON]")]

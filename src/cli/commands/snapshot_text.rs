@@ -60,13 +60,14 @@ pub(crate) fn of_changes(told: &[ChangeText<'_>]) -> String {
         if told.len() > 1 {
             let _ = writeln!(text, "{}, {protocol}", visible_line(name));
         }
-        for level in ChangeLevel::ALL {
+        for level in ChangeLevel::ALL.into_iter().rev() {
             text += &of_level(&changes.iter().filter(|change| change.level == level).collect::<Vec<_>>());
         }
     }
     let all = || told.iter().flat_map(|told| &told.changes);
     let counts = ChangeLevel::ALL.map(|level| (all().filter(|change| change.level == level).count(), level.as_str()));
-    let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    let counts =
+        counts.into_iter().rev().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
     let counts: Vec<String> = counts.collect();
     let _ = match counts.len() {
         0 => writeln!(text, "nothing has changed"),

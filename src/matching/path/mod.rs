@@ -9,6 +9,9 @@ use serde_json::Value as Json;
 
 use self::dotted::Dotted;
 use self::query::Query;
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Node};
 
 /// A compiled path.
 #[derive(Debug, Clone)]
@@ -21,6 +24,14 @@ pub struct ValuePath {
 enum PathSyntax {
     Dotted(Dotted),
     Query(Query),
+}
+
+impl Setting for ValuePath {
+    const SHAPE: Shape = Shape::Text;
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Self::parse(node.text()?).map_err(|reason| found.push(Diagnostic::error("bad-path", reason, node.span))).ok()
+    }
 }
 
 impl ValuePath {

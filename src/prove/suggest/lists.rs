@@ -20,7 +20,7 @@ pub(crate) fn candidates(context: &SuggestionContext<'_>, kind: ListKind) -> Vec
     let all = offered_names(context, kind);
     let named = |item: &Value| item[key(kind)].as_str().map(str::to_owned);
     let mut found = Vec::new();
-    let word = kind.word();
+    let word = kind.as_str();
     let item = |check: Value| json!({ word: check });
     for one in &was {
         let Some(name) = named(one) else { continue };
@@ -64,7 +64,7 @@ fn entry(context: &SuggestionContext<'_>, kind: ListKind, entry: &ListEntry<'_>)
         let could = format!("list `{name}` {how} `{path}`");
         if let Some(whole) = part(context, kind, entry, &path) {
             found.push(CandidateExpectation::new(
-                json!({ kind.word(): {"includes": [whole]} }),
+                json!({ kind.as_str(): {"includes": [whole]} }),
                 about.clone(),
                 could.clone(),
             ));

@@ -30,7 +30,7 @@ pub(crate) fn action(exchange: &MessageExchange, lane: &TargetRecording) -> Opti
     let progress = params["_meta"].get("progressToken").map(|_| json!(true));
     let listed = ListKind::ALL.into_iter().find(|kind| kind.method() == method);
     if let Some(kind) = listed.filter(|_| is_page(&own, lane)) {
-        return Some(json!({"list": kind.word()}));
+        return Some(json!({"list": kind.as_str()}));
     }
     let mut step =
         write_step(method, &own).unwrap_or_else(|| object([("request", Some(method.into())), ("params", some(own))]));

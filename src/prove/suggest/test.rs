@@ -41,7 +41,7 @@ pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let prelude = prelude(survivor.lane, survivor.catalog, exchange)?;
     let healthy = ExchangeAnswer::of(&exchange.sent, &exchange.replies)?;
     let changed = ExchangeAnswer::of(&exchange.sent, survivor.changed)?;
-    let list = ListKind::ALL.into_iter().find(|kind| prelude.step.get("list") == Some(&json!(kind.word())));
+    let list = ListKind::ALL.into_iter().find(|kind| prelude.step.get("list") == Some(&json!(kind.as_str())));
     let whole = list.and_then(|kind| lists::whole(survivor.catalog, kind, &healthy, &changed));
     let (healthy, changed) = whole.unwrap_or((healthy, changed));
     let others = match list {
@@ -148,7 +148,7 @@ fn title(exchange: &MessageExchange) -> String {
         Some("completion/complete") => "completion".to_owned(),
         Some(method) => {
             let listed = ListKind::ALL.into_iter().find(|kind| kind.method() == method);
-            listed.map_or(method.to_owned(), |kind| format!("list of {}", kind.word().replace('_', " ")))
+            listed.map_or(method.to_owned(), |kind| format!("list of {}", kind.as_str().replace('_', " ")))
         }
         None => "a raw message".to_owned(),
     }

@@ -2,6 +2,7 @@
 
 use crate::matching::{JudgedAnswer, is_logic, judged_answer};
 use crate::source::{Diagnostic, Located, Node};
+use crate::suite::grammar::ExchangeKeys;
 
 /// The kind of a step's answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -11,16 +12,14 @@ enum AnswerKind {
     Cancelled,
 }
 
-/// Reports every matcher that does not apply to the answer of its step.
-pub(crate) fn check(step: &Node, action: &str, found: &mut Vec<Diagnostic>) {
-    let kind = match action {
-        "http" => AnswerKind::Http,
-        _ if step.get("cancel").is_some() => AnswerKind::Cancelled,
-        _ => AnswerKind::Message,
+/// Reports every matcher of a step that does not apply to its answer.
+pub(crate) fn check(keys: &ExchangeKeys, found: &mut Vec<Diagnostic>) {
+    let kind = match keys {
+        ExchangeKeys { http: Some(_), .. } => AnswerKind::Http,
+        ExchangeKeys { cancel: Some(_), .. } => AnswerKind::Cancelled,
+        ExchangeKeys { .. } => AnswerKind::Message,
     };
-    for item in step.get("expect").map(Node::items).unwrap_or_default() {
-        check_item(item, kind, found);
-    }
+    keys.expect.iter().flatten().for_each(|expectation| check_item(expectation.node(), kind, found));
 }
 
 fn check_item(item: &Node, kind: AnswerKind, found: &mut Vec<Diagnostic>) {

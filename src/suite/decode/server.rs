@@ -1,63 +1,78 @@
-//! Servers, run options and answers.
+//! Servers.
 
 use std::path::Path;
 
-use super::{flag, texts};
-use crate::source::settings::Setting;
-use crate::source::template::is_template;
-use crate::source::{Diagnostic, MistakeKind, Node, Span, Value, did_you_mean};
-use crate::suite::model::{Auth, Http, HttpCredentials, HttpFlavour, HttpUser, Protocol, Server, Target};
-use crate::wire::{Revision, address};
+use indexmap::IndexMap;
 
-pub(crate) fn servers(root: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Vec<(String, Server)> {
-    let single = root.entries().iter().filter(|(key, _)| key.value == "server");
-    let many = root.get("servers").map(Node::entries).unwrap_or_default().iter();
-    single.chain(many).filter_map(|(key, node)| Some((key.value.clone(), server(node, folder, found)?))).collect()
+use crate::source::template::is_template;
+use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, Value, did_you_mean};
+use crate::suite::grammar::{AuthKeys, ServerKeys};
+use crate::suite::model::{Auth, Http, HttpCredentials, HttpUser, Protocol, Server, Target};
+use crate::wire::address;
+
+/// The servers by name; a single one is called `server`.
+pub(crate) fn servers(
+    single: Option<ServerKeys>,
+    many: Vec<(Located<String>, ServerKeys)>,
+    folder: &Path,
+    found: &mut Vec<Diagnostic>,
+) -> IndexMap<String, Server> {
+    let single = single.map(|keys| ("server".to_owned(), keys));
+    let many = many.into_iter().map(|(name, keys)| (name.value, keys));
+    single.into_iter().chain(many).filter_map(|(name, keys)| Some((name, server(keys, folder, found)?))).collect()
 }
 
-fn server(node: &Node, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Server> {
-    let command = match node.get("command") {
+fn server(keys: ServerKeys, folder: &Path, found: &mut Vec<Diagnostic>) -> Option<Server> {
+    let is_builtin = keys.builtin.is_some();
+    for secret in &keys.secrets {
+        // A server that inherits the environment may have secrets that the suite does not name otherwise.
+        if keys.inherit_env || keys.env.iter().any(|(name, _)| name.value == secret.value) {
+            continue;
+        }
+        let message = format!("`env` has no variable `{}` to keep secret", secret.value);
+        let help = did_you_mean(&secret.value, keys.env.iter().map(|(name, _)| name.value.as_str()));
+        let unknown = Diagnostic::error("unknown-name", message, secret.span).of_kind(MistakeKind::UnknownName);
+        found.push(unknown.with_help(help));
+    }
+    let command = match &keys.command {
         Some(command) => Some(command_words(command, found)?),
         None => None,
     };
-    let target = match (node.get("builtin"), node.get("url"), command) {
-        (Some(name), ..) => Target::Builtin(name.text()?.to_owned()),
-        (None, Some(url), command) => Target::Url(Box::new(http(node, url, command, found))),
+    let target = match (keys.builtin, keys.url, command) {
+        (Some(name), ..) => Target::Builtin(name),
+        (None, Some(url), command) => {
+            check_literal_address(&url, found);
+            Target::Url(Box::new(Http {
+                url,
+                command,
+                credentials: credentials(keys.headers, keys.auth, found),
+                users: keys
+                    .users
+                    .into_iter()
+                    .map(|(name, user)| HttpUser { name, credentials: credentials(user.headers, user.auth, found) })
+                    .collect(),
+                flavour: keys.transport,
+                ca: keys.tls.and_then(|tls| tls.ca),
+            }))
+        }
         (None, None, command) => Target::Command(command?),
     };
-    let env = node.get("env").map(|env| env.entries().to_vec()).unwrap_or_default();
-    let secrets = texts(node.get("secrets"));
-    let inherit_env = flag(node, "inherit_env");
-    // A server that inherits the environment may have secrets that the suite does not name otherwise.
-    let is_known = |secret: &str| inherit_env || env.iter().any(|(name, _)| name.value == secret);
-    for secret in secrets.iter().filter(|secret| !is_known(&secret.value)) {
-        found.push(
-            Diagnostic::error(
-                "unknown-name",
-                format!("`env` has no variable `{}` to keep secret", secret.value),
-                secret.span,
-            )
-            .of_kind(MistakeKind::UnknownName)
-            .with_help(did_you_mean(&secret.value, env.iter().map(|(name, _)| name.value.as_str()))),
-        );
-    }
-    // A built-in server keeps its data in memory, for one run.
-    let scratch = flag(node, "scratch") || matches!(target, Target::Builtin(_));
     Some(Server {
-        span: node.span,
+        span: keys.span,
         target,
-        env,
-        inherit_env,
-        secrets: secrets.into_iter().map(|secret| secret.value).collect(),
-        cwd: node.get("cwd").cloned(),
+        env: keys.env,
+        inherit_env: keys.inherit_env,
+        secrets: keys.secrets.into_iter().map(|secret| secret.value).collect(),
+        cwd: keys.cwd,
         folder: folder.to_owned(),
-        scratch,
-        protocol: protocols(node.get("protocol")),
+        // A built-in server keeps its data in memory, for one run.
+        scratch: keys.scratch || is_builtin,
+        protocol: keys.protocol,
     })
 }
 
 /// An address that is known before anything is filled in, but for a port, can be looked at.
-fn literal_address(url: &Node, found: &mut Vec<Diagnostic>) {
+fn check_literal_address(url: &Node, found: &mut Vec<Diagnostic>) {
     let text = url.text().unwrap_or_default().replace("{{ port }}", "1");
     if is_template(&text) {
         return;
@@ -68,54 +83,23 @@ fn literal_address(url: &Node, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn http(node: &Node, url: &Node, command: Option<Vec<Node>>, found: &mut Vec<Diagnostic>) -> Http {
-    literal_address(url, found);
-    Http {
-        url: url.clone(),
-        command,
-        credentials: credentials(node, found),
-        users: users(node, found),
-        flavour: match node.get("transport").and_then(Node::text) {
-            Some("streamable-http") => HttpFlavour::Streamable,
-            Some("sse") => HttpFlavour::OldSse,
-            _ => HttpFlavour::Auto,
-        },
-        ca: node.get("tls").and_then(|tls| tls.get("ca")).cloned(),
-    }
-}
-
-fn users(server: &Node, found: &mut Vec<Diagnostic>) -> Vec<HttpUser> {
-    let written = server.get("users").map(Node::entries).unwrap_or_default().iter();
-    written.map(|(name, user)| HttpUser { name: name.clone(), credentials: credentials(user, found) }).collect()
-}
-
 /// The credentials of a server or of one of its users.
-fn credentials(node: &Node, found: &mut Vec<Diagnostic>) -> HttpCredentials {
-    HttpCredentials {
-        headers: node.get("headers").map(|headers| headers.entries().to_vec()).unwrap_or_default(),
-        auth: auth(node, found),
+fn credentials(
+    headers: Vec<(Located<String>, Node)>,
+    auth: Option<AuthKeys>,
+    found: &mut Vec<Diagnostic>,
+) -> HttpCredentials {
+    let names_user = |name: &Located<String>| name.value.eq_ignore_ascii_case("authorization");
+    if let (Some((name, _)), Some(auth)) = (headers.iter().find(|(name, _)| names_user(name)), &auth) {
+        let message = "either `auth` or a header `Authorization` names who asks, not both";
+        let two = Diagnostic::error("two-ways", message, name.span);
+        found.push(two.with_other(auth.span, "the other one is here"));
     }
-}
-
-fn auth(holder: &Node, found: &mut Vec<Diagnostic>) -> Option<Auth> {
-    let node = holder.get("auth")?;
-    let headers = holder.get("headers").map(Node::entries).unwrap_or_default();
-    if let Some((name, _)) = headers.iter().find(|(name, _)| name.value.eq_ignore_ascii_case("authorization")) {
-        found.push(
-            Diagnostic::error(
-                "two-ways",
-                "either `auth` or a header `Authorization` names who asks, not both",
-                name.span,
-            )
-            .with_other(node.span, "the other one is here"),
-        );
-    }
-    if let Some(token) = node.get("bearer") {
-        return Some(Auth::Bearer(token.clone()));
-    }
-    node.get("client_credentials")
-        .and_then(Setting::read)
-        .map(|credentials| Auth::ClientCredentials(Box::new(credentials)))
+    let auth = auth.and_then(|keys| {
+        let credentials = || keys.client_credentials.map(|credentials| Auth::ClientCredentials(Box::new(credentials)));
+        keys.bearer.map(Auth::Bearer).or_else(credentials)
+    });
+    HttpCredentials { headers, auth }
 }
 
 impl Server {
@@ -151,11 +135,4 @@ fn command_words(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Node>> 
         found.push(Diagnostic::error("bad-command", "the command is empty", node.span).with_help(help));
     }
     (!words.is_empty()).then_some(words)
-}
-
-fn protocols(node: Option<&Node>) -> Vec<Protocol> {
-    let Some(node) = node else { return vec![Protocol::Auto] };
-    let words = if node.text().is_some() { std::slice::from_ref(node) } else { node.items() };
-    let words = words.iter().filter_map(Node::text);
-    words.map(|word| Revision::parse(word).map_or(Protocol::Auto, Protocol::Fixed)).collect()
 }

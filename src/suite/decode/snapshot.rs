@@ -4,38 +4,40 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::key_span;
-use crate::matching::Sample;
-use crate::source::{Diagnostic, Node, Value};
-use crate::suite::snapshot::{Per, Snapshot};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, Value};
+use crate::suite::grammar::SnapshotKeys;
+use crate::suite::snapshot::Snapshot;
 
 /// The longest name in bytes; a row, a server and an ending are still to come, and file systems end at 255.
 const LONGEST: usize = 80;
 
 /// Returns true if a step asks for a comparison, even a malformed one.
-pub(crate) fn is_asked(step: &Node) -> bool {
-    step.get("snapshot").is_some_and(|settings| settings.flag() != Some(false))
+pub(crate) fn is_asked(settings: Option<&Node>) -> bool {
+    settings.is_some_and(|settings| settings.flag() != Some(false))
 }
 
 /// Reads the snapshot of a step; `snapshot: false` is none.
-pub(crate) fn read(step: &Node, found: &mut Vec<Diagnostic>) -> Option<Snapshot> {
-    let settings = step.get("snapshot").filter(|settings| settings.flag() != Some(false))?;
-    let fits = matches!(settings.value, Value::Bool(_) | Value::Text(_) | Value::Map(_));
-    let span = key_span(step, "snapshot");
-    let sample = Sample::build(settings, span, found).filter(|_| fits)?;
-    let named = if settings.text().is_some() { Some(settings) } else { settings.get("name") };
-    let name = named.and_then(Node::located_text);
-    if let Some(name) = &name
+pub(crate) fn read(step: &Node, settings: Option<&Node>, found: &mut Vec<Diagnostic>) -> Option<Snapshot> {
+    let settings = settings.filter(|_| is_asked(settings))?;
+    let named = |name: Located<String>| Node {
+        value: Value::Map(vec![(Located::new("name".to_owned(), name.span), settings.clone())]),
+        span: name.span,
+    };
+    let keys = match settings.located_text() {
+        Some(name) => SnapshotKeys::read(&named(name), found)?,
+        None => SnapshotKeys::read(settings, found)?,
+    };
+    if let Some(name) = &keys.name
         && let Some(reason) = name_problem(&name.value)
     {
         let help = "use letters, digits, `-`, `_` and dots within, such as `created-user`".to_owned();
         found.push(Diagnostic::error("bad-name", reason, name.span).with_help(help));
         return None;
     }
-    let per = settings.get("per").and_then(Node::text).map(|per| match per {
-        "server" => Per::Server,
-        _ => Per::Revision,
-    });
-    Some(Snapshot { span, sample: Arc::new(sample), name: name.map(|name| name.value), per, file: PathBuf::new() })
+    let span = key_span(step, "snapshot");
+    let sample = Arc::new(keys.sample.marked_at(span));
+    Some(Snapshot { span, sample, name: keys.name.map(|name| name.value), per: keys.per, file: PathBuf::new() })
 }
 
 /// Why a text cannot be the name of a file on every system, or would lead out of its folder.

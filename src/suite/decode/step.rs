@@ -1,78 +1,73 @@
 //! Steps.
 
-use super::{duration, flag, matcher_scope, raw, snapshot};
-use crate::matching::{Expectation, ValuePath};
-use crate::source::{Diagnostic, Node, Span, Value, parse_duration};
-use crate::suite::model::{Action, Awaited, Capture, Step, StepNeed};
-use crate::wire::ListKind;
+use super::{matcher_scope, snapshot};
+use crate::matching::Expectation;
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, Span, Value};
+use crate::suite::grammar::{ExchangeKeys, StepCondition, StepKeys};
+use crate::suite::model::{Action, Awaited, Cancel, Capture, Step, StepNeed};
 
-/// The keys of which a step has exactly one.
-const ACTIONS: [&str; 12] =
-    ["call", "read", "prompt", "complete", "list", "request", "notify", "wait", "alive", "restart", "send", "http"];
+impl Setting for Step {
+    // A raw request holds steps of its own.
+    const SHAPE: Shape = Shape::Recursive(|| &StepKeys::KEYS);
 
-/// The steps of a list; mistakes in them are reported.
-pub(crate) fn steps(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Step> {
-    node.map(Node::items).unwrap_or_default().iter().filter_map(|item| step(item, found)).collect()
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let keys = StepKeys::read(node, found)?;
+        let needs = keys.needs.into_iter().filter_map(|need| condition(need, found)).collect();
+        Some(Self { name: keys.name, needs, ..step(node, keys.exchange, found)? })
+    }
 }
 
-/// Steps around tests: a fresh server would be gone again before anything meets it, and what they get is not judged.
-pub(crate) fn steps_around(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
-    let steps = unsnapped_steps(node, key, found);
+/// Reports steps around tests that do nothing there: a fresh server would be gone again before anything meets it, and what
+/// they get is not judged.
+pub(crate) fn check_steps_around(steps: &[Step], key: &str, found: &mut Vec<Diagnostic>) {
+    check_unsnapped(steps, key, found);
     for step in steps.iter().filter(|step| matches!(step.action, Action::Restart)) {
         found.push(
             Diagnostic::error("misplaced-key", format!("`restart` does nothing under `{key}`"), step.span)
                 .with_help("put it among the `steps` of a test, or set `restart_policy: per_test`".to_owned()),
         );
     }
-    steps
 }
 
-/// Steps whose answers are compared with no snapshot.
-pub(crate) fn unsnapped_steps(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Vec<Step> {
-    let steps = steps(node.get(key), found);
+/// Reports steps with a snapshot, since their answers are compared with none.
+pub(crate) fn check_unsnapped(steps: &[Step], key: &str, found: &mut Vec<Diagnostic>) {
     for snapshot in steps.iter().filter_map(|step| step.snapshot.as_ref()) {
         found.push(
             Diagnostic::error("misplaced-key", format!("`snapshot` does nothing under `{key}`"), snapshot.span)
                 .with_help("put it on a step under `steps` of a test".to_owned()),
         );
     }
-    steps
 }
 
-pub(crate) fn step(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Step> {
-    let key = ACTIONS.into_iter().find(|key| node.get(key).is_some())?;
-    let action = action(node, key, found)?;
-    matcher_scope::check(node, key, found);
+/// The step that these keys of a mapping are, without a name and conditions.
+pub(crate) fn step(node: &Node, mut keys: ExchangeKeys, found: &mut Vec<Diagnostic>) -> Option<Step> {
+    let is_action = |name: &str| ExchangeKeys::TABLE.iter().any(|key| key.choice.is_some() && key.name == name);
+    let span = node.entries().iter().find(|(name, _)| is_action(&name.value)).map_or(node.span, |(name, _)| name.span);
+    matcher_scope::check(&keys, found);
+    let snapshot = snapshot::read(node, keys.snapshot.as_ref(), found);
+    // A misspelt `expect` was reported as such.
+    let expects = keys.expect.is_some()
+        || keys.unanswered
+        || snapshot::is_asked(keys.snapshot.as_ref())
+        || has_unknown_key(node, found);
+    let capture = std::mem::take(&mut keys.capture).into_iter();
+    let awaits = if keys.unanswered { Awaited::Nothing } else { Awaited::Answer };
     Some(Step {
-        span: node.entries().iter().find(|(name, _)| name.value == key).map_or(node.span, |(name, _)| name.span),
-        name: node.get("name").and_then(Node::text).map(str::to_owned),
-        action,
-        needs: node
-            .get("needs")
-            .map(Node::items)
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|item| need(item, found))
-            .collect(),
-        expect: node
-            .get("expect")
-            .map(Node::items)
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|item| Expectation::build(item, found))
-            .collect(),
-        // A misspelt `expect` was reported as such.
-        expects: node.get("expect").is_some()
-            || flag(node, "unanswered")
-            || snapshot::is_asked(node)
-            || has_unknown_key(node, found),
-        capture: captures(node.get("capture"), found),
-        snapshot: snapshot::read(node, found),
-        timeout: duration(node, "timeout"),
-        awaits: if flag(node, "unanswered") { Awaited::Nothing } else { Awaited::Answer },
+        span,
+        name: None,
+        needs: Vec::new(),
+        expects,
+        expect: keys.expect.take().unwrap_or_default(),
+        capture: capture.map(|(name, of)| Capture { name, path: of.0.at, is_secret: of.0.secret }).collect(),
+        snapshot,
+        timeout: keys.timeout,
+        awaits,
         heals: false,
-        progress: flag(node, "progress"),
-        cancel: raw::cancel(node),
+        progress: keys.progress,
+        cancel: keys.cancel.take().and_then(Cancel::of),
+        action: action(keys)?,
     })
 }
 
@@ -81,44 +76,31 @@ fn has_unknown_key(node: &Node, found: &[Diagnostic]) -> bool {
     node.entries().iter().any(|(name, _)| is_reported(name.span))
 }
 
-/// Something that the answer must have; what is missing was reported with the shape of the mapping.
-fn need(item: &Node, found: &mut Vec<Diagnostic>) -> Option<StepNeed> {
-    let reason = item.get("else").and_then(Node::text)?.to_owned();
-    let (key, assert) = item.entries().iter().find(|(key, _)| key.value == "assert")?;
-    let condition = Node { value: Value::Map(vec![(key.clone(), assert.clone())]), ..item.clone() };
-    Some(StepNeed { assert: Expectation::build(&condition, found)?, reason })
+/// Something that the answer must have.
+fn condition(keys: StepCondition, found: &mut Vec<Diagnostic>) -> Option<StepNeed> {
+    let StepCondition { assert, reason } = keys;
+    let key = Located::new("assert".to_owned(), assert.span);
+    let span = assert.span;
+    let expectation = Node { value: Value::Map(vec![(key, assert)]), span };
+    Some(StepNeed { assert: Expectation::build(&expectation, found)?, reason })
 }
 
-fn action(node: &Node, key: &str, found: &mut Vec<Diagnostic>) -> Option<Action> {
-    let value = node.get(key)?.clone();
-    let args = node.get("args").cloned();
-    let params = node.get("params").cloned();
-    Some(match key {
-        "call" => Action::Call { tool: value, args },
-        "read" => Action::Read { uri: value },
-        "prompt" => Action::Prompt { name: value, args },
-        "complete" => Action::Complete { params: value },
-        "list" => Action::List(ListKind::parse(value.text()?)?),
-        "request" => Action::Request { method: value, params },
-        "notify" => Action::Notify { method: value, params },
-        "wait" => Action::Wait(parse_duration(value.text()?)?),
-        "alive" => Action::Alive,
-        "restart" => Action::Restart,
-        "http" => Action::Http(Box::new(raw::http(&value, found))),
-        _ => Action::Send(Box::new(raw::send(&value, found)?)),
+/// The action of a step; a mapping without one was reported.
+fn action(keys: ExchangeKeys) -> Option<Action> {
+    let (args, params) = (keys.args, keys.params);
+    Some(match keys {
+        ExchangeKeys { call: Some(tool), .. } => Action::Call { tool, args },
+        ExchangeKeys { read: Some(uri), .. } => Action::Read { uri },
+        ExchangeKeys { prompt: Some(name), .. } => Action::Prompt { name, args },
+        ExchangeKeys { complete: Some(params), .. } => Action::Complete { params },
+        ExchangeKeys { list: Some(list), .. } => Action::List(list),
+        ExchangeKeys { request: Some(method), .. } => Action::Request { method, params },
+        ExchangeKeys { notify: Some(method), .. } => Action::Notify { method, params },
+        ExchangeKeys { wait: Some(time), .. } => Action::Wait(time),
+        ExchangeKeys { alive: Some(_), .. } => Action::Alive,
+        ExchangeKeys { restart: Some(_), .. } => Action::Restart,
+        ExchangeKeys { send: Some(message), .. } => Action::Send(message),
+        ExchangeKeys { http: Some(request), .. } => Action::Http(request),
+        ExchangeKeys { .. } => return None,
     })
-}
-
-fn captures(node: Option<&Node>, found: &mut Vec<Diagnostic>) -> Vec<Capture> {
-    let mut captures = Vec::new();
-    for (name, value) in node.map(Node::entries).unwrap_or_default() {
-        // A missing `at` was reported with the shape of the mapping.
-        let path = if value.text().is_some() { Some(value) } else { value.get("at") };
-        let Some(path) = path else { continue };
-        match ValuePath::parse(path.text().unwrap_or_default()) {
-            Ok(path) => captures.push(Capture { name: name.clone(), path, is_secret: flag(value, "secret") }),
-            Err(reason) => found.push(Diagnostic::error("bad-path", reason, path.span)),
-        }
-    }
-    captures
 }

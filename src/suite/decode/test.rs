@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::step::{step, steps as steps_of, steps_around, unsnapped_steps};
-use super::{retries, rule, texts};
+use super::rule;
+use super::step::{check_steps_around, check_unsnapped, step};
 use crate::fault::{Fault, decode_named};
 use crate::source::settings::Setting;
-use crate::source::template::expression_problem;
-use crate::source::{Diagnostic, MistakeKind, Node, did_you_mean, grammar};
-use crate::suite::model::{ForEach, Loop, Step, Test};
+use crate::source::{Diagnostic, Located, MistakeKind, Node, did_you_mean};
+use crate::suite::grammar::{ExchangeKeys, NeedKeys, RuleKeys, TestKeys};
+use crate::suite::model::{ForEach, Handshake, Step, Test};
 
 /// The faults of a suite by name.
 pub(crate) type NamedFaults = BTreeMap<String, Vec<Fault>>;
@@ -51,73 +51,47 @@ pub(crate) fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Ve
     injected
 }
 
-/// The steps after the faults have ended; the first ends them.
-fn verified(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Step> {
-    let mut steps = unsnapped_steps(node, "verify", found);
-    steps.iter_mut().take(1).for_each(|step| step.heals = true);
-    steps
-}
-
 /// Reads a test but for its rows, which may come from a file.
 pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic>) -> Option<Test> {
-    let name = node.get("name")?.located_text()?;
-    let steps = match node.get("steps") {
-        Some(list) => steps_of(Some(list), found),
-        None => step(node, found).map(|step| Step { name: None, needs: Vec::new(), ..step }).into_iter().collect(),
+    let keys = TestKeys::read(node, found);
+    let RuleKeys { rule } = RuleKeys::read(node, found)?;
+    let needed = NeedKeys::read(node, found)?;
+    let keys = keys?;
+    let steps = match keys.steps {
+        Some(steps) => steps,
+        None => ExchangeKeys::read(node, found).and_then(|keys| step(node, keys, found)).into_iter().collect(),
     };
-    for key in ["tags", "skip", "rows"] {
-        node.get(key).into_iter().for_each(|value| grammar::refuse_templates(value, found));
-    }
+    check_steps_around(&keys.setup, "setup", found);
+    check_steps_around(&keys.teardown, "teardown", found);
+    check_unsnapped(&keys.verify, "verify", found);
+    let verify = keys.verify.into_iter().enumerate();
+    let marked = |mark: Option<Located<bool>>| mark.filter(|mark| mark.value).map(|mark| mark.span);
     Some(Test {
-        name,
+        name: keys.name,
         span: node.span,
-        tags: texts(node.get("tags")).into_iter().map(|tag| tag.value).collect(),
-        skip: skip_reason(node.get("skip")),
-        only: node.get("only").filter(|only| only.flag() == Some(true)).map(|only| only.span),
-        server: node.get("server").and_then(Node::located_text),
-        setup: steps_around(node, "setup", found),
-        rule: rule::rule(node),
+        tags: keys.tags.0,
+        skip: keys.skip.0,
+        only: marked(keys.only),
+        server: keys.server,
+        setup: keys.setup,
+        rule: rule.map(rule::rule),
         property: None,
-        needs: rule::needs(node, found),
-        preconditions: rule::preconditions(node, found),
-        scans: rule::scans(node),
-        handshake: rule::handshake(node),
+        needs: rule::needs(needed.needs),
+        preconditions: needed.preconditions,
+        scans: needed.scan,
+        handshake: if needed.handshake { Handshake::Perform } else { Handshake::Skip },
         steps,
-        teardown: steps_around(node, "teardown", found),
+        teardown: keys.teardown,
         rows: Vec::new(),
-        for_each: for_each(node, found),
-        output_schema: node.get("output_schema").filter(|value| value.flag() == Some(true)).map(|value| value.span),
-        answers: node.get("answers").and_then(Setting::read).unwrap_or_default(),
-        judges: texts(node.get("judges")),
+        for_each: keys.for_each.map(|over| ForEach { over, filter: keys.filter.map(|filter| filter.0) }),
+        output_schema: marked(keys.output_schema),
+        answers: keys.answers.unwrap_or_default(),
+        judges: keys.judges,
         probes: &[],
-        retries: retries(node),
-        inject: injected(node.get("inject"), faults, found),
-        recovery: node.get("recovery").and_then(Setting::read),
-        verify: verified(node, found),
+        retries: keys.retries,
+        inject: injected(keys.inject.as_ref(), faults, found),
+        recovery: keys.recovery,
+        // The first step after the faults ends them.
+        verify: verify.map(|(at, step)| Step { heals: at == 0, ..step }).collect(),
     })
-}
-
-/// Why a test, agent or other item is not run; `None` where it is, since `skip: false` is no reason.
-pub(crate) fn skip_reason(node: Option<&Node>) -> Option<String> {
-    let node = node?;
-    match node.flag() {
-        Some(true) => Some("`skip: true`".to_owned()),
-        Some(false) => None,
-        None => node.text().map(str::to_owned),
-    }
-}
-
-fn for_each(node: &Node, found: &mut Vec<Diagnostic>) -> Option<ForEach> {
-    let filter = node.get("where").and_then(Node::located_text);
-    if let Some(filter) = &filter
-        && let Some(reason) = expression_problem(&filter.value)
-    {
-        found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), filter.span));
-    }
-    let over = match node.get("for_each")?.text()? {
-        "tools" => Loop::Tools,
-        "resources" => Loop::Resources,
-        _ => Loop::Prompts,
-    };
-    Some(ForEach { over, filter })
 }

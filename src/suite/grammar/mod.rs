@@ -1,6 +1,6 @@
 //! The grammar of a suite file, as tables.
 //!
-//! Adding a key is one line here; the loader, the JSON Schema and the manual follow.
+//! A key is a field here or in [`model`](super::model); the loader, the JSON Schema and the manual follow.
 
 mod raw;
 mod rule;
@@ -8,59 +8,49 @@ mod server;
 mod step;
 mod test;
 
-use crate::source::grammar::{Key, Shape, key, required};
-use crate::source::settings::Setting;
-use crate::suite::model::{Answers, RunOptions};
+use crate::source::grammar::Shape;
+use crate::source::{Located, Node, settings};
+use crate::suite::model::{Answers, RunOptions, Step};
 
-pub(crate) use self::raw::{CANCEL, HTTP, SEND};
+pub(crate) use self::raw::{CancelKeys, CutKeys, EventCount, HEADER, SendKeys, TEXT_OR_BYTES};
+pub(crate) use self::rule::{Condition, NeedKeys, RuleKeys};
+pub(crate) use self::server::{AuthKeys, RETRIES, ServerKeys};
+pub(crate) use self::step::{ExchangeKeys, SnapshotKeys, StepCondition, StepKeys};
+pub(crate) use self::test::{INJECTED, TestKeys};
 
-pub use self::rule::{NEED_KEYS, RULE_KEY};
-pub(crate) use self::server::RETRIES;
-pub use self::step::{STEP, STEP_KEYS};
-pub(crate) use self::test::INJECTED;
-pub use self::test::TEST_KEYS;
+settings! {
+    /// The keys of a suite file, but for its tests and blocks.
+    pub(crate) struct SuiteKeys as "a suite of steps" {
+        /// The suite's name, shown in every report.
+        pub(crate) suite: Option<Located<String>> => required(),
+        /// Suites to insert before this one: files, relative to this one, or `builtin:NAME`.
+        pub(crate) include: Vec<Located<String>>,
+        /// Names for templates: `{{ name }}`.
+        pub(crate) variables: Vec<(Located<String>, Node)>,
+        /// The server under test, when there is one.
+        pub(crate) server: Option<ServerKeys> => choice("servers"),
+        /// The servers under test by name; every test runs once on each unless it names one.
+        pub(crate) servers: Vec<(Located<String>, ServerKeys)> => choice("servers"),
+        /// The options of a run.
+        pub(crate) run_options: Option<RunOptions>,
+        /// The answers of the client when the server asks; without an answer, the client declines.
+        pub(crate) answers: Option<Answers>,
+        /// Valid arguments by tool, for generated cases.
+        pub(crate) arguments: Vec<(Located<String>, Node)> => shape(Shape::Map(&Shape::Map(&Shape::Any))),
+        /// Tools that generated cases may call although they may change or destroy data.
+        pub(crate) allow: Vec<Located<String>>,
+        /// Tools that cannot serve a call here; they do not fail the run.
+        pub(crate) allow_unjudged: Vec<Located<String>>,
+        /// Faults by name, which tests plant in the traffic to the server with `inject`.
+        pub(crate) faults: Option<Node> => shape(FAULTS),
+        /// Steps that run when a server's session begins.
+        pub(crate) setup: Vec<Step>,
+        /// Steps that run before a server's session ends, also after failures.
+        pub(crate) teardown: Vec<Step>,
+    }
+}
 
-/// The keys of a suite file, but for its tests and blocks.
-pub static SUITE_KEYS: &[Key] = &[
-    required("suite", Shape::Text, "The suite's name, shown in every report."),
-    key(
-        "include",
-        Shape::List(&Shape::Text),
-        "Suites to insert before this one: files, relative to this one, or `builtin:NAME`.",
-    ),
-    key("variables", Shape::Map(&Shape::Any), "Names for templates: `{{ name }}`."),
-    key("server", Shape::Object(&server::SERVER), "The server under test, when there is one.").choice("servers"),
-    key(
-        "servers",
-        Shape::Map(&Shape::Object(&server::SERVER)),
-        "The servers under test by name; every test runs once on each unless it names one.",
-    )
-    .choice("servers"),
-    key("run_options", RunOptions::SHAPE, "The options of a run."),
-    key(
-        "answers",
-        Answers::SHAPE,
-        "The answers of the client when the server asks; without an answer, the client declines.",
-    ),
-    key("arguments", Shape::Map(&Shape::Map(&Shape::Any)), "Valid arguments by tool, for generated cases."),
-    key(
-        "allow",
-        Shape::List(&Shape::Text),
-        "Tools that generated cases may call although they may change or destroy data.",
-    ),
-    key("allow_unjudged", Shape::List(&Shape::Text), "Tools that cannot serve a call here; they do not fail the run."),
-    key(
-        "faults",
-        Shape::List(&Shape::Object(&crate::fault::NAMED)),
-        "Faults by name, which tests plant in the traffic to the server with `inject`.",
-    ),
-    key("setup", Shape::List(&Shape::Object(&step::STEP)), "Steps that run when a server's session begins."),
-    key(
-        "teardown",
-        Shape::List(&Shape::Object(&step::STEP)),
-        "Steps that run before a server's session ends, also after failures.",
-    ),
-];
+const FAULTS: Shape = Shape::List(&Shape::Object(&crate::fault::NAMED));
 
 /// Which tools something works on.
 pub(crate) const TOOLS: Shape = Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))]);

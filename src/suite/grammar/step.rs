@@ -1,104 +1,95 @@
 //! Steps: one exchange each.
 
-use super::raw;
-use crate::matching::EXPECTATION;
-use crate::source::grammar::{Key, Object, Shape, alternative, key, required};
+use std::time::Duration;
 
-/// A step.
-pub static STEP: Object =
-    Object { name: "a step", doc: "One exchange with the server.", keys: &[STEP_NAME, STEP_KEYS] };
+use super::raw::CancelKeys;
+use crate::matching::{Expectation, Sample, ValuePath};
+use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, settings};
+use crate::suite::model::{RawHttp, RawSend};
+use crate::suite::snapshot::Per;
+use crate::wire::ListKind;
 
-static STEP_NAME: &[Key] = &[
-    key("name", Shape::Text, "The purpose of the step, shown when it fails."),
-    key(
-        "needs",
-        Shape::List(&Shape::Object(&STEP_NEED)),
-        "Conditions of the answer; if one does not hold, the test is skipped.",
-    ),
-];
+settings! {
+    /// One exchange with the server.
+    pub(crate) struct StepKeys as "a step" {
+        /// The purpose of the step, shown when it fails.
+        pub(crate) name: Option<String>,
+        /// Conditions of the answer; if one does not hold, the test is skipped.
+        pub(crate) needs: Vec<StepCondition>,
+    } beside {
+        /// The exchange.
+        pub(crate) exchange: ExchangeKeys,
+    }
+}
 
-static STEP_NEED: Object = Object {
-    name: "a condition of a step",
-    doc: "A condition of the answer.",
-    keys: &[&[
-        required("assert", Shape::Text, "An expression over the answer. If it is false, the test is skipped."),
-        required("else", Shape::Text, "The reason that is reported for the skip."),
-    ]],
-};
+settings! {
+    /// A condition of the answer.
+    pub(crate) struct StepCondition as "a condition of a step" {
+        /// An expression over the answer. If it is false, the test is skipped.
+        pub(crate) assert: Node => required() shape(Shape::Text),
+        /// The reason that is reported for the skip.
+        pub(crate) reason as "else": String => required(),
+    }
+}
 
-/// The keys of a step.
-pub static STEP_KEYS: &[Key] = &[
-    alternative("call", Shape::Text, "Calls this tool.").choice("action"),
-    key(
-        "args",
-        Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template]),
-        "The arguments of the tool or prompt, or a template for all of them.",
-    )
-    .beside(&["call", "prompt"]),
-    alternative("read", Shape::Text, "Reads the resource with this URI.").choice("action"),
-    alternative("prompt", Shape::Text, "Gets this prompt.").choice("action"),
-    alternative("complete", Shape::Object(&COMPLETE), "Asks for completions.").choice("action"),
-    alternative(
-        "list",
-        Shape::Choice(&["tools", "resources", "resource_templates", "prompts"]),
-        "Requests all pages of this list.",
-    )
-    .choice("action"),
-    alternative("request", Shape::Text, "Sends a request with this method.").choice("action"),
-    alternative("notify", Shape::Text, "Sends a notification with this method; there is no answer to check.")
-        .choice("action")
-        .unless("expect", EXPECTATIONS),
-    key("params", Shape::Any, "The parameters of `request` and `notify`.").beside(&["request", "notify"]),
-    alternative("wait", Shape::Time, "Waits; there is no answer to check.")
-        .choice("action")
-        .unless("expect", EXPECTATIONS),
-    alternative(
-        "alive",
-        Shape::Flag,
-        "Checks that the server still answers: with `ping`, since 2026-07-28 with `server/discover`.",
-    )
-    .choice("action")
-    .unless("expect", EXPECTATIONS),
-    alternative(
-        "restart",
-        Shape::Flag,
-        "Restarts the server; not possible for a server with a `url` and no `command`.",
-    )
-    .choice("action")
-    .unless("expect", EXPECTATIONS),
-    alternative("send", raw::SEND_SHAPE, "Writes a raw message on the session's stream.").choice("action"),
-    alternative("http", Shape::Object(&raw::HTTP), "Sends a raw HTTP request.").choice("action"),
-    key("expect", Shape::List(&Shape::Object(&EXPECTATION)), "Expectations of the answer; write `[]` for none.")
-        .beside(&[
+settings! {
+    /// The keys of an exchange, which also stand in a test with a single one.
+    pub(crate) struct ExchangeKeys as "an exchange" {
+        /// Calls this tool.
+        pub(crate) call: Option<Node> => alternative() shape(Shape::Text) choice("action"),
+        /// The arguments of the tool or prompt, or a template for all of them.
+        pub(crate) args: Option<Node> => beside(&["call", "prompt"])
+            shape(Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template])),
+        /// Reads the resource with this URI.
+        pub(crate) read: Option<Node> => alternative() shape(Shape::Text) choice("action"),
+        /// Gets this prompt.
+        pub(crate) prompt: Option<Node> => alternative() shape(Shape::Text) choice("action"),
+        /// Asks for completions.
+        pub(crate) complete: Option<Node> => alternative() shape(Shape::Object(&COMPLETE)) choice("action"),
+        /// Requests all pages of this list.
+        pub(crate) list: Option<ListKind> => alternative() choice("action"),
+        /// Sends a request with this method.
+        pub(crate) request: Option<Node> => alternative() shape(Shape::Text) choice("action"),
+        /// Sends a notification with this method; there is no answer to check.
+        pub(crate) notify: Option<Node> => alternative() shape(Shape::Text) choice("action")
+            unless("expect", EXPECTATIONS),
+        /// The parameters of `request` and `notify`.
+        pub(crate) params: Option<Node> => beside(&["request", "notify"]),
+        /// Waits; there is no answer to check.
+        pub(crate) wait: Option<Duration> => alternative() shape(Shape::Time) choice("action")
+            unless("expect", EXPECTATIONS),
+        /// Checks that the server still answers: with `ping`, since 2026-07-28 with `server/discover`.
+        pub(crate) alive: Option<bool> => alternative() choice("action") unless("expect", EXPECTATIONS),
+        /// Restarts the server; not possible for a server with a `url` and no `command`.
+        pub(crate) restart: Option<bool> => alternative() choice("action") unless("expect", EXPECTATIONS),
+        /// Writes a raw message on the session's stream.
+        pub(crate) send: Option<Box<RawSend>> => alternative() choice("action"),
+        /// Sends a raw HTTP request.
+        pub(crate) http: Option<Box<RawHttp>> => alternative() choice("action"),
+        /// Expectations of the answer; write `[]` for none.
+        pub(crate) expect: Option<Vec<Expectation>> => beside(&[
             "call", "read", "prompt", "complete", "list", "request", "send", "http", "notify", "wait", "alive",
             "restart",
         ]),
-    key(
-        "capture",
-        Shape::Map(&Shape::Either(&[Shape::Text, Shape::Object(&CAPTURE)])),
-        "Names for values of the answer, by path; later steps use them as `{{ name }}`.",
-    )
-    .beside(&["call", "read", "prompt", "complete", "list", "request", "send", "http"]),
-    key(
-        "snapshot",
-        Shape::Either(&[Shape::Flag, Shape::Text, Shape::Object(&SNAPSHOT)]),
-        "Compares the answer with the one that `mcprove run --update` recorded; a text names the recording.",
-    )
-    .beside(&["call", "read", "prompt", "complete", "list", "request"]),
-    key("timeout", Shape::Timeout, "The time that this request may take.")
-        .beside(&["call", "read", "prompt", "complete", "request", "alive", "send", "http"]),
-    key(
-        "unanswered",
-        Shape::Flag,
-        "Expects that no answer comes within `timeout`, because an injected fault loses it or ends the server.",
-    )
-    .beside(&["call", "read", "prompt", "complete", "request"])
-    .without(&["cancel", "capture", "snapshot"]),
-    key("progress", Shape::Flag, "Whether to ask for progress notifications.").default("false").beside(REQUESTS),
-    key("cancel", Shape::Object(&raw::CANCEL), "Cancels the running request, which then has no answer to compare.")
-        .beside(REQUESTS)
-        .without(&["snapshot"]),
-];
+        /// Names for values of the answer, by path; later steps use them as `{{ name }}`.
+        pub(crate) capture: Vec<(Located<String>, CapturedValue)>
+            => beside(&["call", "read", "prompt", "complete", "list", "request", "send", "http"]),
+        /// Compares the answer with the one that `mcprove run --update` recorded; a text names the recording.
+        pub(crate) snapshot: Option<Node> => beside(&["call", "read", "prompt", "complete", "list", "request"])
+            shape(Shape::Either(&[Shape::Flag, Shape::Text, SnapshotKeys::SHAPE])),
+        /// The time that this request may take.
+        pub(crate) timeout: Option<Duration>
+            => beside(&["call", "read", "prompt", "complete", "request", "alive", "send", "http"]),
+        /// Expects that no answer comes within `timeout`, because an injected fault loses it or ends the server.
+        pub(crate) unanswered: bool => beside(REQUESTS) without(&["cancel", "capture", "snapshot"]),
+        /// Whether to ask for progress notifications.
+        pub(crate) progress: bool => default("false") beside(REQUESTS),
+        /// Cancels the running request, which then has no answer to compare.
+        pub(crate) cancel: Option<CancelKeys> => beside(REQUESTS) without(&["snapshot"]),
+    }
+}
 
 /// The actions that send one request.
 const REQUESTS: &[&str] = &["call", "read", "prompt", "complete", "request"];
@@ -106,35 +97,44 @@ const REQUESTS: &[&str] = &["call", "read", "prompt", "complete", "request"];
 /// Expectations, where they are not said to be none.
 const EXPECTATIONS: Shape = Shape::NonEmpty(&Shape::List(&Shape::Any));
 
-static CAPTURE: Object = Object {
-    name: "a capture",
-    doc: "A value of the answer.",
-    keys: &[&[
-        required("at", Shape::Text, "The path of the value."),
-        key("secret", Shape::Flag, "Whether the value is secret: it then appears in no output.").default("false"),
-    ]],
-};
+/// A value of the answer; a text is its path.
+#[derive(Debug, Clone)]
+pub(crate) struct CapturedValue(pub(crate) CaptureKeys);
 
-static SNAPSHOT: Object = Object {
-    name: "a snapshot",
-    doc: "The recorded part of an answer, and its file.",
-    keys: &[&[
-        key("name", Shape::Text, "The name of the file; made from the names of test and step by default."),
-        key("at", Shape::Text, "The part of the answer that is recorded.").default("result"),
-        key(
-            "redact",
-            Shape::NonEmpty(&Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)])),
-            "Paths whose values differ from run to run, with replacement texts; in a list, the type replaces the value.",
-        ),
-        key("sort", Shape::List(&Shape::Text), "Paths of arrays whose order does not matter."),
-        key(
-            "per",
-            Shape::Choice(&["server", "revision"]),
-            "Keeps one recording for each server or each revision; by default one recording must match all of them.",
-        ),
-    ]],
-};
+impl Setting for CapturedValue {
+    const SHAPE: Shape = Shape::Either(&[Shape::Text, CaptureKeys::SHAPE]);
 
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Some(Self(match node.text() {
+            Some(_) => CaptureKeys { at: ValuePath::read(node, found)?, secret: false },
+            None => CaptureKeys::read(node, found)?,
+        }))
+    }
+}
+
+settings! {
+    /// A value of the answer.
+    pub(crate) struct CaptureKeys as "a capture" {
+        /// The path of the value.
+        pub(crate) at: ValuePath => required(),
+        /// Whether the value is secret: it then appears in no output.
+        pub(crate) secret: bool => default("false"),
+    }
+}
+
+settings! {
+    /// The recorded part of an answer, and its file.
+    pub(crate) struct SnapshotKeys as "a snapshot" {
+        /// The name of the file; made from the names of test and step by default.
+        pub(crate) name: Option<Located<String>>,
+        /// Keeps one recording for each server or each revision; by default one recording must match all of them.
+        pub(crate) per: Option<Per>,
+    } beside {
+        pub(crate) sample: Sample,
+    }
+}
+
+/// The parameters of a completion, which are sent as they are.
 static COMPLETE: Object = Object {
     name: "a completion",
     doc: "The argument to complete.",

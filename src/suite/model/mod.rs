@@ -20,14 +20,13 @@ use crate::wire::Tool;
 
 pub use self::command_line::{AdHocCommand, CommandLine};
 pub use self::property::{ArgumentKind, Arguments, Generated, Property};
-pub(crate) use self::raw::not_base64;
-pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, Payload, RawHttp, RawSend, Then, Wanted};
+pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, HeaderValue, Payload, RawHttp, RawSend, Then, Wanted};
 pub use self::rule::{Carrier, Rule, RuleLevel, TestNeed};
 pub use self::server::{
     AddedSettings, Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, Target,
 };
 pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
-pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, Test};
+pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, SkipReason, Test};
 pub use self::tools::{NamePattern, ToolSelection};
 pub use self::web::{Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser};
 

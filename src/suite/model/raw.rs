@@ -4,34 +4,53 @@ use std::time::Duration;
 
 use super::Step;
 use crate::redact::from_base64;
-use crate::source::template::{Names, TemplateError, Unfilled, fill, text_of};
-use crate::source::{Located, Node};
+use crate::source::grammar::{Key, Shape};
+use crate::source::settings::Setting;
+use crate::source::template::{Names, TemplateError, Unfilled, fill, is_template, text_of};
+use crate::source::{Diagnostic, Located, Node, Value, choice, settings};
+use crate::suite::grammar::{CancelKeys, CutKeys, EventCount, HEADER, SendKeys, TEXT_OR_BYTES};
 
-/// A request of HTTP on a connection of its own; values are unfilled.
+settings! {
+    /// An HTTP/1.1 request on a connection of its own, sent byte for byte.
+    pub struct RawHttp as "a raw request" {
+        /// The method; `POST` if there is a body, else `GET`.
+        pub method: Option<Node> => shape(Shape::Text),
+        /// The target with its query; that of the server's `url` by default.
+        pub path: Option<Node> => shape(Shape::Text),
+        /// Headers; a list repeats a header, and an empty value removes one that is sent by default.
+        pub headers: Vec<(Located<String>, HeaderValue)>,
+        /// Sends only the headers under `headers`.
+        pub defaults as "bare": Defaults,
+        /// The body: text as it is, `{ base64: … }`, or a value that is sent as JSON.
+        pub body: Option<Payload>,
+        /// The whole request, instead of method, path, headers and body.
+        pub raw: Option<Payload> => shape(TEXT_OR_BYTES) without(&["method", "path", "headers", "bare", "body"]),
+        /// The action after the last byte: `close_write` ends mcprove's side of the connection, `abort` all of it.
+        pub then: Option<Then>,
+        /// How much of the response is read: its head, its whole body, or some events; by default the body, or an event stream
+        /// up to the answer.
+        pub read: Extent => unless("then", Shape::Choice(&["abort"])),
+        /// Steps that run while the response is read; reading ends after them.
+        pub during: Vec<Step>,
+        /// How long the response is read after the steps under `during`.
+        pub linger as "for": Duration => shape(Shape::Time) default("100ms"),
+    } beside {
+        /// The cuts between writes.
+        pub cuts: Cuts,
+    }
+}
+
+/// The values of a header: text, bytes, a list of these, or nothing.
 #[derive(Debug, Clone)]
-pub struct RawHttp {
-    /// The method; `None` lets the body decide.
-    pub method: Option<Node>,
-    /// The target; `None` for that of the server's address.
-    pub path: Option<Node>,
-    /// Headers: text, bytes, a list of these, or nothing.
-    pub headers: Vec<(Located<String>, Node)>,
-    /// The headers that are sent by default.
-    pub defaults: Defaults,
-    /// The body.
-    pub body: Option<Payload>,
-    /// The whole request, instead of all of these.
-    pub raw: Option<Payload>,
-    /// The cuts between writes.
-    pub cuts: Cuts,
-    /// The end of the message.
-    pub then: Then,
-    /// The part of the response that is read.
-    pub read: Extent,
-    /// Steps that run while it is read; with any, the response ends with them.
-    pub during: Vec<Step>,
-    /// The time for which it is read after them.
-    pub linger: Duration,
+pub struct HeaderValue(pub Node);
+
+impl Setting for HeaderValue {
+    const SHAPE: Shape = HEADER;
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        std::iter::once(node).chain(node.items()).for_each(|value| check_bytes(&Payload::of(value), found));
+        Some(Self(node.clone()))
+    }
 }
 
 /// The headers that are sent by default.
@@ -43,15 +62,26 @@ pub enum Defaults {
     Bare,
 }
 
-/// The end of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
-    /// The response is read.
-    Read,
-    /// Our side of the connection ends, and the response is read.
-    CloseWrite,
-    /// The connection is cut off.
-    Abort,
+impl Setting for Defaults {
+    const SHAPE: Shape = Shape::Flag;
+
+    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+        Some(if node.flag()? { Self::Bare } else { Self::Sent })
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::Sent)
+    }
+}
+
+choice! {
+    /// The end of a request whose connection is not kept.
+    pub enum Then {
+        /// Our side of the connection ends, and the response is read.
+        CloseWrite = "close_write",
+        /// The connection is cut off.
+        Abort = "abort",
+    }
 }
 
 /// The part of a response that is read.
@@ -67,6 +97,22 @@ pub enum Extent {
     Events(usize),
 }
 
+impl Setting for Extent {
+    const SHAPE: Shape = Shape::Either(&[Shape::Choice(&["head", "body"]), EventCount::SHAPE]);
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        match node.text() {
+            Some("head") => Some(Self::Head),
+            Some(_) => Some(Self::Body),
+            None => EventCount::read(node, found).map(|count| Self::Events(count.events)),
+        }
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::Answer)
+    }
+}
+
 /// The cuts between separate writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cuts {
@@ -78,7 +124,19 @@ pub enum Cuts {
     Every(usize),
 }
 
+impl Setting for Cuts {
+    const SHAPE: Shape = CutKeys::SHAPE;
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let keys = CutKeys::read(node, found)?;
+        Some(keys.split.map(Self::At).or(keys.every.map(Self::Every)).unwrap_or(Self::None))
+    }
+}
+
 impl Cuts {
+    /// The keys of a request or message that is cut.
+    pub const TABLE: &'static [Key] = CutKeys::TABLE;
+
     /// The pieces, in order; none of them is empty.
     pub fn pieces(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let ends: Vec<usize> = match self {
@@ -109,6 +167,16 @@ pub enum Payload {
     Json(Node),
     /// Bytes in base64.
     Base64(Node),
+}
+
+impl Setting for Payload {
+    const SHAPE: Shape = Shape::Any;
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let payload = Self::of(node);
+        check_bytes(&payload, found);
+        Some(payload)
+    }
 }
 
 impl Payload {
@@ -142,8 +210,20 @@ impl Payload {
     }
 }
 
+/// Reports bytes that are not base64.
+fn check_bytes(payload: &Payload, found: &mut Vec<Diagnostic>) {
+    let Payload::Base64(node) = payload else { return };
+    let text = node.text().unwrap_or_default();
+    if !is_template(text) && from_base64(text).is_none() {
+        found.push(
+            Diagnostic::error("bad-bytes", not_base64(text), node.span)
+                .with_help("write the bytes in groups of four letters, such as `/w==` for the byte 0xff".to_owned()),
+        );
+    }
+}
+
 /// The message for a text that should be base64.
-pub(crate) fn not_base64(text: &str) -> String {
+fn not_base64(text: &str) -> String {
     let shown: String = text.chars().take(40).collect();
     format!("`{shown}` is not base64")
 }
@@ -163,6 +243,35 @@ pub struct RawSend {
     pub watch: Duration,
 }
 
+impl Setting for RawSend {
+    const SHAPE: Shape = Shape::Either(&[Shape::Text, SendKeys::SHAPE]);
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        if node.text().is_some() {
+            let text = (Located::new("text".to_owned(), node.span), node.clone());
+            return Self::read(&Node { value: Value::Map(vec![text]), span: node.span }, found);
+        }
+        let keys = SendKeys::read(node, found)?;
+        let one = [keys.text.map(Payload::Text), keys.json.map(Payload::Json), keys.base64.map(Payload::Base64)];
+        let one = one.into_iter().flatten().inspect(|payload| check_bytes(payload, found));
+        let lines: Vec<Payload> = one.chain(keys.lines).collect();
+        if lines.is_empty() {
+            return None;
+        }
+        let newline = match &keys.newline {
+            Some(text) if text.flag() == Some(false) => String::new(),
+            Some(text) => text.text().unwrap_or("\n").to_owned(),
+            None => "\n".to_owned(),
+        };
+        if newline.is_empty() && lines.iter().all(|line| line.node().text() == Some("")) {
+            let help = "write a message, as in `send: '{\"jsonrpc\": \"2.0\"}'`".to_owned();
+            found.push(Diagnostic::error("empty-send", "`send` writes nothing", keys.span).with_help(help));
+        }
+        let answers = if keys.then.is_some() { Wanted::End } else { keys.answers };
+        Some(Self { lines, newline, cuts: keys.cuts, answers, watch: keys.watch })
+    }
+}
+
 /// The answer that a raw message waits for.
 #[derive(Debug, Clone)]
 pub enum Wanted {
@@ -180,6 +289,27 @@ pub enum Wanted {
     End,
 }
 
+impl Setting for Wanted {
+    const SHAPE: Shape = Shape::Either(&[
+        Shape::Text,
+        Shape::Number,
+        Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Number]))),
+    ]);
+
+    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+        Some(match (node.text(), &node.value) {
+            (Some("any"), _) => Self::Any,
+            (Some("none"), _) => Self::Nothing,
+            (_, Value::List(ids)) => Self::All(ids.clone()),
+            _ => Self::One(node.clone()),
+        })
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::Own)
+    }
+}
+
 /// When a request is taken back.
 #[derive(Debug, Clone)]
 pub struct Cancel {
@@ -189,6 +319,14 @@ pub struct Cancel {
     pub reason: Option<Node>,
     /// The time for which the server is watched.
     pub watch: Duration,
+}
+
+impl Cancel {
+    /// The cancellation that is written; `None` where a mistake was reported.
+    pub(crate) fn of(keys: CancelKeys) -> Option<Self> {
+        let when = keys.after.map(CancelWhen::After).or(keys.progress.map(CancelWhen::Progress))?;
+        Some(Self { when, reason: keys.reason, watch: keys.watch })
+    }
 }
 
 /// The event that triggers a cancellation.

@@ -1,40 +1,41 @@
 //! Rules of a specification, and what must be there before a test says anything.
 
-use crate::source::{Located, Node, Span};
+use crate::source::grammar::Shape;
+use crate::source::{Located, Node, choice, settings};
 use crate::transport::TransportKind;
 use crate::wire::Revision;
 
-/// A rule of a specification that a test checks.
-#[derive(Debug, Clone)]
-pub struct Rule {
-    /// Its id, unique in its rule book: `B2`.
-    pub id: String,
-    /// The page and section of the specification, such as `basic/transports#stdio`.
-    pub section: String,
-    /// Its level.
-    pub level: RuleLevel,
-    /// Why it is no more than advice, where the sentence has no SHOULD.
-    pub advice: Option<String>,
-    /// The revisions in which it holds, oldest first.
-    pub revisions: Vec<Revision>,
-    /// The transport that it is about; `None` for every one.
-    pub over: Option<Carrier>,
-    /// The sentence that demands it, word for word.
-    pub quote: String,
-    /// The page of the sentence, if it is not that of the section: another one, or an address.
-    pub source: Option<String>,
-    /// Why it matters.
-    pub why: String,
-    /// The answer of a correct server.
-    pub good: String,
-    /// Faults of the demo server that break this rule and no other.
-    pub broken: Option<Node>,
-    /// The same for each further variant that the test judges.
-    pub also_broken: Vec<(String, Node)>,
-    /// The settings that the demo server needs to show it.
-    pub reference: Option<Node>,
-    /// Its place in the suite.
-    pub span: Span,
+settings! {
+    /// A rule of the specification that a test checks.
+    pub struct Rule as "a rule", at span {
+        /// The id, such as `B2`.
+        pub id: String => required(),
+        /// The page and the section of the specification, such as `basic/transports#stdio`.
+        pub section: String => required(),
+        /// The level; a broken `should` is only a warning.
+        pub level: RuleLevel => default("must"),
+        /// Why the rule is only advice, if the sentence has no SHOULD.
+        pub advice: Option<String>,
+        /// The revisions to which it applies; all by default.
+        pub revisions: Vec<Revision>,
+        /// The transport to which it applies; all by default.
+        pub over: Option<Carrier>,
+        /// The sentence that demands it, word for word; `…` stands for omitted words.
+        pub quote: String => required(),
+        /// The page of the sentence, if it differs from the page of `section`: `schema#tool`, or an address.
+        pub source: Option<String>,
+        /// Why it matters.
+        pub why: String => required(),
+        /// How a good server answers.
+        pub good: String => required(),
+        /// The behaviour of a server that breaks this rule, as [faults](fault-language.md) of the demo server;
+        /// `mcprove serve faulty --rule` runs it.
+        pub broken: Option<Node>,
+        /// The same for each further variant that the test judges; the program's own tests run it.
+        pub also_broken: Vec<(Located<String>, Node)>,
+        /// The settings of the demo server and the suite that show it.
+        pub reference: Option<Node> => shape(Shape::Map(&Shape::Any)),
+    }
 }
 
 impl Rule {
@@ -61,33 +62,27 @@ impl Rule {
     }
 }
 
-/// The level of a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RuleLevel {
-    /// A server that breaks it is wrong.
-    Must,
-    /// A server that breaks it should have a reason.
-    Should,
+choice! {
+    /// The level of a rule.
+    pub enum RuleLevel {
+        /// A server that breaks it is wrong.
+        Must = "must",
+        /// A server that breaks it should have a reason.
+        Should = "should",
+    }
 }
 
-/// A transport.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carrier {
-    /// A pair of streams: a process, or memory.
-    Stdio,
-    /// HTTP.
-    Http,
+choice! {
+    /// A transport.
+    pub enum Carrier {
+        /// A pair of streams: a process, or memory.
+        Stdio = "stdio",
+        /// HTTP.
+        Http = "http",
+    }
 }
 
 impl Carrier {
-    /// The word in a suite.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stdio => "stdio",
-            Self::Http => "http",
-        }
-    }
-
     /// The kind of transport that rules tell apart.
     pub fn of(transport: TransportKind) -> Self {
         if transport.is_over_http() { Self::Http } else { Self::Stdio }

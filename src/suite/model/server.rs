@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::Http;
 use crate::source::grammar::Shape;
-use crate::source::{Located, Node, Span, choice, settings};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, Span, choice, settings};
 use crate::suite::grammar::RETRIES;
 use crate::wire::Revision;
 
@@ -91,7 +92,19 @@ pub enum Protocol {
     Fixed(Revision),
 }
 
+impl Setting for Protocol {
+    const SHAPE: Shape = Self::WORDS;
+
+    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+        node.text().map(|word| Revision::parse(word).map_or(Self::Auto, Self::Fixed))
+    }
+}
+
 impl Protocol {
+    /// The words for it in a suite.
+    pub(crate) const WORDS: Shape =
+        Shape::Choice(&["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]);
+
     /// The revision that is asked for; `None` if the server chooses.
     pub fn revision(self) -> Option<Revision> {
         if let Self::Fixed(revision) = self { Some(revision) } else { None }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fault::Fault;
-use crate::source::grammar::Shape;
+use crate::source::grammar::{Shape, refuse_templates};
 use crate::source::settings::Setting;
 use crate::source::template::Names;
-use crate::source::{Located, Node, Span, settings};
+use crate::source::{Diagnostic, Located, Node, Span, choice, settings};
 
 use super::{Answers, Property, Rule, Step, TestNeed};
 
@@ -73,6 +73,27 @@ impl Test {
     }
 }
 
+/// Why a test, agent or setting is not checked; `None` where it is.
+#[derive(Debug, Clone, Default)]
+pub struct SkipReason(pub Option<String>);
+
+impl Setting for SkipReason {
+    const SHAPE: Shape = Shape::Either(&[Shape::Text, Shape::Flag]);
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        refuse_templates(node, found);
+        Some(Self(match node.flag() {
+            Some(true) => Some("`skip: true`".to_owned()),
+            Some(false) => None,
+            None => node.text().map(str::to_owned),
+        }))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self(None))
+    }
+}
+
 settings! {
     /// Calls of tools, as they were sent and answered.
     #[derive(Copy, PartialEq, Eq)]
@@ -98,8 +119,8 @@ pub enum RecoveryLimit {
 impl Setting for RecoveryLimit {
     const SHAPE: Shape = Shape::Either(&[Shape::Range(1, 1000), Shape::Time]);
 
-    fn read(node: &Node) -> Option<Self> {
-        usize::read(node).map(Self::Calls).or_else(|| Duration::read(node).map(Self::Time))
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        usize::read(node, found).map(Self::Calls).or_else(|| Duration::read(node, found).map(Self::Time))
     }
 }
 
@@ -131,15 +152,16 @@ pub struct ForEach {
     pub filter: Option<Located<String>>,
 }
 
-/// The list that a loop runs over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loop {
-    /// The tools, as `tool`.
-    Tools,
-    /// The resources, as `resource`.
-    Resources,
-    /// The prompts, as `prompt`.
-    Prompts,
+choice! {
+    /// The list that a loop runs over.
+    pub enum Loop {
+        /// The tools, as `tool`.
+        Tools = "tools",
+        /// The resources, as `resource`.
+        Resources = "resources",
+        /// The prompts, as `prompt`.
+        Prompts = "prompts",
+    }
 }
 
 impl Loop {

@@ -1,7 +1,7 @@
 //! A server over HTTP, as a suite writes it.
 
 use crate::source::grammar::Shape;
-use crate::source::{Located, Node, settings};
+use crate::source::{Located, Node, choice, settings};
 
 /// A server over HTTP; every text is unfilled.
 #[derive(Debug, Clone)]
@@ -84,13 +84,14 @@ settings! {
     }
 }
 
-/// Which transport over HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HttpFlavour {
-    /// Finds out.
-    Auto,
-    /// Streamable HTTP.
-    Streamable,
-    /// HTTP+SSE of 2024-11-05.
-    OldSse,
+choice! {
+    /// Which transport over HTTP.
+    pub enum HttpFlavour {
+        /// Finds out.
+        Auto = "auto",
+        /// Streamable HTTP.
+        Streamable = "streamable-http",
+        /// HTTP+SSE of 2024-11-05.
+        OldSse = "sse",
+    }
 }

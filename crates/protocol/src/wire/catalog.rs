@@ -3,25 +3,25 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use mcprove_source::choice;
 use serde_json::Value;
 
-/// The four lists of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ListKind {
-    /// `tools/list`.
-    Tools,
-    /// `resources/list`.
-    Resources,
-    /// `resources/templates/list`.
-    ResourceTemplates,
-    /// `prompts/list`.
-    Prompts,
+choice! {
+    /// The four lists of a server.
+    #[derive(Hash)]
+    pub enum ListKind {
+        /// `tools/list`.
+        Tools = "tools",
+        /// `resources/list`.
+        Resources = "resources",
+        /// `resources/templates/list`.
+        ResourceTemplates = "resource_templates",
+        /// `prompts/list`.
+        Prompts = "prompts",
+    }
 }
 
 impl ListKind {
-    /// Every list.
-    pub const ALL: [Self; 4] = [Self::Tools, Self::Resources, Self::ResourceTemplates, Self::Prompts];
-
     /// The request that asks for it.
     pub fn method(self) -> &'static str {
         ["tools/list", "resources/list", "resources/templates/list", "prompts/list"][self as usize]
@@ -35,16 +35,6 @@ impl ListKind {
     /// The server capability that promises it.
     pub fn capability(self) -> &'static str {
         ["tools", "resources", "resources", "prompts"][self as usize]
-    }
-
-    /// The word for it in a suite's `list:` step.
-    pub fn word(self) -> &'static str {
-        ["tools", "resources", "resource_templates", "prompts"][self as usize]
-    }
-
-    /// The list of that word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use mcprove_source::choice;
+
 /// The two ways in which the protocol talks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Era {
@@ -11,47 +13,29 @@ pub enum Era {
     Stateless,
 }
 
-/// A published revision of the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Revision {
-    /// 2024-11-05.
-    V2024_11_05,
-    /// 2025-03-26.
-    V2025_03_26,
-    /// 2025-06-18.
-    V2025_06_18,
-    /// 2025-11-25.
-    V2025_11_25,
-    /// 2026-07-28.
-    V2026_07_28,
+choice! {
+    /// A published revision of the protocol.
+    #[derive(Hash)]
+    pub enum Revision {
+        /// 2024-11-05.
+        V2024_11_05 = "2024-11-05",
+        /// 2025-03-26.
+        V2025_03_26 = "2025-03-26",
+        /// 2025-06-18.
+        V2025_06_18 = "2025-06-18",
+        /// 2025-11-25.
+        V2025_11_25 = "2025-11-25",
+        /// 2026-07-28.
+        V2026_07_28 = "2026-07-28",
+    }
 }
 
 impl Revision {
-    /// Every published revision, oldest first.
-    pub const ALL: [Self; 5] =
-        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
-
     /// The newest revision with a handshake.
     pub const NEWEST_WITH_SESSION: Self = Self::V2025_11_25;
 
     /// The newest revision.
     pub const NEWEST: Self = Self::V2026_07_28;
-
-    /// The revision of that date.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|revision| revision.as_str() == text)
-    }
-
-    /// The date that names it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::V2024_11_05 => "2024-11-05",
-            Self::V2025_03_26 => "2025-03-26",
-            Self::V2025_06_18 => "2025-06-18",
-            Self::V2025_11_25 => "2025-11-25",
-            Self::V2026_07_28 => "2026-07-28",
-        }
-    }
 
     /// The era it belongs to.
     pub fn era(self) -> Era {

@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use minijinja::ErrorKind;
 use regex::Regex;
 
-use super::super::{Diagnostic, MistakeKind, Node, Span, Value, did_you_mean, nearest};
+use super::super::grammar::Shape;
+use super::super::settings::Setting;
+use super::super::{Diagnostic, Located, MistakeKind, Node, Span, Value, did_you_mean, nearest};
 use super::growth::without_constant_products;
 use super::{Names, TemplateError, environment, fill_text, is_builtin, is_plain_path, is_template, whole_expression};
 
@@ -151,6 +153,22 @@ pub fn expression_problem(expression: &str) -> Option<String> {
     match environment().compile_expression(&without_constant_products(expression, true)) {
         Err(error) => Some(error.detail().unwrap_or("it cannot be parsed").to_owned()),
         Ok(_) => unknown_filter(expression),
+    }
+}
+
+/// An expression that can be read.
+#[derive(Debug, Clone)]
+pub struct Expression(pub Located<String>);
+
+impl Setting for Expression {
+    const SHAPE: Shape = Shape::Text;
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let expression = node.located_text()?;
+        if let Some(reason) = expression_problem(&expression.value) {
+            found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), expression.span));
+        }
+        Some(Self(expression))
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{Node, Span, Value};
 
-pub use self::check::{check, check_expression, check_text, expression_problem};
+pub use self::check::{Expression, check, check_expression, check_text, expression_problem};
 
 /// The names that templates can use, with their values.
 pub type Names = Map<String, Json>;

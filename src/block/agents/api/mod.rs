@@ -20,10 +20,10 @@ use super::price::Price;
 use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn};
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext};
-use crate::source::grammar::{Object, Shape, key, required};
+use crate::source::grammar::Shape;
 use crate::source::settings::Setting;
 use crate::source::template::{Names, fill, is_template, text_of};
-use crate::source::{Diagnostic, Node, beginning, duration_text, visible_line};
+use crate::source::{Diagnostic, Located, Node, beginning, duration_text, settings, visible_line};
 use crate::transport::http::{TrustedRoots, bare_client};
 use crate::wire::sse::{SseEvent, SseParser};
 
@@ -36,49 +36,50 @@ const USUAL_WAIT: Duration = Duration::from_secs(1);
 /// The longest part of a provider's message that is printed, in characters.
 const SHOWN: usize = 300;
 
-pub(crate) static API: Object = Object {
-    name: "a model of a provider",
-    doc: "A model that is reached over HTTP.",
-    keys: &[&[
-        required(
-            "model",
-            Shape::Either(&[
-                Shape::Text,
-                Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&MODEL)]))),
-            ]),
-            "The model, by the provider's name for it; with a list, the agent is a case for each of them.",
-        )
-        .cure("write the name of one model as a text, and its `price` beside `openai`, `anthropic` or `gemini`"),
-        key(
-            "key",
-            Shape::Template,
-            "The key, such as `\"{{ env.OPENAI_API_KEY }}\"`; it appears in no output. A model on this machine needs none.",
-        )
-        .cure("write `\"{{ env.NAME }}\"` and set the variable `NAME`; whoever reads the suite would read the key"),
-        key(
-            "url",
-            Shape::Text,
-            "The address of the API, for example `http://127.0.0.1:11434/v1`; by default the provider's.",
-        ),
-        key(
-            "recording",
-            Shape::Text,
-            "A file with the turns of the model. A run with `--update` asks the model and writes it; any other run plays it back \
-             without a key, and fails if the model would be told something else.",
-        ),
-        key("stream", Shape::Flag, "Whether answers are read as a stream.").default("false"),
-        key("max_tokens", Shape::Range(1, 1_000_000), "The most tokens of one answer.").default("4096"),
-    ]],
-};
+settings! {
+    /// A model that is reached over HTTP.
+    pub(crate) struct ApiKeys as "a model of a provider" {
+        /// The model, by the provider's name for it; with a list, the agent is a case for each of them.
+        model: Vec<NamedModel> => required()
+            shape(Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&NamedModel::SHAPE))]))
+            cure("write the name of one model as a text, and its `price` beside `openai`, `anthropic` or `gemini`"),
+        /// The key, such as `"{{ env.OPENAI_API_KEY }}"`; it appears in no output. A model on this machine needs none.
+        key: Option<Node> => shape(Shape::Template)
+            cure("write `\"{{ env.NAME }}\"` and set the variable `NAME`; whoever reads the suite would read the key"),
+        /// The address of the API, for example `http://127.0.0.1:11434/v1`; by default the provider's.
+        url: Option<Node> => shape(Shape::Text),
+        /// A file with the turns of the model. A run with `--update` asks the model and writes it; any other run plays it back
+        /// without a key, and fails if the model would be told something else.
+        pub(crate) recording: Option<Located<String>>,
+        /// Whether answers are read as a stream.
+        stream: bool => default("false"),
+        /// The most tokens of one answer.
+        max_tokens: u64 => range(1, 1_000_000) default("4096"),
+    }
+}
 
-static MODEL: Object = Object {
-    name: "a model",
-    doc: "One of several models, with a price of its own.",
-    keys: &[&[
-        required("name", Shape::Text, "The provider's name for it."),
-        key("price", Price::SHAPE, "What its tokens cost."),
-    ]],
-};
+settings! {
+    /// One of several models, with a price of its own.
+    struct NamedModelKeys as "a model" {
+        /// The provider's name for it.
+        name: String => required(),
+        /// What its tokens cost.
+        price: Option<Node> => shape(Price::SHAPE),
+    }
+}
+
+/// A model, by its name or with a price of its own.
+#[derive(Debug, Clone)]
+struct NamedModel(NamedModelKeys);
+
+impl Setting for NamedModel {
+    const SHAPE: Shape = Shape::Either(&[Shape::Text, NamedModelKeys::SHAPE]);
+
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let named = String::read(node, found).map(|name| NamedModelKeys { name, price: None });
+        named.or_else(|| NamedModelKeys::read(node, found)).map(Self)
+    }
+}
 
 /// The format that a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +90,6 @@ pub(crate) enum ApiFormat {
 }
 
 impl ApiFormat {
-    pub(crate) const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
-
     /// The key in suites.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -174,8 +173,8 @@ pub(crate) struct PricedModel {
 
 impl ApiProvider {
     /// One for each model that is named.
-    pub(crate) fn read_all(format: ApiFormat, node: &Node, found: &mut Vec<Diagnostic>) -> Vec<PricedModel> {
-        if let Some(url) = node.get("url")
+    pub(crate) fn all(format: ApiFormat, keys: &ApiKeys, found: &mut Vec<Diagnostic>) -> Vec<PricedModel> {
+        if let Some(url) = &keys.url
             && let Some(written) = url.text().filter(|written| !is_template(written))
             && let Err(why) = address(written)
         {
@@ -185,22 +184,18 @@ impl ApiProvider {
                     .with_help(help),
             );
         }
-        let written = node.get("model");
-        let several = written.map(Node::items).unwrap_or_default();
-        let of_model = |model: String| Self {
-            format,
-            model,
-            key: node.get("key").cloned(),
-            url: node.get("url").cloned(),
-            is_streamed: node.get("stream").and_then(Node::flag).unwrap_or(false),
-            max_tokens: API.whole(node, "max_tokens").unwrap_or_default(),
+        let priced = |NamedModel(named): &NamedModel| PricedModel {
+            api: Self {
+                format,
+                model: named.name.clone(),
+                key: keys.key.clone(),
+                url: keys.url.clone(),
+                is_streamed: keys.stream,
+                max_tokens: keys.max_tokens,
+            },
+            price: named.price.as_ref().map(Price::of_written),
         };
-        let named = written.filter(|written| written.text().is_some()).into_iter().chain(several);
-        let models = named.filter_map(|named| {
-            let model = named.text().or_else(|| named.get("name")?.text())?;
-            Some(PricedModel { api: of_model(model.to_owned()), price: Price::beside(named) })
-        });
-        models.collect()
+        keys.model.iter().map(priced).collect()
     }
 
     pub(crate) fn model(&self) -> &str {

@@ -4,28 +4,28 @@ use serde_json::{Value, json};
 
 use super::JudgedView;
 use crate::block::agents::run::{AgentCall, CallTarget};
-use crate::matching::{EXPECTATION, Expectation};
-use crate::source::grammar::{Object, Shape, key, required};
-use crate::source::{Diagnostic, Located, Node, Span, Value as YamlValue};
+use crate::matching::Expectation;
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, Span, Value as YamlValue, settings};
 use crate::suite::NamePattern;
 
 /// Calls in a suite: names of tools, or with what their arguments must be like.
-pub(crate) const CALLS: Shape = Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Object(&CALL)])));
+pub(crate) const CALLS: Shape = Shape::NonEmpty(&Shape::List(&CallPattern::SHAPE));
 
-static CALL: Object = Object {
-    name: "a call of an agent",
-    doc: "A call that an agent makes.",
-    keys: &[&[
-        required("call", Shape::Text, "The tool, or a pattern such as `search*`."),
-        key("server", Shape::Text, "The server; by default any."),
-        key("args", Shape::NonEmpty(&Shape::Map(&Shape::Any)), "The arguments include these."),
-        key(
-            "expect",
-            Shape::NonEmpty(&Shape::List(&Shape::Object(&EXPECTATION))),
-            "Expectations of the arguments; `at: city` is the argument `city`.",
-        ),
-    ]],
-};
+settings! {
+    /// A call that an agent makes.
+    struct CallKeys as "a call of an agent" {
+        /// The tool, or a pattern such as `search*`.
+        call: NamePattern => required(),
+        /// The server; by default any.
+        server: Option<Located<String>>,
+        /// The arguments include these.
+        args: Option<Node> => shape(Shape::NonEmpty(&Shape::Map(&Shape::Any))),
+        /// Expectations of the arguments; `at: city` is the argument `city`.
+        expect: Vec<Expectation> => shape(Shape::NonEmpty(&Shape::List(&Expectation::SHAPE))),
+    }
+}
 
 /// A call that is meant.
 #[derive(Debug, Clone)]
@@ -35,24 +35,21 @@ pub(crate) struct CallPattern {
     expect: Vec<Expectation>,
 }
 
-impl CallPattern {
-    /// Reads calls that were checked against [`CALLS`].
-    pub(crate) fn read_all(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Self> {
-        node.items().iter().filter_map(|item| Self::read(item, found)).collect()
-    }
+impl Setting for CallPattern {
+    const SHAPE: Shape = Shape::Either(&[Shape::Text, CallKeys::SHAPE]);
 
     fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        if let Some(tool) = node.located_text() {
-            return Some(Self { tool: NamePattern::new(tool), server: None, expect: Vec::new() });
+        if let Some(tool) = NamePattern::read(node, found) {
+            return Some(Self { tool, server: None, expect: Vec::new() });
         }
-        let mut expect: Vec<Expectation> =
-            node.get("args").and_then(|args| includes(args, found)).into_iter().collect();
-        let written = node.get("expect").map(Node::items).unwrap_or_default();
-        expect.extend(written.iter().filter_map(|item| Expectation::build(item, found)));
-        let tool = NamePattern::new(node.get("call")?.located_text()?);
-        Some(Self { tool, server: node.get("server").and_then(Node::located_text), expect })
+        let keys = CallKeys::read(node, found)?;
+        let included = keys.args.as_ref().and_then(|args| includes(args, found));
+        let expect = included.into_iter().chain(keys.expect).collect();
+        Some(Self { tool: keys.call, server: keys.server, expect })
     }
+}
 
+impl CallPattern {
     /// Why a call is not the one that is meant; `None` where it is.
     pub(crate) fn mismatch(&self, call: &AgentCall, view: &JudgedView<'_>) -> Option<String> {
         let Some((server, tool)) = call.reached_tool() else {
@@ -107,14 +104,18 @@ pub(crate) fn compact(value: &Value) -> String {
 }
 
 /// Classes of tools that are as good as one another.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct EqualTools(pub(crate) Vec<Vec<Located<String>>>);
 
-impl EqualTools {
-    pub(crate) fn read(node: &Node) -> Self {
-        Self(node.items().iter().map(|class| crate::suite::texts(Some(class))).collect())
-    }
+impl Setting for EqualTools {
+    const SHAPE: Shape = Shape::NonEmpty(&Shape::List(&Shape::NonEmpty(&Shape::List(&Shape::Text))));
 
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Vec::read(node, found).map(Self)
+    }
+}
+
+impl EqualTools {
     /// A mistake for each pattern: a class names its tools.
     pub(crate) fn patterns(&self) -> impl Iterator<Item = Diagnostic> {
         self.0.iter().flatten().filter(|tool| tool.value.contains('*')).map(|tool| {
@@ -155,7 +156,7 @@ mod tests {
             ("get", malformed("get"), Some("the arguments of `get` are no JSON object")),
         ] {
             let scene = Scene::new(&format!("[{pattern}]"));
-            let pattern_read = CallPattern::read_all(&scene.node, &mut Vec::new()).remove(0);
+            let pattern_read = scene.read::<Vec<CallPattern>>().remove(0);
             assert_eq!(pattern_read.mismatch(&made, &scene.view()).as_deref(), expected, "{pattern}");
         }
     }
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn arguments_and_expectations_must_hold() {
         let scene = Scene::new("[{ call: get, args: { id: u1 }, expect: [{ at: limit, less_than: 10 }] }]");
-        let pattern = CallPattern::read_all(&scene.node, &mut Vec::new()).remove(0);
+        let pattern = scene.read::<Vec<CallPattern>>().remove(0);
         let fits = |arguments| pattern.is_met_by(&call("get", arguments), &scene.view());
         assert!(fits(json!({ "id": "u1", "limit": 5 })));
         assert!(!fits(json!({ "id": "u1", "limit": 50 })), "the expectation does not hold");
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn classes_name_tools_and_no_patterns() {
         let scene = Scene::new("[[search, find], ['get*', fetch]]");
-        let equal = EqualTools::read(&scene.node);
+        let equal = scene.read::<EqualTools>();
         assert!(equal.are_equal("search", "find") && !equal.are_equal("search", "fetch"));
         let mistakes: Vec<String> = equal.patterns().map(|mistake| mistake.message).collect();
         assert_eq!(mistakes, ["`get*` is a pattern, and a class names its tools"]);
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn a_call_that_could_not_be_made_was_wanted_all_the_same() {
         let scene = Scene::new("[get]");
-        let pattern = CallPattern::read_all(&scene.node, &mut Vec::new()).remove(0);
+        let pattern = scene.read::<Vec<CallPattern>>().remove(0);
         let wanted = |made: AgentCall| pattern.is_wanted_by(&made, &scene.view());
         assert!(wanted(call("get", json!({}))) && wanted(malformed("get")) && wanted(unknown("get")));
         assert!(!wanted(decoy("get")), "it is offered to be left alone");

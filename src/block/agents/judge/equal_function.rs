@@ -42,7 +42,7 @@ mod tests {
             ("[[search, fnd]]", calls(&["search"]), &["no server of the agent has a tool `fnd`"]),
         ] {
             let mut scene = Scene::new(classes);
-            scene.equal = EqualTools::read(&scene.node);
+            scene.equal = scene.read::<EqualTools>();
             assert_eq!(messages(&EqualFunction.judge(&run_of(made), &scene.view())), expected, "{classes}");
         }
     }

@@ -5,42 +5,44 @@ use super::trajectory::missing_in_order;
 use super::{AMBIGUOUS, JudgedView, Judgement};
 use crate::block::agents::run::AgentRun;
 use crate::event::Finding;
-use crate::source::grammar::{Object, Shape, key, required};
-use crate::source::{Diagnostic, Located, Node, Span};
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, Span, Value, settings};
 
-static PATHS: Shape = Shape::NonEmpty(&Shape::List(&CALLS));
+/// Several paths.
+const PATHS: Shape = Shape::NonEmpty(&Shape::List(&CALLS));
 
-/// Several paths, or what more is to be said of them.
-pub(crate) const GOLDEN_PATH: Shape = Shape::Either(&[PATHS, Shape::Object(&GOLDEN_PATHS)]);
-
-static GOLDEN_PATHS: Object = Object {
-    name: "golden paths",
-    doc: "The shortest ways to the goal.",
-    keys: &[&[
-        required("paths", PATHS, "The ways, of which the run must take one: all of its calls, in order."),
-        key("extra_calls", Shape::Whole, "How many more calls a run may make.").default("0"),
-    ]],
-};
+settings! {
+    /// The shortest ways to the goal.
+    struct PathKeys as "golden paths" {
+        /// The ways, of which the run must take one: all of its calls, in order.
+        paths: Vec<Vec<CallPattern>> => required() shape(PATHS),
+        /// How many more calls a run may make.
+        extra_calls: usize => default("0"),
+    }
+}
 
 /// The shortest ways to the goal.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct GoldenPaths {
     span: Span,
     paths: Vec<Vec<CallPattern>>,
     extra_calls: usize,
 }
 
-impl GoldenPaths {
-    pub(crate) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
-        let paths = node.get("paths").unwrap_or(node);
-        let extra = GOLDEN_PATHS.whole(node, "extra_calls").unwrap_or_default();
-        Self {
-            span: node.span,
-            paths: paths.items().iter().map(|path| CallPattern::read_all(path, found)).collect(),
-            extra_calls: usize::try_from(extra).unwrap_or(usize::MAX),
-        }
-    }
+impl Setting for GoldenPaths {
+    const SHAPE: Shape = Shape::Either(&[PATHS, PathKeys::SHAPE]);
 
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let keys = match node.value {
+            Value::List(_) => PathKeys { paths: Vec::read(node, found)?, extra_calls: 0 },
+            _ => PathKeys::read(node, found)?,
+        };
+        Some(Self { span: node.span, paths: keys.paths, extra_calls: keys.extra_calls })
+    }
+}
+
+impl GoldenPaths {
     /// The number of calls beside those of the path that was taken; `None` where none was.
     pub(crate) fn extra(&self, run: &AgentRun, view: &JudgedView<'_>) -> Option<usize> {
         let taken = self.paths.iter().filter(|path| missing_in_order(path, &run.calls, view).is_none());
@@ -123,7 +125,7 @@ mod tests {
             ("[[serach]]", &["search"], "no server of the agent has a tool `serach`"),
         ] {
             let scene = Scene::new(settings);
-            let golden = GoldenPaths::read(&scene.node, &mut Vec::new());
+            let golden: GoldenPaths = scene.read();
             let found = golden.judge(&run_of(calls(made)), &scene.view());
             assert_eq!(messages(&found).concat(), expected, "{settings} {made:?}");
         }

@@ -26,13 +26,13 @@ pub(crate) use self::acceptance::Acceptance;
 pub(crate) use self::answer::AnswerExpectations;
 pub(crate) use self::call_pattern::EqualTools;
 pub(crate) use self::equal_function::EqualFunction;
-pub(crate) use self::golden_path::{GOLDEN_PATH, GoldenPaths};
+pub(crate) use self::golden_path::GoldenPaths;
 pub(crate) use self::loose_arguments::LooseArguments;
 pub(crate) use self::order_ignored::OrderIgnored;
 pub(crate) use self::readable_results::ReadableResults;
 pub(crate) use self::recovery::AgentRecovery;
 pub(crate) use self::selection::{SelectionCount, share_text};
-pub(crate) use self::trajectory::{TRAJECTORY, Trajectory};
+pub(crate) use self::trajectory::Trajectory;
 
 /// The variant that the choice of tools judges.
 pub(crate) const AMBIGUOUS: &str = "PROVIDER-SELECTION-AMBIGUOUS";

@@ -4,28 +4,34 @@ use super::call_pattern::{CALLS, CallPattern};
 use super::{AMBIGUOUS, JudgedView, Judgement};
 use crate::block::agents::run::{AgentCall, AgentRun};
 use crate::event::Finding;
-use crate::source::grammar::{Object, Shape, alternative};
-use crate::source::{Diagnostic, Located, Node, Span};
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Node, Span, settings};
 
-pub(crate) static TRAJECTORY: Object = Object {
-    name: "a trajectory",
-    doc: "The calls that a run makes, in one or several of these senses.",
-    keys: &[&[
-        alternative("exact", CALLS, "These calls in this order, and no others."),
-        alternative("order", CALLS, "These calls in this order; there may be others between them."),
-        alternative("any_order", CALLS, "These calls, in any order; there may be others."),
-        alternative("subset", CALLS, "Every call is one of these, however often."),
-        alternative("never", Shape::NonEmpty(&Shape::List(&Shape::Text)), "No call of these tools."),
-    ]],
-};
+settings! {
+    /// The calls that a run makes, in one or several of these senses.
+    struct TrajectoryKeys as "a trajectory" {
+        /// These calls in this order, and no others.
+        exact: Option<Located<Vec<CallPattern>>> => alternative() shape(CALLS),
+        /// These calls in this order; there may be others between them.
+        order: Option<Located<Vec<CallPattern>>> => alternative() shape(CALLS),
+        /// These calls, in any order; there may be others.
+        any_order: Option<Located<Vec<CallPattern>>> => alternative() shape(CALLS),
+        /// Every call is one of these, however often.
+        subset: Option<Located<Vec<CallPattern>>> => alternative() shape(CALLS),
+        /// No call of these tools.
+        never: Option<Located<Vec<CallPattern>>> => alternative()
+            shape(Shape::NonEmpty(&Shape::List(&Shape::Text))),
+    }
+}
 
 /// The calls that a run must make.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Trajectory {
     wanted: Vec<WantedCalls>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct WantedCalls {
     sense: TrajectorySense,
     span: Span,
@@ -42,25 +48,23 @@ enum TrajectorySense {
     Never,
 }
 
-impl TrajectorySense {
-    const ALL: [(&'static str, Self); 5] = [
-        ("exact", Self::Exact),
-        ("order", Self::Order),
-        ("any_order", Self::AnyOrder),
-        ("subset", Self::Subset),
-        ("never", Self::Never),
-    ];
-}
+impl Setting for Trajectory {
+    const SHAPE: Shape = TrajectoryKeys::SHAPE;
 
-impl Trajectory {
-    pub(crate) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
-        let mut wanted = Vec::new();
-        for (key, sense) in TrajectorySense::ALL {
-            if let Some(calls) = node.get(key) {
-                wanted.push(WantedCalls { sense, span: calls.span, calls: CallPattern::read_all(calls, found) });
-            }
-        }
-        Self { wanted }
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let keys = TrajectoryKeys::read(node, found)?;
+        let wanted = [
+            (TrajectorySense::Exact, keys.exact),
+            (TrajectorySense::Order, keys.order),
+            (TrajectorySense::AnyOrder, keys.any_order),
+            (TrajectorySense::Subset, keys.subset),
+            (TrajectorySense::Never, keys.never),
+        ];
+        let wanted = wanted.into_iter().filter_map(|(sense, calls)| {
+            let Located { value: calls, span } = calls?;
+            Some(WantedCalls { sense, span, calls })
+        });
+        Some(Self { wanted: wanted.collect() })
     }
 }
 
@@ -207,7 +211,6 @@ fn closest(wanted: &CallPattern, made: &[AgentCall], view: &JudgedView<'_>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::agents::judge::EqualTools;
     use crate::block::agents::tests::{Scene, call, calls, decoy, malformed, messages, run_of, unknown};
     use serde_json::json;
 
@@ -247,10 +250,8 @@ mod tests {
             ("never: [serach]", made(&["search"]), "no server of the agent has a tool `serach`"),
         ] {
             let scene = Scene::new(&format!("{{ {settings} }}"));
-            let mut mistakes = Vec::new();
-            let trajectory = Trajectory::read(&scene.node, &mut mistakes);
+            let trajectory: Trajectory = scene.read();
             let found = trajectory.judge(&run_of(made), &scene.view());
-            assert!(mistakes.is_empty(), "{settings}");
             assert_eq!(messages(&found).concat(), expected, "{settings}");
         }
     }
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn the_closest_call_says_what_differs() {
         let scene = Scene::new("{ order: [{ call: get, args: { id: u1 } }] }");
-        let trajectory = Trajectory::read(&scene.node, &mut Vec::new());
+        let trajectory: Trajectory = scene.read();
         let judge = |made| messages(&trajectory.judge(&run_of(made), &scene.view())).concat();
         assert_eq!(judge(vec![call("get", json!({ "id": "u1", "more": true }))]), "");
         let other = judge(vec![call("get", json!({ "id": "u2" }))]);
@@ -267,9 +268,9 @@ mod tests {
 
     #[test]
     fn tools_of_one_class_stand_for_each_other() {
-        let mut scene = Scene::new("{ exact: [search], classes: [[search, find]] }");
-        scene.equal = EqualTools::read(scene.node.get("classes").unwrap());
-        let trajectory = Trajectory::read(&scene.node, &mut Vec::new());
+        let mut scene = Scene::new("{ exact: [search] }");
+        scene.equal = Scene::new("[[search, find]]").read();
+        let trajectory: Trajectory = scene.read();
         assert!(trajectory.judge(&run_of(calls(&["find"])), &scene.view()).is_empty());
         assert_eq!(trajectory.judge(&run_of(calls(&["get"])), &scene.view()).len(), 1);
     }
