@@ -120,7 +120,7 @@ impl LinkPlayer<LiveExchange> for SessionFaults {
         let exchange = self.faults.match_request(request);
         self.calls.extend(exchange.request.call.map(|call| (said.frame, call)));
         BegunExchange {
-            id: exchange.request.id(),
+            id: exchange.request.id().filter(|_| exchange.request.kind().has_answer()),
             progress_token: exchange.request.progress_token().cloned(),
             // Nothing is held back.
             cancels: None,

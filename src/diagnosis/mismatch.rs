@@ -1,8 +1,7 @@
 //! Failed expectations.
 
 use crate::event::{Finding, RequirementLevel, StepProblem};
-use crate::matching::{Mismatch, MismatchWeight};
-use crate::source::template::UNFILLED;
+use crate::matching::{Mismatch, MismatchKind, MismatchWeight};
 use crate::source::{Quote, Sources};
 
 /// The code of a finding about a value that an answer lacks and a later step uses.
@@ -14,10 +13,10 @@ pub fn of_mismatch(mismatch: Mismatch, sources: &Sources, exchange: Option<usize
         MismatchWeight::Fails => RequirementLevel::Must,
         MismatchWeight::Warns | MismatchWeight::Unjudged => RequirementLevel::Should,
     };
-    let step_problem = match mismatch.code {
-        UNFILLED => Some(StepProblem::Unfilled),
-        MISSING => Some(StepProblem::MissingValue(None)),
-        _ => None,
+    let step_problem = match mismatch.kind {
+        MismatchKind::Unfilled => Some(StepProblem::Unfilled),
+        MismatchKind::MissingValue => Some(StepProblem::MissingValue(None)),
+        MismatchKind::Differs => None,
     };
     Finding {
         level,

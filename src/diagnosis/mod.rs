@@ -13,9 +13,9 @@ use std::path::Path;
 pub use self::injected::{of_idle_fault, strikes_text, unrecovered};
 pub use self::mismatch::{MISSING, of_mismatch};
 use crate::event::{Code, EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
-use crate::session::{CallFailure, FailureReason, OpenFailure, OwnedViolation, REFUSED_NOTIFICATION, UnreportedExit};
+use crate::session::{CallFailure, FailureReason, OpenFailure, OwnedViolation, UnreportedExit};
 use crate::transport::{ConnectError, HttpFailure, HttpRefusal};
-use crate::wire::{Frame, ProtocolViolation, Scan};
+use crate::wire::{Frame, ProtocolViolation};
 
 /// The evidence of an exit that names the case that spoke last.
 pub const LAST_CASE: &str = "last case";
@@ -185,11 +185,9 @@ pub fn of_violations(violations: &[OwnedViolation], frames: &[Frame]) -> Vec<Fin
 
 /// A broken rule of the protocol with the line that shows it.
 pub fn of_violation(violation: &ProtocolViolation, line: &str) -> Finding {
-    let is_refusal = violation.code == REFUSED_NOTIFICATION;
-    let class = if is_refusal { FailureClass::HttpStatus } else { FailureClass::ProtocolError };
-    let is_advice = Scan::of(violation.code).is_some_and(|scan| scan.is_advice);
+    let class = if violation.rule.is_some() { FailureClass::ProtocolError } else { FailureClass::HttpStatus };
     let finding = Finding {
-        level: if is_advice { RequirementLevel::Should } else { RequirementLevel::Must },
+        level: if violation.is_advice() { RequirementLevel::Should } else { RequirementLevel::Must },
         class: Some(class),
         path: violation.place.as_deref().map(str::to_owned),
         frame: Some(violation.frame),

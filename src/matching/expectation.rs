@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::always::{self, GuaranteedValue};
 use super::item::{self, EXPECTATION, ExpectationItem};
-use super::{Answer, mismatch::Mismatch, mismatch::MismatchWeight, reply::ResponseKind, show};
+use super::{Answer, mismatch::Mismatch, mismatch::MismatchKind, mismatch::MismatchWeight, reply::ResponseKind, show};
 use crate::source::grammar::{self, Shape};
 use crate::source::settings::Setting;
 use crate::source::template::{self, Names, TemplateError, UNFILLED, Unfilled};
@@ -116,7 +116,7 @@ impl Expectation {
 
 /// Adds the server's error to mismatches that say only that a value is missing.
 fn tell_refusal(answer: &Answer<'_>, found: &mut [Mismatch]) {
-    for mismatch in found.iter_mut().filter(|mismatch| mismatch.code == "missing-value") {
+    for mismatch in found.iter_mut().filter(|mismatch| mismatch.kind == MismatchKind::MissingValue) {
         let reply = ResponseKind::of(answer.message);
         let (ResponseKind::Error(_) | ResponseKind::ToolError(_), Some(text)) = (reply, reply.text()) else { return };
         if !mismatch.message.contains(&text) {
@@ -134,10 +134,9 @@ fn compile_filled(node: &Node, names: &Names) -> Result<ExpectationItem, Vec<Mis
                 MismatchWeight::Fails
             }
         };
-        vec![
-            Mismatch::new(UNFILLED, span, "a template in the expectation cannot be filled in", reason.to_string())
-                .with_weight(weight),
-        ]
+        let message = "a template in the expectation cannot be filled in";
+        let mismatch = Mismatch::new(UNFILLED, span, message, reason.to_string()).with_weight(weight);
+        vec![Mismatch { kind: MismatchKind::Unfilled, ..mismatch }]
     };
     let filled = template::fill(node, names).map_err(unfilled)?;
     let mut found = grammar::check(&filled, &Shape::Object(&EXPECTATION));

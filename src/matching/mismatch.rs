@@ -18,6 +18,18 @@ pub enum MismatchWeight {
     Unjudged,
 }
 
+/// The kind of a mismatch, beyond its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MismatchKind {
+    /// The answer is not as expected.
+    #[default]
+    Differs,
+    /// The answer has no such value.
+    MissingValue,
+    /// A template of the expectation cannot be filled in.
+    Unfilled,
+}
+
 /// The result of all matchers of a group.
 #[derive(Debug)]
 pub(crate) enum GroupVerdict {
@@ -73,6 +85,8 @@ impl GroupVerdict {
 pub struct Mismatch {
     /// The matcher's name in kebab-case, or a name of its own where one matcher can fail in ways that differ.
     pub code: &'static str,
+    /// The kind.
+    pub kind: MismatchKind,
     /// The effect on the case.
     pub weight: MismatchWeight,
     /// One lowercase sentence without a final period: what went wrong.
@@ -95,8 +109,19 @@ impl Mismatch {
     /// A mismatch with its sentence and the text under the mark, everything else to be added.
     pub(crate) fn new(code: &'static str, span: Span, message: impl Into<String>, label: impl AsRef<str>) -> Self {
         let label = show::shorten(label.as_ref(), show::LABEL);
-        let (weight, message) = (MismatchWeight::Fails, message.into());
-        Self { code, weight, message, label, span, path: None, expected: None, actual: None, diff: None }
+        let (kind, weight, message) = (MismatchKind::Differs, MismatchWeight::Fails, message.into());
+        Self { code, kind, weight, message, label, span, path: None, expected: None, actual: None, diff: None }
+    }
+
+    /// A value that the answer lacks.
+    pub(crate) fn missing(span: Span, message: impl Into<String>, label: impl AsRef<str>) -> Self {
+        Self { kind: MismatchKind::MissingValue, ..Self::new("missing-value", span, message, label) }
+    }
+
+    /// The same mismatch of a template, whose value an earlier answer lacked.
+    #[must_use]
+    pub fn into_missing(self) -> Self {
+        Self { code: "missing-value", kind: MismatchKind::MissingValue, ..self }
     }
 
     /// An expectation that could not be judged.

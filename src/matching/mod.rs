@@ -35,7 +35,7 @@ pub use self::always::GuaranteedValue;
 pub use self::answer::{JudgedAnswer, PROVIDED, breaks_own_schema, interpreter_message, judged_answer, stack_trace};
 pub use self::expectation::Expectation;
 pub use self::item::{EXPECTATION, is_logic};
-pub use self::mismatch::{Mismatch, MismatchWeight};
+pub use self::mismatch::{Mismatch, MismatchKind, MismatchWeight};
 pub use self::path::ValuePath;
 pub use self::reply::words_of;
 pub use self::sample::{Sample, Taken, text as snapshot_text};

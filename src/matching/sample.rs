@@ -93,7 +93,7 @@ impl Sample {
             }
         }
         let part = self.at.find(&message).map_err(|reason| {
-            let found = Mismatch::new("missing-value", self.span, reason, "finds nothing");
+            let found = Mismatch::missing(self.span, reason, "finds nothing");
             Box::new(found.with_path(self.at.as_str()).with_actual(show::compact(&message)))
         })?;
         Ok(Taken { value: sort_fields(&part), idle })

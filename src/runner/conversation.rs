@@ -15,12 +15,12 @@ use super::{injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
 use crate::event::{Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
-use crate::matching::{Answer, MismatchWeight, unknown_name_help};
+use crate::matching::{Answer, MismatchKind, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::arguments::ConfigSource;
 use crate::redact::Redactor;
 use crate::session::Session;
-use crate::source::template::{Names, TemplateError, UNFILLED, Unfilled, names_of};
+use crate::source::template::{Names, TemplateError, Unfilled, names_of};
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite};
 use crate::wire::admitted_failure;
@@ -289,9 +289,9 @@ impl<'a> Conversation<'a> {
         let mut told: Vec<Finding> = Vec::new();
         for expectation in &step.expect {
             let mut mismatches = expectation.evaluate(&answer);
-            for mismatch in mismatches.iter_mut().filter(|mismatch| mismatch.code == UNFILLED) {
+            for mismatch in mismatches.iter_mut().filter(|mismatch| mismatch.kind == MismatchKind::Unfilled) {
                 if mismatch.weight == MismatchWeight::Fails && self.is_captured(mismatch.span) {
-                    mismatch.code = MISSING;
+                    *mismatch = mismatch.clone().into_missing();
                 }
             }
             if mismatches.is_empty() {

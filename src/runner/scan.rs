@@ -11,7 +11,7 @@ use crate::diagnosis;
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::Case;
 use crate::session::OwnedViolation;
-use crate::wire::Frame;
+use crate::wire::{Frame, ScanRule};
 
 /// The number of findings of one code that a case reports, where it is about whole messages.
 const MOST_TOLD: usize = 3;
@@ -94,6 +94,7 @@ fn select_reported(found: &[Finding]) -> Vec<Finding> {
 
 /// Without the lines that turned out to be parts of a message, which is itself reported.
 fn without_message_parts(found: Vec<OwnedViolation>) -> Vec<OwnedViolation> {
-    let is_split = found.iter().any(|owned| owned.violation.code == "split-message");
-    found.into_iter().filter(|owned| !is_split || owned.violation.code != "stray-output").collect()
+    let breaks = |owned: &OwnedViolation, rule: ScanRule| owned.violation.rule == Some(rule);
+    let is_split = found.iter().any(|owned| breaks(owned, ScanRule::SplitMessage));
+    found.into_iter().filter(|owned| !is_split || !breaks(owned, ScanRule::StrayOutput)).collect()
 }

@@ -47,8 +47,8 @@ impl CallCounts {
         self.hash = chunks.remainder().iter().fold(hash, |hash, byte| spread(hash, u64::from(*byte)));
     }
 
-    /// One sentence.
-    pub(crate) fn sentence(&self, branches: usize, seed: u64) -> String {
+    /// The calls in words.
+    pub(crate) fn text(&self, branches: usize) -> String {
         let taken = self.seen.count().min(branches);
         let mut parts = vec![format!(
             "{} covered {taken} of {}: {} served",
@@ -69,7 +69,12 @@ impl CallCounts {
         if self.restarts > 0 {
             let _ = write!(sentence, "; {}", counted(u64::from(self.restarts), "restart"));
         }
-        let _ = write!(sentence, "; seed {seed}, calls {:08x}", self.hash >> 32);
+        sentence
+    }
+
+    /// The calls in a sentence, and what makes them again.
+    pub(crate) fn sentence(&self, branches: usize, seed: u64) -> String {
+        let mut sentence = format!("{}; seed {seed}, calls {:08x}", self.text(branches), self.hash >> 32);
         if self.calls >= TELLING {
             let _ = write!(sentence, "; {} in {}", self.rate(), duration_text(whole(self.spent)));
         }

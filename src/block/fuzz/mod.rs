@@ -23,6 +23,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::section::FuzzLog;
 use super::Kind;
 use crate::event::{CaseResult, Section};
 use crate::plan::planner::Planner;
@@ -63,6 +64,8 @@ settings! {
         max_string: usize => range(1, 16 << 20) default("4096"),
         /// The share of calls that break the schema.
         invalid: Percent => default("0.2"),
+    } with {
+        log: Arc<FuzzLog>,
     }
 }
 
@@ -137,7 +140,7 @@ impl CaseSource for Fuzz {
     }
 
     fn keeps(&self, result: &CaseResult) -> bool {
-        section::is_fuzzed(result)
+        self.log.tool_of(result).is_some()
     }
 
     fn section_of_cases(&self, results: &[CaseResult]) -> Vec<Section> {

@@ -160,6 +160,7 @@ async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog) {
 
 fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     let Driver { context, counts, problems, calls, settings, frames, setup, .. } = driver;
+    settings.log.add(context.owner, &calls.callees[0].name, counts.text(calls.callees[0].generator().branches()));
     let mut reason = counts.sentence(calls.callees[0].generator().branches(), settings.seed);
     let hangs = problems.known.iter().filter(|known| known.problem.kind == FindingKind::Hang);
     let vanished: u64 = hangs

@@ -1,22 +1,49 @@
 //! The section of the summary: a row for each tool that was called.
 
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::{Fuzz, KIND};
-use crate::event::{CaseResult, Cell, Outcome, Reason, Section, SectionPart, SectionTable, Tone};
+use crate::event::{CaseResult, Cell, Outcome, Section, SectionPart, SectionTable, Tone};
 
-/// The sections of the cases that used the seed of this block, one for each server and revision.
+/// The calls of a block's cases, by the id of the case.
+#[derive(Debug, Default)]
+pub(crate) struct FuzzLog(Mutex<BTreeMap<String, FuzzedTool>>);
+
+/// The tool that a case called, and its calls in words.
+#[derive(Debug, Clone)]
+pub(crate) struct FuzzedTool {
+    tool: String,
+    calls: String,
+}
+
+impl FuzzLog {
+    /// Takes in the calls of a case; those of an earlier attempt are forgotten.
+    pub(crate) fn add(&self, case: &str, tool: &str, calls: String) {
+        self.0.lock().insert(case.to_owned(), FuzzedTool { tool: tool.to_owned(), calls });
+    }
+
+    /// The tool and the calls of a case; `None` for a case of another block, or without calls.
+    pub(crate) fn tool_of(&self, result: &CaseResult) -> Option<FuzzedTool> {
+        self.0.lock().get(&result.case.id).cloned()
+    }
+}
+
+/// The sections of the cases of this block, one for each server and revision.
 pub(crate) fn sections(settings: &Fuzz, results: &[CaseResult]) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
-    let mut rows: Vec<_> = results.iter().filter_map(|result| row(settings, result)).collect();
+    let row = |result| Some((result, settings.log.tool_of(result)?));
+    let mut rows: Vec<(&CaseResult, FuzzedTool)> = results.iter().filter_map(row).collect();
     // Cases end in any order.
-    rows.sort_by(|(one, tool, _), (other, next, _)| {
+    rows.sort_by(|(one, FuzzedTool { tool, .. }), (other, FuzzedTool { tool: next, .. })| {
         let place = |result: &CaseResult| {
             (result.case.file.clone(), result.case.server.clone(), result.protocol_revision.clone())
         };
         place(one).cmp(&place(other)).then_with(|| tool.cmp(next))
     });
-    for (result, tool, counts) in rows {
+    for (result, FuzzedTool { tool, calls }) in rows {
         let (case, revision) = (&result.case, &result.protocol_revision);
         let is_same = |one: &Section| one.file == case.file && one.server == case.server && one.revision == *revision;
         let at = sections.iter().position(is_same).unwrap_or_else(|| {
@@ -29,10 +56,10 @@ pub(crate) fn sections(settings: &Fuzz, results: &[CaseResult]) -> Vec<Section> 
             Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive => Tone::Doubtful,
         };
         if let Some(SectionPart::Table(table)) = sections[at].parts.first_mut() {
-            table.rows.push(vec![Cell::plain(tool), Cell::new(result.outcome.as_str(), tone), Cell::plain(counts)]);
+            table.rows.push(vec![Cell::plain(&tool), Cell::new(result.outcome.as_str(), tone), Cell::plain(&calls)]);
         }
         if let Some(tools) = sections[at].data["tools"].as_array_mut() {
-            tools.push(json!({"tool": tool, "outcome": result.outcome, "calls": counts}));
+            tools.push(json!({"tool": tool, "outcome": result.outcome, "calls": calls}));
         }
     }
     sections
@@ -53,17 +80,4 @@ fn empty(settings: &Fuzz, result: &CaseResult) -> Section {
         ],
         data: json!({"seed": settings.seed, "tools": []}),
     }
-}
-
-/// The tool and the counts of a case; `None` for cases of other blocks and other seeds.
-fn row<'a>(settings: &Fuzz, result: &'a CaseResult) -> Option<(&'a CaseResult, &'a str, &'a str)> {
-    let Some(Reason::Measured(reason)) = result.reason.as_ref().filter(|_| is_fuzzed(result)) else { return None };
-    let (_, tool) = result.case.name.split_once(": ")?;
-    let counts = reason.rsplit_once(" (").map_or(reason.as_str(), |(_, counts)| counts);
-    let (counts, _) = counts.split_once(&format!("; seed {},", settings.seed))?;
-    Some((result, tool, counts))
-}
-
-pub(crate) fn is_fuzzed(result: &CaseResult) -> bool {
-    result.case.probes.iter().any(|probe| probe == "fuzz")
 }

@@ -103,7 +103,7 @@ impl RpcError {
                 Some(value) => checks.check(value, ValuePlace::Path(path), found),
                 None if checks.absent() == Absence::Right => {}
                 None => found.push(
-                    Mismatch::new("missing-value", *span, format!("the error has no `{name}`"), "finds nothing")
+                    Mismatch::missing(*span, format!("the error has no `{name}`"), "finds nothing")
                         .with_path(*path)
                         .with_actual(show::compact(error)),
                 ),

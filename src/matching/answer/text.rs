@@ -28,7 +28,7 @@ pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
                     }
                 };
                 found.push(
-                    Mismatch::new("missing-value", span, message, format!("got {}", show::quote(&reply.describe())))
+                    Mismatch::missing(span, message, format!("got {}", show::quote(&reply.describe())))
                         .with_path("text")
                         .with_actual(reply.describe()),
                 );

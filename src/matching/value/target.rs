@@ -50,9 +50,7 @@ impl PathChecks {
             Ok(value) => self.checks.check(&value, ValuePlace::Path(full), found),
             Err(_) if self.checks.absent() == Absence::Right => {}
             Err(reason) => found.push(
-                Mismatch::new("missing-value", self.span, reason, "finds nothing")
-                    .with_path(full)
-                    .with_actual(show::compact(root)),
+                Mismatch::missing(self.span, reason, "finds nothing").with_path(full).with_actual(show::compact(root)),
             ),
         }
     }

@@ -40,7 +40,6 @@ pub use self::answers::ClientAnswers;
 pub use self::call::{SessionReply, SessionRequest};
 pub use self::cancel::{CancelSignal, CancelTrigger, Cancellation, Cancelled};
 pub use self::failure::{CallFailure, Connector, FailureReason, OpenFailure, SessionEnd, UnreportedExit};
-pub use self::over_http::REFUSED_NOTIFICATION;
 pub use self::pipeline::{Pipeline, PipelineEvent, PreparedCall, ReceivedLine};
 pub use self::raw::{AwaitedAnswers, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;

@@ -7,7 +7,7 @@ use crate::transport::{HttpDelivery, HttpFailure, excerpt};
 use crate::wire::{Frame, HttpHead, MessageStream, ProtocolViolation, RpcMessage, classify};
 
 /// The code of a handshake whose end the server refuses to hear of.
-pub const REFUSED_NOTIFICATION: &str = "refused-notification";
+const REFUSED_NOTIFICATION: &str = "refused-notification";
 
 impl SessionState {
     /// Takes in a message; returns the lines that answer the server's requests, with their frames.
@@ -74,6 +74,7 @@ impl SessionState {
         if owner.as_deref() == Some(NO_OWNER) && method == "notifications/initialized" {
             let (code, variant) = (REFUSED_NOTIFICATION, "PROTO-HTTP-CONTRACT");
             let violation = ProtocolViolation {
+                rule: None,
                 code,
                 message: failure.message(&method),
                 variant,

@@ -16,7 +16,9 @@ use super::dispatch::{self, Flow, Intake};
 use super::state::{EndReason, SessionState};
 use super::{CallFailure, Session};
 use crate::transport::{Incoming, Outgoing};
-use crate::wire::{Channel, Direction, Id, ProtocolViolation, ReadLimit, RpcMessage, classify, id_of_unreadable};
+use crate::wire::{
+    Channel, Direction, Id, ProtocolViolation, ReadLimit, RpcMessage, ScanRule, classify, id_of_unreadable,
+};
 
 /// The number of the last frames that are kept, also where all are written down.
 const MAX_FRAMES: usize = 64;
@@ -291,7 +293,7 @@ impl Pipeline<'_> {
     }
 
     fn answer(&mut self, id: Option<Id>, message: Option<Arc<Value>>, received: ReceivedLine) -> Option<PipelineEvent> {
-        let twin = received.violations.iter().find(|violation| violation.code == "wrong-id");
+        let twin = received.violations.iter().find(|violation| violation.rule == Some(ScanRule::WrongId));
         let twin = twin.and_then(|violation| violation.request.clone());
         let mut open = None;
         for id in [id, twin].into_iter().flatten() {
@@ -300,8 +302,7 @@ impl Pipeline<'_> {
             }
         }
         let Some((number, PendingCall { tag, .. })) = open else {
-            let lost = ["wrong-id", "answer-without-id"];
-            self.unmatched += usize::from(received.violations.iter().any(|violation| lost.contains(&violation.code)));
+            self.unmatched += usize::from(received.violations.iter().any(ProtocolViolation::is_stray_answer));
             return self.on_unrequested(received);
         };
         self.remember(number);

@@ -12,8 +12,8 @@ use super::ClientAnswers;
 use super::headers::Headers;
 use crate::transport::{self, HttpFailure, MessageRole, Outgoing, ServerExit, TransportKind};
 use crate::wire::{
-    Channel, Direction, Era, Id, Members, ProtocolViolation, ReadLimit, RpcMessage, Scanner, Transcript, classify,
-    exact_memory_estimate, id_of_unreadable, response_line,
+    Channel, Direction, Era, Id, Members, ProtocolViolation, ReadLimit, RpcMessage, ScanRule, Scanner, Transcript,
+    classify, exact_memory_estimate, id_of_unreadable, response_line,
 };
 
 /// The owner of handshakes and listings in the transcript: no case.
@@ -354,8 +354,8 @@ impl SessionState {
     ) -> Option<String> {
         // An error without an id answers what its response answers.
         let nameless = asked.clone().filter(|_| id.is_none() && json.member("error").is_some());
-        let twin =
-            found.iter().find(|violation| violation.code == "wrong-id").and_then(|violation| violation.request.clone());
+        let twin = found.iter().find(|violation| violation.rule == Some(ScanRule::WrongId));
+        let twin = twin.and_then(|violation| violation.request.clone());
         let known = id.filter(|id| self.waiting.contains_key(id)).or(twin).or(nameless);
         if let Some(waiting) = known.and_then(|id| self.waiting.remove(&id)) {
             let notifications = waiting.notifications;
@@ -364,7 +364,7 @@ impl SessionState {
             return Some(waiting.owner);
         }
         // In the response to a request, or with a single one under way, a stray answer can only be meant for it.
-        let stray = found.iter().find(|violation| ["wrong-id", "answer-without-id"].contains(&violation.code))?;
+        let stray = found.iter().find(|violation| violation.is_stray_answer())?;
         let is_alone = self.waiting.len() == 1 && post.is_none();
         let only = || self.waiting.keys().next().filter(|_| is_alone).cloned();
         let waiting = self.forget(&asked.or_else(only)?)?;

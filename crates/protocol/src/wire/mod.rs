@@ -32,6 +32,6 @@ pub use self::message::{
     response_of,
 };
 pub use self::revision::{Era, Revision};
-pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, Scanner};
+pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, ScanRule, Scanner};
 pub use self::transcript::Transcript;
 pub use self::weight::{ReadLimit, exact_memory_estimate, exceeded_limit, read_json, value_memory};

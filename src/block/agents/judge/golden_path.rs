@@ -34,9 +34,10 @@ impl Setting for GoldenPaths {
     const SHAPE: Shape = Shape::Either(&[PATHS, PathKeys::SHAPE]);
 
     fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let keys = match node.value {
-            Value::List(_) => PathKeys { paths: Vec::read(node, found)?, extra_calls: 0 },
-            _ => PathKeys::read(node, found)?,
+        let keys = if matches!(node.value, Value::List(_)) {
+            PathKeys { paths: Vec::read(node, found)?, extra_calls: 0 }
+        } else {
+            PathKeys::read(node, found)?
         };
         Some(Self { span: node.span, paths: keys.paths, extra_calls: keys.extra_calls })
     }

@@ -22,13 +22,14 @@ pub use self::look::MessageStream;
 use self::look::{MessageCheck, ReportedMessages, RuleCounts};
 use self::memory::SessionMemory;
 use self::rules::framing::Fragments;
-use self::table::ScanRule;
-pub use self::table::{SCANS, Scan};
+pub use self::table::{SCANS, Scan, ScanRule};
 use super::{Direction, Era, Frame, Id, Revision};
 
 /// A broken rule of the protocol, with the frame that shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtocolViolation {
+    /// The broken rule; `None` for a notification that HTTP refused.
+    pub rule: Option<ScanRule>,
     /// A stable kebab-case name.
     pub code: &'static str,
     /// One sentence about what the server did.
@@ -45,14 +46,25 @@ pub struct ProtocolViolation {
 }
 
 impl ProtocolViolation {
-    fn new(code: ScanRule, message: String, frame: u32) -> Self {
-        let scan = &SCANS[code as usize];
-        Self { code: scan.code, message, variant: scan.variant, place: None, frame, request: None }
+    fn new(rule: ScanRule, message: String, frame: u32) -> Self {
+        let scan = &SCANS[rule as usize];
+        let (code, variant) = (scan.code, scan.variant);
+        Self { rule: Some(rule), code, message, variant, place: None, frame, request: None }
     }
 
     /// The same rule is broken at the same place.
     pub fn is_like(&self, other: &Self) -> bool {
         self.place.is_some() && (self.code, &self.place) == (other.code, &other.place)
+    }
+
+    /// The specification only recommends what was broken.
+    pub fn is_advice(&self) -> bool {
+        self.rule.is_some_and(|rule| SCANS[rule as usize].is_advice)
+    }
+
+    /// An answer does not name the request that it answers.
+    pub fn is_stray_answer(&self) -> bool {
+        matches!(self.rule, Some(ScanRule::WrongId | ScanRule::AnswerWithoutId))
     }
 }
 

@@ -41,7 +41,7 @@ macro_rules! scans {
         $forbids:literal $(, $level:ident)?;)+) => {
         /// The rules by name; the number is the place in [`SCANS`].
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum ScanRule { $($name),+ }
+        pub enum ScanRule { $(#[doc = concat!("`", $code, "`.")] $name),+ }
 
         /// Everything that is scanned for.
         pub const SCANS: &[Scan] = &[$(Scan {
