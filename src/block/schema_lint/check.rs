@@ -147,7 +147,7 @@ mod tests {
                 LintLevel::Error,
                 "warned: `no-description` is allowed and finds nothing",
             ),
-            ("{ another-lint: later }", &[], LintLevel::Error, "passed: "),
+            ("{ no-name: later }", &[], LintLevel::Error, "passed: "),
         ] {
             let seen = outcome(allow, names, level, true);
             assert!(seen.starts_with(expected), "{allow} {names:?}: {seen}");
