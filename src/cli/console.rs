@@ -83,9 +83,13 @@ impl Console {
     }
 
     /// Writes a message for the user.
-    #[expect(clippy::unused_self, reason = "only code that was given a console may write")]
     pub(crate) fn note(&self, text: &str) {
-        let _ = writeln!(io::stderr().lock(), "{}", replace_command_brackets(text, "\\u{5b}"));
+        self.write(&format!("{text}\n"));
+    }
+
+    #[expect(clippy::unused_self, reason = "only code that was given a console may write")]
+    fn write(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(replace_command_brackets(text, "\\u{5b}").as_bytes());
     }
 
     /// Writes an error that has no place in a file.
@@ -93,7 +97,7 @@ impl Console {
         let mut diagnostic = Diagnostic::without_place("error", message.to_string());
         diagnostic.help = help.map(str::to_owned);
         let text = render(&diagnostic, &Sources::default(), self.error_style);
-        self.note(text.replacen("error[error]", "error", 1).trim_end_matches('\n'));
+        self.write(&text.replacen("error[error]", "error", 1));
     }
 
     /// Writes an error that ends the command, and returns the exit code.
@@ -105,9 +109,7 @@ impl Console {
     /// Shows diagnostics in the order of the files, and how many there are.
     pub(crate) fn diagnostics(&self, found: &[Diagnostic], sources: &Sources) {
         let text = render_all(found, sources, self.undone, self.error_style);
-        if !text.is_empty() {
-            self.note(text.trim_end_matches('\n'));
-        }
+        self.write(&text);
     }
 
     /// Shows mistakes that end the command, and returns the exit code.
