@@ -23,10 +23,8 @@ pub fn is_hidden(c: char) -> bool {
 /// The brackets at which a CI service would take a text for a command, wherever it stands in a line: `##[` of GitHub,
 /// `##vso[` of Azure Pipelines, `##teamcity[` of `TeamCity`, and what else has this form.
 pub fn command_brackets(text: &str) -> impl Iterator<Item = usize> {
-    text.match_indices("##").filter_map(|(at, _)| {
-        let word = text[at + 2..].trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        word.starts_with('[').then(|| text.len() - word.len())
-    })
+    let follows_hashes = |at: usize| text[..at].trim_end_matches(|c: char| c.is_ascii_alphabetic()).ends_with("##");
+    text.match_indices('[').map(|(at, _)| at).filter(move |at| follows_hashes(*at))
 }
 
 /// The text with the brackets of commands written in another way, such as `\u{5b}`.

@@ -54,7 +54,11 @@ impl ServerSide {
     async fn initialize(&mut self) {
         let request = self.next_of("initialize").await;
         let revision = request["params"]["protocolVersion"].clone();
-        self.answer(&request, json!({"protocolVersion": revision, "capabilities": {}})).await;
+        self.answer(
+            &request,
+            json!({"protocolVersion": revision, "capabilities": {}, "serverInfo": {"name": "test", "version": "1"}}),
+        )
+        .await;
     }
 }
 
