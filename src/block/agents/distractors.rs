@@ -11,9 +11,6 @@ use crate::source::grammar::Shape;
 use crate::source::settings::Setting;
 use crate::source::{Located, Node, settings};
 
-/// The answer to a call of a tool that should be left alone.
-pub(crate) const DECOY_ANSWER: &str = "this tool cannot do that";
-
 settings! {
     /// Tools beside those of the servers, which the model must leave alone; the order in which all are offered is drawn.
     pub(crate) struct Distractors as "distractors", at span {

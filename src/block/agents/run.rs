@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::Agent;
-use super::distractors::DECOY_ANSWER;
 use super::host::{AgentHost, HostCall, HostFailure, ListedTool, OfferedTool, ToolOrigin};
 use super::judge::JudgedView;
 use super::loose::{self, LooseCall};
@@ -22,6 +21,9 @@ use crate::fault::{FaultPlayer, PassedCall};
 use crate::plan::CheckContext;
 use crate::source::template::{fill, text_of};
 use crate::source::{Node, Quote, duration_text};
+
+/// The answer to a call of a tool that should be left alone.
+const DECOY_ANSWER: &str = "this tool cannot do that";
 
 /// Everything that an agent did in one run.
 #[derive(Debug)]

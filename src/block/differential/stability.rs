@@ -21,10 +21,10 @@ pub(crate) struct PlannedCall<'a> {
 }
 
 /// The answer to a call, or the end of its server.
-type CallOutcome = Result<(Came, Value), CheckEnd>;
+type RepeatedAnswer = Result<(Came, Value), CheckEnd>;
 
 /// The same, by the number of the call.
-type Outcomes = BTreeMap<usize, CallOutcome>;
+type Outcomes = BTreeMap<usize, RepeatedAnswer>;
 
 /// Makes the calls and keeps what was the same both times; `Err` says why that is nothing. `calling` is told which tool
 /// is called next.
@@ -47,7 +47,11 @@ pub(crate) async fn call_twice(
     each.map(|(call, (first, second))| recorded_answer((&call.tool.name, &call.arguments), first, second)).collect()
 }
 
-fn recorded_answer(call: (&str, &Value), first: CallOutcome, second: CallOutcome) -> Result<RecordedAnswer, String> {
+fn recorded_answer(
+    call: (&str, &Value),
+    first: RepeatedAnswer,
+    second: RepeatedAnswer,
+) -> Result<RecordedAnswer, String> {
     match (first, second) {
         (Ok(first), Ok(second)) => {
             mask_differences(call, first, &second).ok_or_else(|| "it was served once and failed once".to_owned())
@@ -103,7 +107,7 @@ impl CallRunner<'_> {
         }
     }
 
-    async fn on_fresh_server(&self, at: usize) -> CallOutcome {
+    async fn on_fresh_server(&self, at: usize) -> RepeatedAnswer {
         (self.calling)(&self.calls[at].tool.name);
         let session = self.open().await?;
         let outcome = self.call(at, &session).await;
@@ -114,14 +118,14 @@ impl CallRunner<'_> {
         CheckSession::open(self.context, CheckLimits::unlimited()).await
     }
 
-    async fn call(&self, at: usize, session: &CheckSession<'_>) -> CallOutcome {
+    async fn call(&self, at: usize, session: &CheckSession<'_>) -> RepeatedAnswer {
         let PlannedCall { tool, arguments } = &self.calls[at];
         ask(session, &tool.name, arguments, &mut Vec::new()).await
     }
 }
 
 /// Ends a server after a call; one that had ended by itself has served nothing.
-async fn close(session: CheckSession<'_>, outcome: CallOutcome) -> CallOutcome {
+async fn close(session: CheckSession<'_>, outcome: RepeatedAnswer) -> RepeatedAnswer {
     let exit = session.close().await;
     let answer = outcome?;
     exit.map_or(Ok(answer), |found| Err(CheckEnd::failed(found)))

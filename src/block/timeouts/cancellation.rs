@@ -322,12 +322,12 @@ impl CancelRounds<'_> {
         // A server that works on one call at a time answers when the slow one is done.
         let limit = self.slow.time * 2 + self.client.context.request_timeout;
         let found = match recover(self.client, self.quick, limit).await {
-            Ok(Recovery::Served(answer)) => {
+            Ok(AnswerAfterCancellation::Served(answer)) => {
                 survived.ways.push(way);
                 survived.answers.push(answer);
                 return Ok(true);
             }
-            Ok(Recovery::Refused(reply)) => {
+            Ok(AnswerAfterCancellation::Refused(reply)) => {
                 let tool = self.quick.map(|quick| quick.tool.clone()).unwrap_or_default();
                 evidence.answered(&tool, &reply);
                 let message = format!("the server refuses `{tool}` after `{}` was cancelled {way}", self.slow.tool);
@@ -417,7 +417,7 @@ fn stop_text(state: Option<&str>, cancels_by_closing: bool) -> String {
 }
 
 /// A server's answer to a call after a cancellation.
-enum Recovery {
+enum AnswerAfterCancellation {
     /// The last answer shows that it goes on.
     Served(u32),
     /// It no longer serves what it served before.
@@ -425,16 +425,24 @@ enum Recovery {
 }
 
 /// Shows within that time that the server goes on: it answers a sign of life, and serves a quick call.
-async fn recover(client: &CheckSession<'_>, quick: Option<&QuickCall>, limit: Duration) -> Result<Recovery, CheckEnd> {
+async fn recover(
+    client: &CheckSession<'_>,
+    quick: Option<&QuickCall>,
+    limit: Duration,
+) -> Result<AnswerAfterCancellation, CheckEnd> {
     let alive = client.ping(limit).await?;
-    let Some(quick) = quick else { return Ok(Recovery::Served(alive.answer_frame)) };
+    let Some(quick) = quick else { return Ok(AnswerAfterCancellation::Served(alive.answer_frame)) };
     let reply = client.request(quick.request().within(limit)).await?;
     if reply.is_served() {
-        return Ok(Recovery::Served(reply.answer_frame));
+        return Ok(AnswerAfterCancellation::Served(reply.answer_frame));
     }
     // A tool may fail once.
     let again = client.request(quick.request().within(limit)).await?;
-    Ok(if again.is_served() { Recovery::Served(again.answer_frame) } else { Recovery::Refused(Box::new(again)) })
+    Ok(if again.is_served() {
+        AnswerAfterCancellation::Served(again.answer_frame)
+    } else {
+        AnswerAfterCancellation::Refused(Box::new(again))
+    })
 }
 
 #[cfg(test)]

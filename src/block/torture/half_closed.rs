@@ -62,13 +62,13 @@ struct HalfClosedTrial<'a> {
 }
 
 /// A tool with arguments.
-struct Callee<'a> {
+struct HalfClosedTool<'a> {
     tool: &'a str,
     template: ArgumentTemplate,
     canaries: Canaries,
 }
 
-impl Callee<'_> {
+impl HalfClosedTool<'_> {
     fn next_canary(&mut self) -> String {
         let number = self.canaries.take(1).start;
         self.canaries.of(number)
@@ -95,13 +95,13 @@ impl<'a> HalfClosedTrial<'a> {
     }
 
     /// The first of these tools for whose arguments texts can be made.
-    fn callees(&self, tools: &'a [String]) -> impl Iterator<Item = (Vec<ArgumentTemplate>, Callee<'a>)> {
+    fn callees(&self, tools: &'a [String]) -> impl Iterator<Item = (Vec<ArgumentTemplate>, HalfClosedTool<'a>)> {
         tools.iter().filter_map(|tool| {
             let listed = self.context.catalog.tool(tool)?;
             let templates = ArgumentTemplate::of_tool(listed, self.context).ok()?;
             let template = templates.first()?.clone();
             let canaries = Canaries::of_tool(self.settings.seed, tool);
-            Some((templates, Callee { tool, template, canaries }))
+            Some((templates, HalfClosedTool { tool, template, canaries }))
         })
     }
 
@@ -132,7 +132,12 @@ impl<'a> HalfClosedTrial<'a> {
     }
 
     /// Tries so many calls with fresh servers, until it shows again; the finding of that try.
-    async fn try_again(&self, callee: &mut Callee<'_>, calls: usize, code: &Code) -> (Confirmation, Option<Finding>) {
+    async fn try_again(
+        &self,
+        callee: &mut HalfClosedTool<'_>,
+        calls: usize,
+        code: &Code,
+    ) -> (Confirmation, Option<Finding>) {
         for tried in 1..=TRIES {
             let fresh = match Clients::single(self.context, self.limits.clone()).await {
                 Ok(fresh) => fresh,
@@ -151,7 +156,7 @@ impl<'a> HalfClosedTrial<'a> {
     async fn end_input(
         &self,
         clients: &Clients<'_>,
-        callee: &mut Callee<'_>,
+        callee: &mut HalfClosedTool<'_>,
         count: usize,
     ) -> (Burst, Option<Finding>) {
         let calls = clients.calls(callee.tool, &callee.template, &mut callee.canaries, count);
@@ -179,7 +184,7 @@ impl<'a> HalfClosedTrial<'a> {
                 canaries: callee.canaries.clone(),
             };
             let Ok(learned) = study.learn(&templates).await? else { continue };
-            callee = Callee { template: learned.template.clone(), canaries: study.canaries, ..callee };
+            callee = HalfClosedTool { template: learned.template.clone(), canaries: study.canaries, ..callee };
             if self.is_executed(clients, &mut callee, &learned).await? {
                 let shows_again = self.is_executed(clients, &mut callee, &learned).await?;
                 let message = format!("`{}` carries out a request whose body never came whole", callee.tool);
@@ -208,7 +213,12 @@ impl<'a> HalfClosedTrial<'a> {
     }
 
     /// Posts a call and closes our half of the connection; returns the call's text.
-    async fn post(&self, clients: &Clients<'_>, callee: &mut Callee<'_>, end: BodyEnd) -> Result<String, CheckEnd> {
+    async fn post(
+        &self,
+        clients: &Clients<'_>,
+        callee: &mut HalfClosedTool<'_>,
+        end: BodyEnd,
+    ) -> Result<String, CheckEnd> {
         let (session, owner) = clients.first();
         let canary = callee.next_canary();
         let params = json!({"name": callee.tool, "arguments": callee.template.with(&canary)});
@@ -229,7 +239,7 @@ impl<'a> HalfClosedTrial<'a> {
     async fn is_executed(
         &self,
         clients: &Clients<'_>,
-        callee: &mut Callee<'_>,
+        callee: &mut HalfClosedTool<'_>,
         learned: &WritingArguments,
     ) -> Result<bool, CheckEnd> {
         let canary = self.post(clients, callee, BodyEnd::Missing).await?;
@@ -243,7 +253,7 @@ impl<'a> HalfClosedTrial<'a> {
     }
 
     /// Calls the tool in every session: a server that is gone, or answers nothing, ends the case.
-    async fn expect_life(&self, clients: &Clients<'_>, callee: &mut Callee<'_>) -> Result<(), CheckEnd> {
+    async fn expect_life(&self, clients: &Clients<'_>, callee: &mut HalfClosedTool<'_>) -> Result<(), CheckEnd> {
         for session in 0..clients.sessions() {
             let canary = callee.next_canary();
             let params = json!({"name": callee.tool, "arguments": callee.template.with(&canary)});

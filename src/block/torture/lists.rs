@@ -55,7 +55,7 @@ struct ListWalks<'a> {
 type WalkedItems = BTreeMap<String, usize>;
 
 /// How a walk of a list ended.
-enum Walk {
+enum ListWalk {
     Items(WalkedItems),
     /// A cursor was refused, or the list is.
     Refused,
@@ -125,8 +125,8 @@ impl ListWalks<'_> {
         let mut all = Vec::new();
         for session in 0..self.clients.sessions() {
             match walked(self.clients.list(session, kind).await, kind)? {
-                Walk::Items(items) => all.push(items),
-                Walk::Refused | Walk::Endless(_) => return Ok(None),
+                ListWalk::Items(items) => all.push(items),
+                ListWalk::Refused | ListWalk::Endless(_) => return Ok(None),
             }
         }
         Ok(Some(all))
@@ -151,11 +151,11 @@ impl ListWalks<'_> {
                 return Err(too_slow("the lists"));
             }
             let finding = match walked(reply, kind)? {
-                Walk::Items(items) if items == alone[session] => continue,
+                ListWalk::Items(items) if items == alone[session] => continue,
                 // It may refuse a cursor that another walk has made void.
-                Walk::Refused => continue,
-                Walk::Items(items) => differing_items(kind, &alone[session], &items),
-                Walk::Endless(why) => Finding::new(CODE, message(kind)).with_evidence("walk", why),
+                ListWalk::Refused => continue,
+                ListWalk::Items(items) => differing_items(kind, &alone[session], &items),
+                ListWalk::Endless(why) => Finding::new(CODE, message(kind)).with_evidence("walk", why),
             };
             differing += 1;
             different.get_or_insert(finding);
@@ -192,7 +192,7 @@ fn message(kind: ListKind) -> String {
 }
 
 /// The result of a walk; `Err` where the server is gone or hangs.
-fn walked(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<Walk, CheckEnd> {
+fn walked(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<ListWalk, CheckEnd> {
     match reply {
         Ok(reply) => Ok(match reply.message["result"][kind.member()].as_array() {
             Some(items) => {
@@ -200,17 +200,17 @@ fn walked(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<Wa
                 for item in items {
                     *counted.entry(name_of(item)).or_default() += 1;
                 }
-                Walk::Items(counted)
+                ListWalk::Items(counted)
             }
-            None => Walk::Refused,
+            None => ListWalk::Refused,
         }),
-        Err(CallFailure { reason: FailureReason::Protocol(why), .. }) => Ok(Walk::Endless(why)),
+        Err(CallFailure { reason: FailureReason::Protocol(why), .. }) => Ok(ListWalk::Endless(why)),
         Err(failure) => match failure.reason {
             FailureReason::Timeout(_) | FailureReason::Exited(_) => Err(CheckEnd::Unanswered(Box::new(failure))),
             FailureReason::Protocol(_)
             | FailureReason::NotRead(_)
             | FailureReason::RefusedWhole(_)
-            | FailureReason::Http(_) => Ok(Walk::Refused),
+            | FailureReason::Http(_) => Ok(ListWalk::Refused),
         },
     }
 }
@@ -261,9 +261,9 @@ mod tests {
                 notifications: Vec::new(),
             };
             match walked(Ok(reply), ListKind::Tools) {
-                Ok(Walk::Items(items)) => Some(items),
-                Ok(Walk::Refused) => None,
-                Ok(Walk::Endless(_)) | Err(_) => panic!("an answer ends a walk"),
+                Ok(ListWalk::Items(items)) => Some(items),
+                Ok(ListWalk::Refused) => None,
+                Ok(ListWalk::Endless(_)) | Err(_) => panic!("an answer ends a walk"),
             }
         };
         for (message, expected) in [
@@ -282,8 +282,8 @@ mod tests {
     #[test]
     fn only_silence_and_an_exit_end_the_case() {
         let end = |reason| walked(Err(failure_of_test(reason)), ListKind::Tools);
-        assert!(matches!(end(FailureReason::Protocol("no end".to_owned())), Ok(Walk::Endless(_))));
-        assert!(matches!(end(FailureReason::RefusedWhole(Arc::default())), Ok(Walk::Refused)));
+        assert!(matches!(end(FailureReason::Protocol("no end".to_owned())), Ok(ListWalk::Endless(_))));
+        assert!(matches!(end(FailureReason::RefusedWhole(Arc::default())), Ok(ListWalk::Refused)));
         assert!(end(FailureReason::Timeout(std::time::Duration::ZERO)).is_err());
         assert!(end(FailureReason::Exited(ServerExit::Unknown)).is_err());
     }

@@ -65,7 +65,7 @@ pub(crate) struct SlowReaderFault {
 }
 
 /// A tool to call.
-struct Echo<'a> {
+struct EchoingTool<'a> {
     tool: &'a str,
     canaries: Canaries,
     learned: EchoedArguments,
@@ -92,21 +92,25 @@ impl<'a> SlowReaderTrial<'a> {
         }
     }
 
-    async fn learn<'b>(&self, clients: &Clients<'_>, tools: &'b [String]) -> Result<Option<Echo<'b>>, CheckEnd> {
+    async fn learn<'b>(&self, clients: &Clients<'_>, tools: &'b [String]) -> Result<Option<EchoingTool<'b>>, CheckEnd> {
         for tool in tools.iter().take(MOST_TOOLS) {
             let Some(listed) = self.context.catalog.tool(tool) else { continue };
             let Ok(templates) = ArgumentTemplate::of_tool(listed, self.context) else { continue };
             let canaries = Canaries::of_tool(self.settings.seed, tool);
             let mut study = EchoStudy { tool, clients, canaries };
             if let Some(learned) = study.learn(&templates).await? {
-                return Ok(Some(Echo { tool, canaries: study.canaries, learned }));
+                return Ok(Some(EchoingTool { tool, canaries: study.canaries, learned }));
             }
         }
         Ok(None)
     }
 
     /// Over a stream: a client that reads at once is the control, and each further try has a server of its own.
-    async fn judge_stream(&self, clients: Clients<'a>, echo: &mut Echo<'_>) -> (CheckResult, Option<Clients<'a>>) {
+    async fn judge_stream(
+        &self,
+        clients: Clients<'a>,
+        echo: &mut EchoingTool<'_>,
+    ) -> (CheckResult, Option<Clients<'a>>) {
         let count = calls_to_fill(echo.learned.answer_bytes);
         let control = self.burst(&clients, echo, count, BurstReading::AtOnce).await;
         if let Some(fault) = control.as_ref().and_then(|burst| stream_fault(burst, echo.tool, count)) {
@@ -158,7 +162,7 @@ impl<'a> SlowReaderTrial<'a> {
     async fn burst(
         &self,
         clients: &Clients<'_>,
-        echo: &mut Echo<'_>,
+        echo: &mut EchoingTool<'_>,
         count: usize,
         reading: BurstReading,
     ) -> Option<Burst> {
@@ -168,7 +172,11 @@ impl<'a> SlowReaderTrial<'a> {
     }
 
     /// A burst whose answers are read late, with a fresh server.
-    async fn late(&self, echo: &mut Echo<'_>, count: usize) -> Result<(Option<SlowReaderFault>, Burst), CheckEnd> {
+    async fn late(
+        &self,
+        echo: &mut EchoingTool<'_>,
+        count: usize,
+    ) -> Result<(Option<SlowReaderFault>, Burst), CheckEnd> {
         let clients = Clients::single(self.context, self.limits.clone()).await?;
         let burst = self.burst(&clients, echo, count, BurstReading::Late).await.unwrap_or_default();
         let is_late = self.limits.is_over() && burst.unanswered > 0;
@@ -181,7 +189,7 @@ impl<'a> SlowReaderTrial<'a> {
     }
 
     /// Over HTTP: responses that are not read, twice.
-    async fn judge_posts(&self, clients: &Clients<'_>, echo: &mut Echo<'_>) -> CheckResult {
+    async fn judge_posts(&self, clients: &Clients<'_>, echo: &mut EchoingTool<'_>) -> CheckResult {
         let mut posts = UnreadPosts {
             clients,
             tool: echo.tool,
