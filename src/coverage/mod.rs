@@ -1,8 +1,8 @@
 //! The share of the registry that a plan, a run or a proof covers; arithmetic only.
 //!
-//! [`declared`] scores what is [`Planned`], [`exercised`] what was [`JudgedVariants`], [`proven`] what was [`Proved`], and
-//! [`meets`] compares a score with a threshold. [`Claims`] are facts of no kind: [`with_claims`] counts the probes among
-//! them, and says how much of the figure they are.
+//! [`score_declared`] scores what is [`Planned`], [`score_exercised`] what was [`JudgedVariants`], [`proven`] what was
+//! [`Proved`], and [`meets`] compares a score with a threshold. [`Claims`] are facts of no kind: [`with_claims`] counts
+//! the probes among them, and says how much of the figure they are.
 //! Knows nothing about suites or sessions: whoever calls says in plain words what was planned and what ran.
 
 mod assemble;

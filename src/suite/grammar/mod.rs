@@ -1,6 +1,6 @@
 //! The grammar of a suite file, as tables.
 //!
-//! A key is a field here or in [`model`](super::model); the loader, the JSON Schema and the manual follow.
+//! A key is a field here or in `model`; the loader, the JSON Schema and the manual follow.
 
 mod raw;
 mod rule;
