@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use mcprove::wire::{
-    Channel, Direction, Era, Frame, Id, Message, Scanner, Tool, Transcript, classify, notification_line, request_line,
-    response_line,
+    Channel, Direction, Era, Frame, Id, RpcMessage, Scan, Scanner, Tool, Transcript, classify, notification_line,
+    request, response_line,
 };
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
 fn look(frame: &Frame, scanner: &mut Scanner) {
     for violation in scanner.watch(frame) {
         assert_eq!(violation.frame, frame.seq);
-        assert!(Scanner::JUDGES.contains(&violation.variant), "{}", violation.variant);
+        assert!(Scan::of(violation.code).is_some(), "{}", violation.code);
     }
     assert!(frame.to_json().is_object());
     let Ok(json) = frame.json() else { return };
@@ -47,10 +47,10 @@ fn look(frame: &Frame, scanner: &mut Scanner) {
 /// What is understood and written again is understood in the same way.
 fn write_again(json: &Value) {
     let written = match classify(json) {
-        Message::Request { id, method, params } => request_line(&id, method, params),
-        Message::Notification { method, params } => notification_line(method, params),
-        Message::Response { id: Some(id) } => response_line(&id, json.get("result").ok_or(&json["error"])),
-        Message::Response { id: None } | Message::Invalid(_) => return,
+        RpcMessage::Request { id, method, params } => request(&id, method, params.cloned()).to_string(),
+        RpcMessage::Notification { method, params } => notification_line(method, params),
+        RpcMessage::Response { id: Some(id) } => response_line(&id, json.get("result").ok_or(&json["error"])),
+        RpcMessage::Response { id: None } | RpcMessage::Invalid(_) => return,
     };
     let read: Value = serde_json::from_str(&written).expect("what is written is JSON");
     assert_eq!(classify(&read), classify(json), "{written}");

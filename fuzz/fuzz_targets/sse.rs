@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcprove::wire::sse::{Event, Parser};
+use mcprove::wire::sse::{SseEvent, SseParser};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((size, stream)) = bytes.split_first() else { return };
@@ -19,12 +19,12 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 /// The events, and the id to resume after.
-fn fed(stream: &[u8], size: usize) -> (Vec<Event>, Option<String>) {
-    let mut parser = Parser::default();
+fn fed(stream: &[u8], size: usize) -> (Vec<SseEvent>, Option<String>) {
+    let mut parser = SseParser::default();
     let mut events = Vec::new();
     for piece in stream.chunks(size) {
-        events.extend(parser.feed(piece).expect("no input of a fuzzer is that long"));
+        events.extend(parser.push(piece).expect("no input of a fuzzer is that long"));
     }
-    drop((parser.retry(), parser.is_in_event()));
+    let _ = (parser.retry(), parser.is_in_event());
     (events, parser.last_id().map(str::to_owned))
 }

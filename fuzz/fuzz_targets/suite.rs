@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use mcprove::plan::{Selection, build, declared};
-use mcprove::source::{Color, Diagnostic, Sources, Style, render};
 use mcprove::block::load;
+use mcprove::plan::{Selection, build, collect_declaration};
+use mcprove::source::{Color, Diagnostic, Sources, Style, render};
 use mcprove::suite::Files;
 use mcprove::taxonomy::Registry;
 
@@ -44,7 +44,7 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(suite) => {
             let sources = Arc::new(sources);
             match build(vec![suite], Selection::default(), Registry::builtin(), Arc::clone(&sources)) {
-                Ok(plan) => drop(declared(&plan)),
+                Ok(plan) => drop(collect_declaration(plan.cases())),
                 Err(mistakes) => show(&mistakes, &sources),
             }
         }
