@@ -88,6 +88,8 @@ pub fn intercept(link: Link, mut between: impl Interceptor) -> Link {
 mod tests {
     use std::time::Duration;
 
+    use tokio::time::Instant;
+
     use super::super::memory;
     use super::*;
 
@@ -104,16 +106,22 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn what_comes_can_come_later() {
+    /// A server that echoes what it is sent, a minute late, and when it was sent something.
+    async fn late_echo() -> (Link, Instant) {
         let link = memory::host(|stream| async move {
             let (mut reader, mut writer) = tokio::io::split(stream);
             tokio::io::copy(&mut reader, &mut writer).await.map(drop).map_err(|error| error.to_string())
         });
         let mut link = intercept(link, Late);
-        let begun = tokio::time::Instant::now();
+        let begun = Instant::now();
         link.outgoing.send(Outgoing::Raw { pieces: vec![b"hello\n".to_vec()], owner: String::new() }).unwrap();
         assert_eq!(link.incoming.recv().await, Some(Incoming::Stderr(b"asked".to_vec())));
+        (link, begun)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_can_come_later() {
+        let (mut link, begun) = late_echo().await;
         assert_eq!(link.incoming.recv().await, Some(Incoming::Line(b"hello".to_vec())));
         assert_eq!(begun.elapsed().as_secs(), 60);
         link.stop.stop().await;
@@ -121,14 +129,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_waited_for_once_the_server_is_stopped() {
-        let link = memory::host(|stream| async move {
-            let (mut reader, mut writer) = tokio::io::split(stream);
-            tokio::io::copy(&mut reader, &mut writer).await.map(drop).map_err(|error| error.to_string())
-        });
-        let mut link = intercept(link, Late);
-        let begun = tokio::time::Instant::now();
-        link.outgoing.send(Outgoing::Raw { pieces: vec![b"hello\n".to_vec()], owner: String::new() }).unwrap();
-        assert_eq!(link.incoming.recv().await, Some(Incoming::Stderr(b"asked".to_vec())));
+        let (mut link, begun) = late_echo().await;
         link.stop.stop().await;
         assert_eq!(link.incoming.recv().await, None);
         assert!(begun.elapsed().as_secs() < 60);
