@@ -255,6 +255,7 @@ impl ShapeReader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::walk::MOST_MEMBERS;
     use super::*;
 
     #[test]
@@ -276,6 +277,7 @@ mod tests {
         }
         for revision in Revision::ALL {
             let shapes = Shapes::of(revision);
+            assert!(shapes.definitions.iter().all(|one| one.members.len() <= MOST_MEMBERS), "{revision}");
             let used = shapes.definitions.iter().flat_map(|one| one.members.iter().map(|member| &member.shape));
             assert!(!used.clone().any(|shape| matches!(shape, Shape::OneOf(all) if all.contains(&Shape::Any))));
             assert!(shapes.entry("results", "tools/call").is_some() && shapes.named("Result").is_some(), "{revision}");

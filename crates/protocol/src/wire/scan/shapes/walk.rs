@@ -17,7 +17,7 @@ use crate::wire::format::{is_base64, is_media_type, is_timestamp, is_uri, is_uri
 const MOST_KINDS: usize = 20;
 
 /// The number of members that a definition may have.
-const MOST_MEMBERS: usize = 64;
+pub(crate) const MOST_MEMBERS: usize = 64;
 
 /// What a walk is about.
 #[derive(Clone, Copy)]
@@ -28,6 +28,15 @@ pub(crate) struct WalkStart {
     pub(crate) rule: Option<ScanRule>,
     /// A rule that is not judged here.
     pub(crate) exempt: Option<ScanRule>,
+}
+
+/// A value of the message, and what is said of it where it does not fit.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    at: &'p Position<'p>,
+    rules: MemberRules,
+    /// The definition that demands it; empty for the whole.
+    owner: &'static str,
 }
 
 /// Walks along the shapes of a revision.
@@ -49,42 +58,44 @@ impl<'a, 'b> Walk<'a, 'b> {
     ) {
         let mut walk = Self { shapes, check, start, reported: Vec::new() };
         walk.check.count(start.rule.unwrap_or(ScanRule::InvalidMessage));
-        let position = Position { before: None, step: Step::Start(start.part) };
-        walk.follow(shape, value, &position, MemberRules::COMMON, "");
+        let at = &Position { before: None, step: Step::Start(start.part) };
+        walk.follow(shape, value, Place { at, rules: MemberRules::COMMON, owner: "" });
     }
 
-    fn follow(&mut self, shape: &Shape, value: &Value, at: &Position<'_>, rules: MemberRules, owner: &'static str) {
+    fn follow(&mut self, shape: &Shape, value: &Value, place: Place<'_>) {
         match (shape, value) {
             (Shape::Any, _)
             | (Shape::Null, Value::Null)
             | (Shape::Boolean, Value::Bool(_))
             | (Shape::Object, Value::Object(_)) => {}
-            (Shape::Text(form), Value::String(text)) => self.judge_form(*form, text, at, rules, owner),
+            (Shape::Text(form), Value::String(text)) => self.judge_form(*form, text, place),
             (Shape::List { items, most }, Value::Array(list)) => {
                 if let Some(most) = most.filter(|most| list.len() > *most) {
                     let message = || format!("must have at most {most} items, it has {}", list.len());
-                    self.report(rules.wrong, at, owner, message);
+                    self.report(place.rules.wrong, place, message);
                 }
                 for (index, item) in list.iter().enumerate() {
-                    self.follow(items, item, &at.then(Step::Item(index)), rules, owner);
+                    self.follow(items, item, Place { at: &place.at.then(Step::Item(index)), ..place });
                 }
             }
             (Shape::Map(values), Value::Object(entries)) => {
                 for (name, entry) in entries {
-                    self.follow(values, entry, &at.then(Step::Entry(name)), rules, owner);
+                    self.follow(values, entry, Place { at: &place.at.then(Step::Entry(name)), ..place });
                 }
             }
             (Shape::Defined(index), value) => {
                 let definition = &self.shapes.definitions[*index];
                 match (&definition.alias, value) {
-                    (Some(alias), value) => self.follow(alias, value, at, rules, definition.published_name()),
-                    (None, Value::Object(members)) => self.follow_members(definition, members, at),
-                    (None, value) => self.report_type(shape, value, at, rules, owner),
+                    (Some(alias), value) => {
+                        self.follow(alias, value, Place { owner: definition.published_name(), ..place })
+                    }
+                    (None, Value::Object(members)) => self.follow_members(definition, members, place.at),
+                    (None, value) => self.report_type(shape, value, place),
                 }
             }
-            (Shape::OneOf(shapes), value) => self.choose(shapes, shape, value, at, rules, owner),
+            (Shape::OneOf(shapes), value) => self.choose(shapes, shape, value, place),
             (shape, value) if fits_plainly(shape, value) => {}
-            (shape, value) => self.report_type(shape, value, at, rules, owner),
+            (shape, value) => self.report_type(shape, value, place),
         }
     }
 
@@ -98,17 +109,23 @@ impl<'a, 'b> Walk<'a, 'b> {
                     seen[index] = true;
                     let member = &definition.members[index];
                     self.count(member);
-                    self.follow(&member.shape, value, &at.then(Step::Member(member.name)), member.rules, owner);
+                    let at = &at.then(Step::Member(member.name));
+                    self.follow(&member.shape, value, Place { at, rules: member.rules, owner });
                 }
                 (Err(_), Some(others)) => {
-                    self.follow(others, value, &at.then(Step::Entry(name)), MemberRules::COMMON, owner);
+                    self.follow(
+                        others,
+                        value,
+                        Place { at: &at.then(Step::Entry(name)), rules: MemberRules::COMMON, owner },
+                    );
                 }
                 (Err(_), None) => {}
             }
         }
         for (member, _) in definition.members.iter().zip(seen).filter(|(member, seen)| member.is_required && !seen) {
             self.count(member);
-            self.report(member.rules.missing, &at.then(Step::Member(member.name)), owner, || "is missing".to_owned());
+            let place = Place { at: &at.then(Step::Member(member.name)), rules: member.rules, owner };
+            self.report(member.rules.missing, place, || "is missing".to_owned());
         }
     }
 
@@ -123,25 +140,17 @@ impl<'a, 'b> Walk<'a, 'b> {
     }
 
     /// Follows the alternative that a value was meant to be.
-    fn choose(
-        &mut self,
-        shapes: &[Shape],
-        whole: &Shape,
-        value: &Value,
-        at: &Position<'_>,
-        rules: MemberRules,
-        owner: &'static str,
-    ) {
+    fn choose(&mut self, shapes: &[Shape], whole: &Shape, value: &Value, place: Place<'_>) {
         let mut candidates = shapes.iter().filter(|shape| self.may_be(shape, value));
         let Some(first) = candidates.next() else {
-            return self.report_stranger(shapes, whole, value, at, rules, owner);
+            return self.report_stranger(shapes, whole, value, place);
         };
         if candidates.next().is_none() {
-            return self.follow(first, value, at, rules, owner);
+            return self.follow(first, value, place);
         }
         let candidates = || shapes.iter().filter(|shape| self.may_be(shape, value));
         if let Some(chosen) = candidates().find(|shape| self.fits(shape, value)) {
-            return self.follow(chosen, value, at, rules, owner);
+            return self.follow(chosen, value, place);
         }
         let lacking = |shape: &Shape| self.missing(shape, value).count();
         let least = candidates().map(lacking).min().unwrap_or_default();
@@ -150,11 +159,11 @@ impl<'a, 'b> Walk<'a, 'b> {
         let is_of_all = |member: &&Member| of_each.iter().all(|other| other.name == member.name);
         let Some(named) = of_each.first().filter(|member| least == 1 && !is_of_all(member)).copied() else {
             let chosen = closest().next().unwrap_or(first);
-            return self.follow(chosen, value, at, rules, owner);
+            return self.follow(chosen, value, place);
         };
         let wanted = any_of(of_each.iter().map(|member| format!("`{}`", member.name)).collect());
         self.count(named);
-        self.report(named.rules.missing, at, owner, || format!("must have {wanted}, it is {}", quote(value)));
+        self.report(named.rules.missing, place, || format!("must have {wanted}, it is {}", quote(value)));
     }
 
     /// A value may be meant to have a shape: its JSON type and the constants of the shape agree with it.
@@ -212,30 +221,22 @@ impl<'a, 'b> Walk<'a, 'b> {
     }
 
     /// Reports a value that none of the alternatives can be meant by.
-    fn report_stranger(
-        &mut self,
-        shapes: &[Shape],
-        whole: &Shape,
-        value: &Value,
-        at: &Position<'_>,
-        rules: MemberRules,
-        owner: &'static str,
-    ) {
+    fn report_stranger(&mut self, shapes: &[Shape], whole: &Shape, value: &Value, place: Place<'_>) {
         let definitions = || shapes.iter().filter_map(|shape| self.definition(shape));
         let shared = definitions().next().and_then(|first| {
             constants(first)
                 .find(|member| definitions().all(|one| constants(one).any(|other| other.name == member.name)))
         });
         let Some(shared) = shared.filter(|_| value.is_object()) else {
-            return self.report_type(whole, value, at, rules, owner);
+            return self.report_type(whole, value, place);
         };
-        let at = at.then(Step::Member(shared.name));
+        let place = Place { at: &place.at.then(Step::Member(shared.name)), ..place };
         let Some(found) = value.member(shared.name) else {
-            return self.report(rules.missing, &at, owner, || "is missing".to_owned());
+            return self.report(place.rules.missing, place, || "is missing".to_owned());
         };
         let words =
             definitions().filter_map(|one| one.member(shared.name)).map(|member| demand(&member.shape)).collect();
-        self.report(rules.wrong, &at, owner, || format!("must be {}, it is {}", any_of(words), quote(found)));
+        self.report(place.rules.wrong, place, || format!("must be {}, it is {}", any_of(words), quote(found)));
     }
 
     fn definition(&self, shape: &Shape) -> Option<&'static Definition> {
@@ -243,17 +244,10 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.shapes.definitions.get(*index)
     }
 
-    fn judge_form(
-        &mut self,
-        form: Option<TextForm>,
-        text: &str,
-        at: &Position<'_>,
-        rules: MemberRules,
-        owner: &'static str,
-    ) {
+    fn judge_form(&mut self, form: Option<TextForm>, text: &str, place: Place<'_>) {
         let Some(form) = form else { return };
-        if rules.form != rules.wrong {
-            self.check.count(rules.form);
+        if place.rules.form != place.rules.wrong {
+            self.check.count(place.rules.form);
         }
         let is_right = match form {
             TextForm::Base64 => is_base64(text),
@@ -270,20 +264,13 @@ impl<'a, 'b> Walk<'a, 'b> {
                     quote(&text.chars().take(100).collect::<String>().into())
                 )
             };
-            self.report(rules.form, at, owner, message);
+            self.report(place.rules.form, place, message);
         }
     }
 
-    fn report_type(
-        &mut self,
-        shape: &Shape,
-        value: &Value,
-        at: &Position<'_>,
-        rules: MemberRules,
-        owner: &'static str,
-    ) {
+    fn report_type(&mut self, shape: &Shape, value: &Value, place: Place<'_>) {
         let shape = self.resolve(shape);
-        self.report(rules.wrong, at, owner, || format!("must be {}, it is {}", demand(shape), quote(value)));
+        self.report(place.rules.wrong, place, || format!("must be {}, it is {}", demand(shape), quote(value)));
     }
 
     /// The shape behind other names for it.
@@ -295,11 +282,12 @@ impl<'a, 'b> Walk<'a, 'b> {
     }
 
     /// Reports a mismatch, the first of its kind in the message.
-    fn report(&mut self, rule: ScanRule, at: &Position<'_>, owner: &'static str, problem: impl FnOnce() -> String) {
+    fn report(&mut self, rule: ScanRule, place: Place<'_>, problem: impl FnOnce() -> String) {
         let rule = self.start.rule.unwrap_or(rule);
         if self.start.exempt == Some(rule) || self.reported.len() >= MOST_KINDS {
             return;
         }
+        let Place { at, owner, .. } = place;
         let kind = at.kind();
         if self.reported.contains(&kind) {
             return;
