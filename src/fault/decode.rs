@@ -346,8 +346,9 @@ impl FaultReader<'_> {
             "pad" => FaultEffect::Pad(self.paths().pairs(value, |paths, node| {
                 let length = node.whole()?;
                 if length > LONGEST_PADDED {
-                    let message = format!("a text is filled up to {LONGEST_PADDED} bytes at most");
-                    paths.found.push(Diagnostic::error("bad-number", message, node.span));
+                    let message = format!("a text is filled up to {LONGEST_PADDED} bytes at most, not {length}");
+                    let help = format!("write {LONGEST_PADDED} or less, which is the longest message that is read");
+                    paths.found.push(Diagnostic::error("bad-number", message, node.span).with_help(help));
                 }
                 Some(length.min(LONGEST_PADDED))
             })),

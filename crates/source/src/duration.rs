@@ -18,7 +18,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(amount * seconds).ok()
 }
 
-/// Writes a duration the way a person would say it: `340 µs`, `12 ms`, `1.21 s`, `2 min 5 s`.
+/// Writes a duration the way a person would say it: `340 µs`, `12 ms`, `1.21 s`, `2 min 5 s`, `3 h 20 min`.
 pub fn duration_text(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     match duration.as_micros() {
@@ -26,6 +26,7 @@ pub fn duration_text(duration: Duration) -> String {
         1_000..=999_999 => format!("{} ms", duration.as_millis()),
         1_000_000..=59_999_999 if duration.subsec_millis() == 0 => format!("{} s", duration.as_secs()),
         1_000_000..=59_999_999 => format!("{seconds:.2} s"),
+        3_600_000_000.. => format!("{} h {} min", duration.as_secs() / 3600, duration.as_secs() / 60 % 60),
         _ => format!("{} min {} s", duration.as_secs() / 60, duration.as_secs() % 60),
     }
 }
@@ -46,8 +47,10 @@ mod tests {
 
     #[test]
     fn writes_like_a_person() {
-        let shown: Vec<String> =
-            [340, 12_000, 1_210_000, 10_000_000, 125_000_000].map(Duration::from_micros).map(duration_text).into();
-        assert_eq!(shown, ["340 µs", "12 ms", "1.21 s", "10 s", "2 min 5 s"]);
+        let shown: Vec<String> = [340, 12_000, 1_210_000, 10_000_000, 125_000_000, 12_000_000_000]
+            .map(Duration::from_micros)
+            .map(duration_text)
+            .into();
+        assert_eq!(shown, ["340 µs", "12 ms", "1.21 s", "10 s", "2 min 5 s", "3 h 20 min"]);
     }
 }
