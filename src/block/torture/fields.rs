@@ -2,6 +2,7 @@
 //!
 //! What a server makes of an argument is its own affair, so a field is lost only where the record of the write is shown, with
 //! another text of the same call under the name of its argument, and nothing, or that other text, under the name of this one.
+//! A list may leave out fields of its records, so that nothing in a list is a warning.
 
 use std::collections::BTreeSet;
 
@@ -56,6 +57,8 @@ struct FieldTrial {
 struct ShownLoss {
     loss: FieldLoss,
     read: Exchange,
+    /// That read asks for this record alone.
+    is_record: bool,
 }
 
 /// A field that two writes have lost.
@@ -100,13 +103,18 @@ pub(crate) async fn find_lost_field(
         .with_evidence("shown", json!({ loss.name.as_str(): loss.shown }).to_string())
         .with_evidence("control", format!("the same answer has `{}` as `{}`", text(&loss.witness), loss.witness))
         .with_evidence("seed", study.settings.seed.to_string());
-    if !loss.is_required {
-        finding.level = RequirementLevel::Should;
-    }
+    finding.level = level_of_loss(loss, first.is_record);
     let (check, load) = (TortureCheck::Calls, ReproducedLoad::ALONE);
     finding.reproduction = Some(Box::new(reproduction(study.context, study.settings, Some(tool), CODE, check, load)));
     let finding = confirmation.weigh(finding, "by a second write");
     Ok(Some(LostField { finding, calls: vec![write.exchange(tool), first.read] }))
+}
+
+/// A required argument is lost where the record itself lacks it, or a list has another text in its place, such as an empty
+/// one; an optional argument, or one of which a list says nothing, may be left out.
+fn level_of_loss(loss: &FieldLoss, is_record: bool) -> RequirementLevel {
+    let is_certain = is_record || loss.shown.is_string();
+    if loss.is_required && is_certain { RequirementLevel::Must } else { RequirementLevel::Should }
 }
 
 /// Writes once, with the texts of all arguments that the server takes together; `None` where that are fewer than two.
@@ -160,7 +168,7 @@ fn fields_in(
     named.map(field).collect()
 }
 
-/// Asks every read for a write.
+/// Asks every read for a write, first those that show its record alone.
 async fn look_for_loss(
     study: &WriteStudy<'_>,
     learned: &WritingArguments,
@@ -168,7 +176,8 @@ async fn look_for_loss(
     write: &NumberedAnswer,
 ) -> Result<Option<ShownLoss>, CheckEnd> {
     let (mut answers, mut calls) = (Vec::new(), Vec::new());
-    for read in &learned.reads {
+    let (records, lists): (Vec<&Read>, Vec<&Read>) = learned.reads.iter().partition(|read| read.shows_one_record());
+    for read in records.into_iter().chain(lists) {
         // Only a read by text asks for one.
         let asked: Vec<&str> = match read {
             Read::ByText { .. } => fields.iter().map(|field| field.text.as_str()).collect(),
@@ -179,12 +188,15 @@ async fn look_for_loss(
             let reply = study.clients.request(write.session, request).await?.filter(SessionReply::is_served);
             if let Some(reply) = reply {
                 answers.push(reply.message["result"].clone());
-                calls.push(exchange(&read.title(), &reply));
+                calls.push((exchange(&read.title(), &reply), read.shows_one_record()));
             }
         }
     }
     let loss = lost_field(fields, &answers);
-    Ok(loss.map(|(at, loss)| ShownLoss { loss, read: calls.swap_remove(at) }))
+    Ok(loss.map(|(at, loss)| {
+        let (read, is_record) = calls.swap_remove(at);
+        ShownLoss { loss, read, is_record }
+    }))
 }
 
 /// The first field that is lost, with the number of the answer that shows it.
@@ -283,6 +295,23 @@ mod tests {
             let lost = lost_field(&note(), &answers);
             assert_eq!(lost.as_ref().map(|(_, loss)| loss.shown.clone()), expected, "{answers:?}");
             assert!(lost.is_none_or(|(_, loss)| loss.name == "content" && loss.witness == "title"));
+        }
+    }
+
+    #[test]
+    fn what_may_be_left_out_is_a_warning() {
+        use RequirementLevel::{Must, Should};
+        for (is_required, is_record, shown, expected) in [
+            (true, true, json!(null), Must),
+            (true, true, json!(""), Must),
+            (true, false, json!(""), Must),
+            (true, false, json!("zq1"), Must),
+            (true, false, json!(null), Should),
+            (true, false, json!([]), Should),
+            (false, true, json!(""), Should),
+        ] {
+            let loss = FieldLoss { name: "content".to_owned(), is_required, shown, witness: "title".to_owned() };
+            assert_eq!(level_of_loss(&loss, is_record), expected, "{is_record} {loss:?}");
         }
     }
 

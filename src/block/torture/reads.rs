@@ -84,6 +84,11 @@ impl Read {
         fixed.chain(uris.map(|uri| Self::Resource(uri.to_owned()))).chain(by_answer).chain(by_text).collect()
     }
 
+    /// Its answer is the record of one write, rather than a list, which may leave out fields of its records.
+    pub(crate) fn shows_one_record(&self) -> bool {
+        matches!(self, Self::ByAnswer { .. })
+    }
+
     /// The tool or resource.
     pub(crate) fn name(&self) -> &str {
         match self {

@@ -30,6 +30,7 @@ STORED = {
     "mixes": lambda note: {**note, "content": note["title"]},
     # Perhaps wrong.
     "optional": lambda note: {**note, "summary": ""},
+    "lists": lambda note: {**note, "content": None},
     # Right.
     "keeps": lambda note: note,
     "shouts": lambda note: {name: value and value.upper() for name, value in note.items()},
@@ -50,6 +51,9 @@ def call(name, arguments):
     return structured({"notes": [note for note in NOTES if word in note["title"].lower()]})
 
 
+if HOW == "lists":
+    # Only its list can be read, and that leaves out the content.
+    del TOOLS[1]
 server = Server(0)
 server.call_tool = call
 server.serve()
