@@ -195,7 +195,7 @@ impl From<OsString> for FolderPlace {
     }
 }
 
-/// Whether a file beside another one, or its move, was refused for reasons that do not concern the other one.
+/// A file beside another one, or its move, was refused for reasons that do not concern the other one.
 fn is_refused_beside(kind: ErrorKind) -> bool {
     use ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
     [CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy].contains(&kind)

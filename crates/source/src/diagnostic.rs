@@ -74,7 +74,7 @@ impl Diagnostic {
         Self { kind, ..self }
     }
 
-    /// Whether it is about a key that is none, at this place.
+    /// It is about a key that is none, at this place.
     pub fn is_unknown_key_at(&self, place: Span) -> bool {
         matches!(self.kind, MistakeKind::UnknownKey(_)) && self.label.as_ref().is_some_and(|label| label.span == place)
     }

@@ -32,7 +32,7 @@ impl From<Tool> for DeclaredTool {
 }
 
 impl DeclaredTool {
-    /// Whether a call changes something.
+    /// A call changes something.
     pub(crate) fn changes(&self) -> bool {
         self.tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) != Some(true)
     }

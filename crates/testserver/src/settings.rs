@@ -149,7 +149,7 @@ impl Rules {
         self.settings.low_scope_token.as_deref()
     }
 
-    /// Whether calls can go on as tasks.
+    /// Calls can go on as tasks.
     pub(crate) fn has_tasks(&self) -> bool {
         self.settings.tasks
     }

@@ -62,7 +62,7 @@ impl Store {
         Ok(Self { users, created, file: Some(file) })
     }
 
-    /// Whether a file keeps the users.
+    /// A file keeps the users.
     pub(crate) fn is_stored(&self) -> bool {
         self.file.is_some()
     }
@@ -96,7 +96,7 @@ impl Store {
         self.users.shift_remove(id)
     }
 
-    /// Whether there never was a user.
+    /// There never was a user.
     pub(crate) fn is_untouched(&self) -> bool {
         self.created == 0
     }

@@ -82,13 +82,13 @@ impl IgnoredChange {
         self.at.as_ref().map(|at| at.name.value.as_str())
     }
 
-    /// Whether it may be meant for what tools answer.
+    /// It may be meant for what tools answer.
     fn may_be_of_answers(&self) -> bool {
         let at = self.place().is_none_or(|at| at.starts_with("answers") || at.starts_with(['*', '?', '[', '{']));
         at && self.what.as_deref().is_none_or(|what| what.starts_with("answer-"))
     }
 
-    /// Whether this is the change.
+    /// This is the change.
     fn is_about(&self, change: &drift::ServerChange) -> bool {
         let at = self.at.as_ref().is_none_or(|pattern| pattern.is_match(&change.at));
         at && self.what.as_deref().is_none_or(|what| what == change.what)

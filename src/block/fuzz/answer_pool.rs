@@ -40,7 +40,7 @@ impl ConsumedArgument {
         is_open.then(|| Self { words: words(name), is_number })
     }
 
-    /// Whether a value found under these names, the innermost last, is what the argument asks for.
+    /// A value found under these names, the innermost last, is what the argument asks for.
     fn takes(&self, names: &[String], value: &Value) -> bool {
         let is_kind = if self.is_number { value.is_number() } else { value.is_string() };
         let Some((last, before)) = names.split_last() else { return false };
@@ -85,7 +85,7 @@ impl AnswerPool {
         Self { begin, held: vec![Vec::new(); arguments] }
     }
 
-    /// Whether the answer to a call is still looked at.
+    /// The answer to a call is still looked at.
     pub(crate) fn learns_from(&self, call: u64) -> bool {
         call < self.begin + LEARNING
     }

@@ -343,7 +343,7 @@ fn given<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl Iterator<Ite
     own.chain(called).filter_map(|args| (context.filled)(args)).filter(Value::is_object)
 }
 
-/// Whether a success shows that a broken rule is not looked at; of the other rules SDKs are known to be generous.
+/// A success shows that a broken rule is not looked at; of the other rules SDKs are known to be generous.
 fn is_binding(violation: &InvalidValue, schema: &Value) -> bool {
     match violation.breach {
         Breach::OutOfRange
@@ -385,7 +385,7 @@ fn room(schema: &Value) -> Option<usize> {
     (is_open && most >= 24 && least <= 16).then_some(most.min(400))
 }
 
-/// Whether a schema says nothing of its members together.
+/// A schema says nothing of its members together.
 fn is_plain(schema: &Value) -> bool {
     const PLAIN: [&str; 9] =
         ["type", "title", "description", "properties", "required", "additionalProperties", "$schema", "$defs", "$id"];

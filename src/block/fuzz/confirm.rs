@@ -86,7 +86,7 @@ impl Trial<'_> {
         None
     }
 
-    /// Whether the last call hangs for longer, alone or after the others.
+    /// The last call hangs for longer, alone or after the others.
     async fn hangs_longer(&mut self, calls: &[GeneratedCall]) -> bool {
         self.first_call_that_shows(&calls[calls.len() - 1..], self.timeout()).await.is_some()
             || self.shows_at_last_call(calls).await

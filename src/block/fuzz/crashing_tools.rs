@@ -14,7 +14,7 @@ impl CrashingTools {
         self.0.lock().insert(tool.to_owned());
     }
 
-    /// Whether a tool is one of them.
+    /// A tool is one of them.
     pub(crate) fn has(&self, tool: &str) -> bool {
         self.0.lock().contains(tool)
     }

@@ -334,7 +334,7 @@ impl<'a> Driver<'a> {
         self.problems.note(problem::ended(found), None, log.recent.iter().copied().collect());
     }
 
-    /// Whether so many calls had no answer that no more are needed.
+    /// So many calls had no answer that no more are needed.
     pub(crate) fn is_silent(&self) -> bool {
         self.silences >= MOST_SILENCES
     }

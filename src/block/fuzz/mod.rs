@@ -73,7 +73,7 @@ impl Fuzz {
     /// The number of calls for each tool where neither `cases` nor `time` is given.
     const CASES: u64 = 200;
 
-    /// Whether a tool is not called, although it may be selected.
+    /// A tool is not called, although it may be selected.
     fn excludes(&self, tool: &str) -> bool {
         self.block.as_ref().is_some_and(|block| block.selects(tool))
     }

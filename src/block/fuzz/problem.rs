@@ -38,12 +38,12 @@ impl FuzzProblem {
         Self::new(FindingKind::ProtocolError, signature, check, found)
     }
 
-    /// Whether two are the same, whatever tool was called.
+    /// Two are the same, whatever tool was called.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind && self.signature == other.signature
     }
 
-    /// Whether two are the same in all that is known of them.
+    /// Two are the same in all that is known of them.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.is_like(other) && self.detail == other.detail
     }

@@ -312,7 +312,7 @@ impl CancelRounds<'_> {
         Ok(change.map(|change| StateChange { change, frames: [before.frame, after.frame] }))
     }
 
-    /// Whether the server serves calls after a cancellation; a finding says that it does not.
+    /// The server serves calls after a cancellation; a finding says that it does not.
     async fn still_works(
         &self,
         way: &'static str,

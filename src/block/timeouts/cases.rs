@@ -33,7 +33,7 @@ pub(crate) fn cases(
     cases
 }
 
-/// Whether there is a case at all: a response that can be closed without a cancellation is one of HTTP up to 2025-11-25.
+/// There is a case at all: a response that can be closed without a cancellation is one of HTTP up to 2025-11-25.
 fn applies(aspect: SlowCallAspect, settings: &TimeoutSettings, offer: &Offer<'_>) -> bool {
     if aspect != SlowCallAspect::Disconnection {
         return true;
@@ -43,7 +43,7 @@ fn applies(aspect: SlowCallAspect, settings: &TimeoutSettings, offer: &Offer<'_>
     is_http && is_session && (settings.state.is_some() || settings.required.contains(&aspect))
 }
 
-/// Whether the case of an aspect can see that fault on the server: a request that is cancelled by closing its response
+/// The case of an aspect can see that fault on the server: a request that is cancelled by closing its response
 /// cannot be answered any more, and only a state shows that its work goes on.
 fn can_judge(variant: &str, settings: &TimeoutSettings, offer: &Offer<'_>) -> bool {
     let is_http = offer.transport.is_some_and(TransportKind::is_over_http);

@@ -51,7 +51,7 @@ impl CallEvidence {
         self.frames.extend(frames);
     }
 
-    /// Whether nothing was found so far.
+    /// Nothing was found so far.
     pub(crate) fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }

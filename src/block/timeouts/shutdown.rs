@@ -100,7 +100,7 @@ struct EndedServer {
 }
 
 impl EndedServer {
-    /// Whether it ended as it was told, and needed no more.
+    /// It ended as it was told, and needed no more.
     fn is_in_time(&self) -> bool {
         self.shutdown.by <= self.scene.expected()
     }

@@ -131,7 +131,7 @@ impl Burst {
         self.end.as_ref().map(Finding::from)
     }
 
-    /// Whether its process was ended by a signal.
+    /// Its process was ended by a signal.
     pub(crate) fn has_signal(&self) -> bool {
         let reason = self.end.as_ref().map(|end| &end.reason);
         matches!(reason, Some(FailureReason::Exited(ServerExit::Signal(_))))

@@ -195,7 +195,7 @@ impl NumberedAnswer {
         Self { number: call.number, session: call.session, reply, followed: None }
     }
 
-    /// Whether the tool did what it was asked to.
+    /// The tool did what it was asked to.
     pub(crate) fn is_served(&self) -> bool {
         self.reply.is_served
     }
@@ -259,12 +259,12 @@ impl<'a> Clients<'a> {
         (self.sessions[0].session(), self.sessions[0].owner())
     }
 
-    /// Whether messages travel as lines of a stream.
+    /// Messages travel as lines of a stream.
     pub(crate) fn is_stream(&self) -> bool {
         self.sessions.iter().all(|session| !session.session().server.transport.is_over_http())
     }
 
-    /// Whether the server says that it has a list.
+    /// The server says that it has a list.
     pub(crate) fn offers(&self, kind: ListKind) -> bool {
         self.sessions[0].offers(kind)
     }
@@ -400,7 +400,7 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// Whether the server is gone.
+    /// The server is gone.
     pub(crate) fn is_over(&self) -> bool {
         !self.sessions.iter().any(|session| session.session().is_open())
     }
@@ -473,7 +473,7 @@ fn may_be_slow(slowest: Duration, in_flight: usize, request_timeout: Duration) -
     slowest.saturating_mul(u32::try_from(2 * in_flight).unwrap_or(u32::MAX)) >= request_timeout
 }
 
-/// Whether the connection broke before the answer.
+/// The connection broke before the answer.
 fn is_broken(failure: &CallFailure) -> bool {
     matches!(failure.reason, FailureReason::Http(HttpFailure::Reset(_)))
 }

@@ -110,7 +110,7 @@ impl WriteFault {
         }
     }
 
-    /// Whether it is no more than a doubt, however often it shows.
+    /// It is no more than a doubt, however often it shows.
     fn is_doubt(self) -> bool {
         matches!(self, Self::Hidden | Self::Stale)
     }

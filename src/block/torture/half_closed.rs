@@ -235,7 +235,7 @@ impl<'a> HalfClosedTrial<'a> {
         Ok(canary)
     }
 
-    /// Whether a request that ended in its body shows in what is read.
+    /// A request that ended in its body shows in what is read.
     async fn is_executed(
         &self,
         clients: &Clients<'_>,

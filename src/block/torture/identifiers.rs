@@ -33,7 +33,7 @@ fn own_identifier(value: &Value, tool: &str, canary: &str, is_whole: bool) -> Op
     }
 }
 
-/// Whether a member is called `id`, or has a noun of the tool before it: `user_id` and `userId` of `create_users`.
+/// A member is called `id`, or has a noun of the tool before it: `user_id` and `userId` of `create_users`.
 fn is_identifier(member: &str, tool: &str) -> bool {
     let name = words(member);
     let Some((last, noun)) = name.split_last() else { return false };

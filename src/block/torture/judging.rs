@@ -22,7 +22,7 @@ pub(crate) struct WrittenRound {
 }
 
 impl WrittenRound {
-    /// Whether a fault is among those that it shows.
+    /// A fault is among those that it shows.
     pub(crate) fn shows(&self, fault: WriteFault) -> bool {
         self.faults.iter().any(|seen| seen.fault == fault)
     }

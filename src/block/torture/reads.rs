@@ -104,7 +104,7 @@ impl Read {
         format!("{method} {}", self.name())
     }
 
-    /// Whether one answer shows all writes.
+    /// One answer shows all writes.
     pub(crate) fn shows_all(&self) -> bool {
         matches!(self, Self::Tool { .. } | Self::Resource(_))
     }
@@ -147,12 +147,12 @@ impl Read {
         clients.request(session, request).await
     }
 
-    /// Whether it shows a text without an answer that says where to look.
+    /// It shows a text without an answer that says where to look.
     pub(crate) async fn shows_text(&self, clients: &Clients<'_>, canary: &str) -> Result<bool, CheckEnd> {
         Ok(self.read(clients, canary, None).await?.is_some_and(|reply| text(&reply).contains(canary)))
     }
 
-    /// Whether it shows a write. A tool that shows every text that it is asked for shows nothing.
+    /// It shows a write. A tool that shows every text that it is asked for shows nothing.
     async fn shows(
         &self,
         clients: &Clients<'_>,
@@ -243,7 +243,7 @@ impl ReadBack {
         self.looked_for.iter().filter(|number| !self.shown.contains_key(number)).copied().collect()
     }
 
-    /// Whether it shows everything that was looked for.
+    /// It shows everything that was looked for.
     pub(crate) fn is_complete(&self) -> bool {
         self.looked_for.len() == self.shown.len()
     }

@@ -148,7 +148,7 @@ impl UnreadPosts<'_> {
         Ok(0)
     }
 
-    /// Whether a call in the last session is answered.
+    /// A call in the last session is answered.
     async fn is_other_served(&self, number: u64) -> Result<bool, CheckEnd> {
         let request = ToolRequest { method: "tools/call", params: self.params(&self.canaries.of(number), 0) };
         match self.clients.request(self.clients.sessions() - 1, request).await {

@@ -133,7 +133,7 @@ impl WriteBaseline {
         (!self.reads.is_empty()).then_some(self)
     }
 
-    /// Whether writes can be read as soon as they are confirmed.
+    /// Writes can be read as soon as they are confirmed.
     pub(crate) fn shows_at_once(&self) -> bool {
         self.at_once.is_some()
     }

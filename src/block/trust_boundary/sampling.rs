@@ -22,7 +22,7 @@ fn asked_in(message: &Value) -> Vec<Value> {
     asked.map(|asked| asked["params"].clone()).collect()
 }
 
-/// Whether a request wants the client to add what it knows from all servers.
+/// A request wants the client to add what it knows from all servers.
 pub(crate) fn wants_foreign_context(params: &Value) -> bool {
     params["includeContext"] == "allServers"
 }

@@ -113,12 +113,12 @@ fn mutants() -> impl Iterator<Item = (&'static Variant, &'static Mutant)> {
     all.filter(|(_, mutant)| mutant.start.is_none())
 }
 
-/// Whether no recording can show it.
+/// No recording can show it.
 fn is_live_only(variant: &Variant) -> bool {
     variant.mutants().iter().all(|mutant| mutant.fault.is_none())
 }
 
-/// Whether a healthy server shows the fault somewhere.
+/// A healthy server shows the fault somewhere.
 fn is_redundant(mutant: &Mutant, known: &ExchangeHistory<'_>) -> bool {
     mutant.shown_by.as_ref().is_some_and(|shown| (0..known.exchanges.len()).any(|at| shown.holds(at, known)))
 }

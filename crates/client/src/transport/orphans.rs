@@ -44,7 +44,7 @@ impl Drop for RunningServer {
     }
 }
 
-/// Whether a server runs that leads the group of this number.
+/// A server runs that leads the group of this number.
 pub(crate) fn is_server(leader: u32) -> bool {
     SERVERS.lock().contains(&leader)
 }

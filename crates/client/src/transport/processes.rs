@@ -41,7 +41,7 @@ impl ServerProcesses {
         self.leader
     }
 
-    /// Whether the server was not ended yet.
+    /// The server was not ended yet.
     pub fn is_running(&self) -> bool {
         orphans::is_server(self.leader)
     }

@@ -55,7 +55,7 @@ impl CallOutcome {
         }
     }
 
-    /// Whether it looks like a success to the client.
+    /// It looks like a success to the client.
     pub fn looks_good(self) -> bool {
         matches!(self, Self::Served | Self::Altered)
     }

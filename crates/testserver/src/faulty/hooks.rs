@@ -125,7 +125,7 @@ impl<'a> ToolCall<'a> {
         Self { memory: fault.memory(), demo, request, context }
     }
 
-    /// Whether it is a call of this tool.
+    /// It is a call of this tool.
     pub(crate) fn is_of(&self, tool: &str) -> bool {
         self.request.name == tool
     }
@@ -147,7 +147,7 @@ pub(crate) fn failure(message: &str) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(message)])
 }
 
-/// Whether a tool reports a failure.
+/// A tool reports a failure.
 pub(crate) fn is_failure(result: &CallToolResult) -> bool {
     result.is_error == Some(true)
 }

@@ -15,7 +15,7 @@ pub(crate) fn condition(value: &str) -> String {
     format!("name LIKE '%{value}%' OR email = '{value}'")
 }
 
-/// Whether the condition holds for a row; `Err` is what the database says of a broken statement.
+/// The condition holds for a row; `Err` is what the database says of a broken statement.
 pub(crate) fn holds(condition: &str, row: UserRow<'_>) -> Result<bool, String> {
     let tokens = tokens(condition)?;
     let mut reader = ConditionReader { tokens: &tokens, row };
