@@ -87,7 +87,7 @@ impl<'a, 'b> Walk<'a, 'b> {
                 let definition = &self.shapes.definitions[*index];
                 match (&definition.alias, value) {
                     (Some(alias), value) => {
-                        self.follow(alias, value, Place { owner: definition.published_name(), ..place })
+                        self.follow(alias, value, Place { owner: definition.published_name(), ..place });
                     }
                     (None, Value::Object(members)) => self.follow_members(definition, members, place.at),
                     (None, value) => self.report_type(shape, value, place),
