@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -16,7 +17,9 @@ use super::sessions::TargetSessions;
 use super::snapshot::Purpose;
 use super::suite_steps::{set_up, tear_down};
 use super::target::RunTarget;
+use super::verdict::add_findings;
 use super::{Options, Stop, finding, snapshot};
+use crate::diagnosis;
 use crate::event::{CheckResult, Finding, Outcome, Phase, Reason};
 use crate::plan::{
     BoxFuture, Case, Check, CheckContext, CloseServer, ClosedServer, FreshServers, OpenServer, RunningServer,
@@ -25,6 +28,7 @@ use crate::plan::{
 use crate::session::Session;
 use crate::source::template::{Names, fill};
 use crate::suite::Step;
+use crate::wire::ScanRule;
 
 /// Runs the check of a case, which keeps its own time.
 pub(crate) async fn run_check(
@@ -67,7 +71,9 @@ pub(crate) async fn run_check(
     };
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
-    CheckResult { findings, duration: begun.elapsed(), ..probed }
+    let mut judged = CheckResult { findings, duration: begun.elapsed(), ..probed };
+    add_findings(&mut judged, servers.take_broken_messages());
+    judged
 }
 
 /// Waits until the run is asked to stop, and then for a check that ends by itself.
@@ -84,11 +90,22 @@ pub(crate) struct TargetServers<'a> {
     options: &'a Options,
     /// The captures of the suite's setup in the session that was opened last.
     learned: Mutex<Names>,
+    /// The check strikes messages with faults, which may break them.
+    strikes: AtomicBool,
+    /// The messages that break the published schema, the first of each code and place.
+    broken_messages: Mutex<Vec<Finding>>,
 }
 
 impl<'a> TargetServers<'a> {
     pub(crate) fn new(sessions: &Arc<TargetSessions>, case: &'a Case, options: &'a Options) -> Self {
-        Self { sessions: Arc::clone(sessions), case, options, learned: Mutex::default() }
+        Self {
+            sessions: Arc::clone(sessions),
+            case,
+            options,
+            learned: Mutex::default(),
+            strikes: AtomicBool::new(false),
+            broken_messages: Mutex::default(),
+        }
     }
 
     fn target(&self) -> &RunTarget {
@@ -97,6 +114,9 @@ impl<'a> TargetServers<'a> {
 
     async fn open(&self, request: OpenServer<'_>) -> Result<Session, Finding> {
         let target = self.target();
+        if request.faults.is_some() {
+            self.strikes.store(true, Ordering::Relaxed);
+        }
         if matches!(request, OpenServer { server: ServerChoice::Fresh, faults: None, setup: SuiteSetup::Run })
             && let Some(session) = self.sessions.shared.take_untouched(target, self.case).await
         {
@@ -110,6 +130,31 @@ impl<'a> TargetServers<'a> {
         let OpenSession { session, names } = set_up(target, session).await?;
         *self.learned.lock() = names;
         Ok(session)
+    }
+
+    /// Takes note of the messages of a session that break the published schema, and that no other case reports. The
+    /// other rules are about what was said before, and a check may have said what no client says.
+    fn note_broken_messages(&self, session: &Session) {
+        let found = session.take_all_violations();
+        if found.is_empty() {
+            return;
+        }
+        let (frames, scan_results) = (session.frames(), &self.target().scan_results);
+        let mut left = scan_results.take_unclaimed(Some(self.case), found, &frames);
+        left.retain(|owned| owned.violation.rule.is_some_and(ScanRule::is_about_one_message));
+        if left.is_empty() || self.strikes.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut broken = self.broken_messages.lock();
+        for finding in diagnosis::of_violations(&left, &frames) {
+            if broken.iter().all(|known| (&known.code, &known.path) != (&finding.code, &finding.path)) {
+                broken.push(finding);
+            }
+        }
+    }
+
+    fn take_broken_messages(&self) -> Vec<Finding> {
+        std::mem::take(&mut *self.broken_messages.lock())
     }
 
     fn setup_names(&self) -> Names {
@@ -126,6 +171,7 @@ impl<'a> TargetServers<'a> {
             // The server ends with it; generated calls may have taken away what it looks for.
             tear_down(target, session, self.setup_names()).await;
         }
+        self.note_broken_messages(session);
         let ended = end(target, session, reason).await;
         ClosedServer { exit: ended.exit, shutdown: ended.shutdown }
     }

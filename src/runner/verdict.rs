@@ -68,7 +68,11 @@ pub(crate) fn add_violations(result: &mut CheckResult, found: &[OwnedViolation],
     }
 }
 
-fn add_findings(result: &mut CheckResult, found: Vec<Finding>) {
+/// Adds what was found beside the verdict of a case.
+pub(crate) fn add_findings(result: &mut CheckResult, found: Vec<Finding>) {
+    if found.is_empty() {
+        return;
+    }
     let is_failure = found.iter().any(|found| found.level == RequirementLevel::Must);
     if is_failure && matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) {
         result.outcome = Outcome::Failed;

@@ -31,6 +31,8 @@ STORED = {
     # Perhaps wrong.
     "optional": lambda note: {**note, "summary": ""},
     "lists": lambda note: {**note, "content": None},
+    # Right; the message that shows it is not.
+    "scrawls": lambda note: note,
     # Right.
     "keeps": lambda note: note,
     "shouts": lambda note: {name: value and value.upper() for name, value in note.items()},
@@ -46,7 +48,8 @@ def call(name, arguments):
         return structured({"id": len(NOTES), "result": f"Note saved: {arguments['title']}"})
     if name == "get_note":
         found = NOTES[arguments["id"] - 1 : arguments["id"]]
-        return structured({"id": arguments["id"], **found[0]} if found else {})
+        shown = structured({"id": arguments["id"], **found[0]} if found else {})
+        return {**shown, "_meta": None} if HOW == "scrawls" else shown
     word = arguments["word"].lower()
     return structured({"notes": [note for note in NOTES if word in note["title"].lower()]})
 

@@ -56,6 +56,13 @@ macro_rules! scans {
     };
 }
 
+impl ScanRule {
+    /// It looks at what one message holds, whatever was said before.
+    pub fn is_about_one_message(self) -> bool {
+        self == Self::InvalidMessage || [SCHEMA, CONTENT].contains(&SCANS[self as usize].variant)
+    }
+}
+
 const NOISE: &str = "PROTO-STDOUT-NOISE";
 const ENVELOPE: &str = "PROTO-MALFORMED-ENVELOPE";
 pub(crate) const CORRELATION: &str = "PROTO-REPLY-CORRELATION";
