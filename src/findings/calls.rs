@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use crate::event::ReproductionCall;
 use crate::redact::Redactor;
+use crate::reproduce::{is_discovery, is_handshake, sent_call};
 use crate::runner::SessionFrames;
 use crate::source::map_texts;
-use crate::wire::{Channel, Direction, Frame, ListKind};
+use crate::wire::{Channel, Direction, Frame};
 
 /// The number of requests of a session that are kept: the last ones.
 const MOST: usize = 2_000;
@@ -52,7 +53,7 @@ impl<'a> SentCall<'a> {
                 calls.push((frame.seq, None));
                 continue;
             }
-            let Some(mut call) = call(frame) else { continue };
+            let Some(mut call) = sent_call(frame) else { continue };
             if !nobody.contains(&frame.seq) || !is_discovery(&call) {
                 call.params = map_texts(call.params, &|text| redactor.restorable(text));
                 calls.push((frame.seq, Some(Arc::new(call))));
@@ -130,42 +131,4 @@ pub(crate) fn shorten(frame: Value) -> Value {
         members.into_iter().filter_map(|name| Some((name, frame.get(name)?.clone()))).collect();
     short.insert("text", format!("{kept}… ({} bytes in all)", whole.len()).into());
     short.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<serde_json::Map<_, _>>().into()
-}
-
-/// A sent message, to be sent again; `None` for answers to the server.
-fn call(frame: &Frame) -> Option<ReproductionCall> {
-    let raw = || ReproductionCall { method: String::new(), params: frame.text().into() };
-    let Ok(message) = frame.json() else { return Some(raw()) };
-    let is_sound = message["jsonrpc"] == "2.0" && message.get("id").is_none_or(|id| id.is_number() || id.is_string());
-    let method = match message["method"].as_str() {
-        Some(method) if is_sound => method.to_owned(),
-        None if is_sound && (message.get("result").is_some() || message.get("error").is_some()) => return None,
-        Some(_) | None => return Some(raw()),
-    };
-    let is_notification = message.get("id").is_none();
-    if is_notification != method.starts_with("notifications/") {
-        return Some(raw());
-    }
-    let mut params = message.get("params").cloned().unwrap_or_default();
-    without_era(&mut params);
-    Some(ReproductionCall { method, params })
-}
-
-/// Takes out what the revision adds to every request.
-fn without_era(params: &mut Value) {
-    let Some(members) = params.as_object_mut() else { return };
-    let Some(meta) = members.get_mut("_meta").and_then(Value::as_object_mut) else { return };
-    meta.retain(|name, _| !name.starts_with("io.modelcontextprotocol/") && name != "progressToken");
-    if meta.is_empty() {
-        members.remove("_meta");
-    }
-}
-
-fn is_handshake(call: &ReproductionCall) -> bool {
-    ["initialize", "notifications/initialized"].contains(&call.method.as_str())
-}
-
-/// Every session sends this request to get to know its server.
-fn is_discovery(call: &ReproductionCall) -> bool {
-    call.method == "server/discover" || ListKind::ALL.iter().any(|kind| kind.method() == call.method)
 }

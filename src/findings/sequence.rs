@@ -56,6 +56,9 @@ pub(crate) fn of_session(
     finding: &Finding,
     said: Option<&SessionCalls>,
 ) -> Result<Reproduction, String> {
+    if let Some(known) = &finding.reproduction {
+        return Ok((**known).clone());
+    }
     let said = said.ok_or(UNKNOWN)?;
     let check = if kind == FindingKind::Crash {
         ReproductionCheck::Ends

@@ -4,6 +4,7 @@
 //! carry smaller. Runs use them while they last, and replays of kept findings later.
 
 mod ddmin;
+mod sent;
 mod shrink;
 mod suite_step;
 
@@ -15,6 +16,7 @@ use crate::session::{AwaitedAnswers, CallFailure, FailureReason, RawMessage, Ses
 use crate::wire::Era;
 
 pub use self::ddmin::{ddmin, next_question};
+pub use self::sent::{is_discovery, is_handshake, sent_call};
 pub use self::shrink::shrink;
 pub use self::suite_step::{literal, literal_text, suite_step};
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::case_result::{of_check, to_attempt};
+use super::company::run_with_control;
 use super::conversation::Conversation;
 use super::ending::{EndedSession, OWN_WATCH, SessionEndReason, end};
 use super::exchange::CaseSpeaker;
@@ -62,7 +63,8 @@ pub(crate) async fn run(sessions: Arc<TargetSessions>, case: Arc<Case>, options:
         }
         Body::Check(check) => {
             target.emitter.event(start_event(&case, 1));
-            let checked = Box::pin(check::run_check(&sessions, &case, check.as_ref(), &options)).await;
+            let run = || check::run_check(&sessions, &case, check.as_ref(), &options);
+            let checked = Box::pin(run_with_control(&sessions, &case, run)).await;
             decided(downgrade_should(&case, checked))
         }
         Body::Scan(codes) => decided(downgrade_should(&case, target.scan_results.check(codes))),
@@ -166,11 +168,12 @@ impl CaseRun<'_> {
         self.target.emitter.event(start_event(self.case, number));
         let run = self.with_turn(turn);
         let begun = Instant::now();
-        let result = match self.case.session {
+        let run_once = async || match self.case.session {
             SessionNeed::Shared => run.run_in_shared_session().await,
             SessionNeed::InTurn => Box::pin(run.run_in_reused_session()).await,
             SessionNeed::Own => Box::pin(run.run_in_own_session()).await,
         };
+        let result = Box::pin(run_with_control(self.sessions, self.case, &run_once)).await;
         // The start of its server is no part of a case, unless it came to nothing else.
         let duration = if result.duration.is_zero() { begun.elapsed() } else { result.duration };
         downgrade_should(self.case, CheckResult { duration, ..result })
@@ -195,7 +198,7 @@ impl CaseRun<'_> {
         }
         let again = self.with_turn(SessionUse::Again);
         let alone = Box::pin(again.run_in_own_session());
-        let result = crash::rerun_to_attribute(self.target, &opened, result, alone).await;
+        let result = crash::rerun_to_attribute(self.sessions, self.case, &opened, result, alone).await;
         CheckResult { duration: begun.elapsed(), ..result }
     }
 

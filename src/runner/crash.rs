@@ -1,11 +1,15 @@
 //! Attributes what happened in a session that several cases share: the server ended, or did not answer in time.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use super::opening::OpenSession;
 use super::resolve::Starts;
+use super::sessions::TargetSessions;
+use super::silence;
 use super::target::RunTarget;
 use crate::event::{CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel};
+use crate::plan::Case;
 use crate::transport::TransportKind;
 
 /// The result of a case after an attempt in a shared session; where another case may be the reason for a failure, the
@@ -13,21 +17,32 @@ use crate::transport::TransportKind;
 ///
 /// A case has crashed the server only if it crashes the fresh one too. If no case does, the exit of the shared server
 /// is reported by itself, so that the run does not pass. One slow call holds up all others of a session, so no answer
-/// in time is a failure only if there is none alone either. Suites with a setup are left as they are: it ran in the
+/// in time is a failure only if there is none alone either; a session that stays silent is judged by itself
+/// ([`silence`]). Suites with a setup are left as they are: it ran in the
 /// shared server.
 pub(crate) async fn rerun_to_attribute(
-    target: &RunTarget,
-    opened: &OpenSession,
+    sessions: &TargetSessions,
+    case: &Case,
+    opened: &Arc<OpenSession>,
     attempted: CheckResult,
     alone: impl Future<Output = CheckResult>,
 ) -> CheckResult {
-    let session = &opened.session;
+    let (target, session) = (sessions.target.as_ref(), &opened.session);
     let can_start_again = session.server.transport == TransportKind::Stdio && target.suite().setup.is_empty();
     if !can_start_again || target.stop.is_set() {
         return attempted;
     }
     if timed_out(&attempted) && may_be_repeated(target, &attempted) {
-        return resolve_timeout(attempted, alone.await);
+        let resolved = resolve_timeout(attempted, alone.await);
+        match resolved.outcome {
+            Outcome::Failed => sessions.shared.note_slow_call(),
+            Outcome::Warned if sessions.shared.retire_if_silent(target, opened).await => {
+                let found = Box::pin(silence::confirm(target, opened, case)).await;
+                target.report(&session.server.revision.to_string(), found);
+            }
+            Outcome::Passed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => {}
+        }
+        return resolved;
     }
     if !(has_ended_server(&attempted) && session.has_several_pending_at_exit()) {
         return attempted;

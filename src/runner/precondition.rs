@@ -1,7 +1,7 @@
 //! The consequences of a failed precondition or valid call.
 
 use super::finding;
-use crate::event::{CheckResult, Finding, Outcome, Reason, RefusedCall, RequirementLevel, StepProblem};
+use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RefusedCall, RequirementLevel, StepProblem};
 use crate::plan::MustServe;
 use crate::plan::arguments::ConfigSource;
 use crate::source::{Sources, Span, visible_line};
@@ -64,7 +64,8 @@ pub(crate) fn valid_call_refused(
             "called here",
         ),
     };
-    let found = Finding { help: Some(help), exchange: Some(exchange), ..Finding::new("valid-call-refused", message) };
+    let found =
+        Finding { help: Some(help), exchange: Some(exchange), ..Finding::new(Code::VALID_CALL_REFUSED, message) };
     CheckResult::found(Outcome::Failed, vec![finding::at(found, sources, span, label)])
 }
 

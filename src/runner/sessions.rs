@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::company::Turns;
 use super::opening::{self, OpenSession, SessionError, SessionOpening};
 use super::pool::{ServerPool, SessionUse};
 use super::reuse::ReusableSessions;
@@ -19,6 +20,7 @@ pub(crate) struct TargetSessions {
     pub(crate) shared: SharedServer,
     pub(crate) pool: ServerPool,
     pub(crate) reusable: ReusableSessions,
+    pub(crate) turns: Turns,
 }
 
 impl TargetSessions {
@@ -32,6 +34,7 @@ impl TargetSessions {
             target: Arc::new(target),
             shared: SharedServer::default(),
             reusable: ReusableSessions::default(),
+            turns: Turns::default(),
         }
     }
 

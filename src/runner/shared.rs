@@ -1,6 +1,7 @@
 //! The session that the cases of a target share, and the catalog that its first session lists.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Mutex;
 
@@ -9,7 +10,7 @@ use super::opening::{self, OpenSession, SessionError, SessionOpening};
 use super::resolve::Starts;
 use super::suite_steps::{set_up, tear_down_and_report};
 use super::target::RunTarget;
-use super::{finding, pool, verdict};
+use super::{finding, pool, silence, verdict};
 use crate::diagnosis;
 use crate::event::Finding;
 use crate::plan::Case;
@@ -20,11 +21,17 @@ use crate::wire::Catalog;
 
 /// The shared session of a target.
 #[derive(Default)]
-pub(crate) struct SharedServer(Mutex<SharedState>);
+pub(crate) struct SharedServer {
+    state: Mutex<SharedState>,
+    /// A call gets no answer in time, even alone: what waits behind it says nothing about the server.
+    has_slow_call: AtomicBool,
+}
 
 #[derive(Default)]
 struct SharedState {
     session: Option<Arc<OpenSession>>,
+    /// Sessions whose server went silent: cases may still wait for it.
+    silent: Vec<Arc<OpenSession>>,
     /// Set where the session may not be opened again, with the reason.
     closed: Option<Finding>,
 }
@@ -44,7 +51,7 @@ impl SharedServer {
         if !target.sets_up_every_session() {
             return self.session(target).await.map(drop);
         }
-        let mut state = self.0.lock().await;
+        let mut state = self.state.lock().await;
         if target.catalog.get().is_some() {
             return Ok(());
         }
@@ -59,7 +66,7 @@ impl SharedServer {
 
     /// The session that cases share; a dead one is replaced where the suite allows it.
     pub(crate) async fn session(&self, target: &RunTarget) -> Result<Arc<OpenSession>, SessionError> {
-        let mut state = self.0.lock().await;
+        let mut state = self.state.lock().await;
         if let Some(opened) = state.session.as_ref().filter(|opened| opened.session.is_open()) {
             return Ok(Arc::clone(opened));
         }
@@ -85,7 +92,7 @@ impl SharedServer {
 
     /// The target's names, with what the suite's setup captured in the shared session.
     pub(crate) async fn names(&self, target: &RunTarget) -> Names {
-        let shared = self.0.lock().await.session.clone();
+        let shared = self.state.lock().await.session.clone();
         shared.map_or_else(|| target.names.clone().unwrap_or_default(), |shared| shared.names.clone())
     }
 
@@ -97,7 +104,7 @@ impl SharedServer {
         if target.starts() == Starts::Nothing || !is_bare || !pool::is_same(&suite.answers, &case.answers) {
             return None;
         }
-        let mut state = self.0.lock().await;
+        let mut state = self.state.lock().await;
         match Arc::try_unwrap(state.session.take()?) {
             Ok(opened) if opened.session.is_untouched() => {
                 report_violations(target, &opened.session);
@@ -109,9 +116,41 @@ impl SharedServer {
         None
     }
 
+    /// Takes a session out of use whose server answers nothing any more, so that the next cases get another one;
+    /// returns true for the first to see that, unless a slow call explains it. Until it is known, no case begins in it.
+    pub(crate) async fn retire_if_silent(&self, target: &RunTarget, opened: &Arc<OpenSession>) -> bool {
+        let mut state = self.state.lock().await;
+        let is_used = state.session.as_ref().is_some_and(|used| Arc::ptr_eq(used, opened));
+        if !is_used || target.suite().options.restart_policy == RestartPolicy::Never {
+            return false;
+        }
+        let is_silent = silence::is_silent(target, opened).await;
+        if is_silent {
+            let retired = state.session.take();
+            state.silent.extend(retired);
+        }
+        is_silent && !self.has_slow_call.load(Ordering::Relaxed)
+    }
+
+    /// Lets the session be opened again, whatever kept it closed.
+    pub(crate) async fn allow_again(&self) {
+        self.state.lock().await.closed = None;
+    }
+
+    /// Takes note of a call that gets no answer in time, even alone.
+    pub(crate) fn note_slow_call(&self) {
+        self.has_slow_call.store(true, Ordering::Relaxed);
+    }
+
     /// Runs the suite's teardown in the session and ends it.
     pub(crate) async fn finish(&self, target: &RunTarget) {
-        let opened = self.0.lock().await.session.take();
+        let (opened, silent) = {
+            let mut state = self.state.lock().await;
+            (state.session.take(), std::mem::take(&mut state.silent))
+        };
+        for retired in silent {
+            end(target, &retired.session, SessionEndReason::CasesOver).await;
+        }
         if let Some(opened) = opened {
             tear_down_and_report(target, &opened).await;
             end(target, &opened.session, SessionEndReason::CasesOver).await;

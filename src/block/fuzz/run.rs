@@ -227,7 +227,7 @@ fn never_served(context: &CheckContext<'_>, tool: &Tool) -> Option<Finding> {
     let message = format!("`{name}` takes no arguments and refused every call");
     let help =
         format!("if it cannot be served here, exempt it {}", ConfigSource::of(context.suite).help_to_exempt(name));
-    Some(Finding { help: Some(help), ..Finding::new("valid-call-refused", message) })
+    Some(Finding { help: Some(help), ..Finding::new(Code::VALID_CALL_REFUSED, message) })
 }
 
 fn outcome(findings: &[Finding], served: u64, is_partial: bool) -> Outcome {

@@ -1,0 +1,272 @@
+//! Other processes of the same server: some servers work only while they are alone, since they lock a file or a port.
+//!
+//! A case that fails may fail for the company of another process, and that is no fault of what it
+//! looks at. The control is the same case with every other process ended, and then beside one again. A target that is
+//! in its own way is used by one case at a time from there on.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::ending::{SessionEndReason, end};
+use super::opening::{self, SessionOpening};
+use super::resolve::Starts;
+use super::running::other_processes;
+use super::sessions::TargetSessions;
+use crate::event::{CheckResult, Code, Finding, Outcome, RequirementLevel};
+use crate::plan::{Case, SessionNeed};
+use crate::suite::{Handshake, RestartPolicy};
+
+/// The most controls in a target that show no difference; who fails for so many other reasons fails for those.
+const MOST_IN_VAIN: u32 = 4;
+
+/// Words with which servers and operating systems say that something is in use already.
+const WORDS: [&str; 12] = [
+    "lock",
+    "locked",
+    "locking",
+    "lockfile",
+    "busy",
+    "ebusy",
+    "eaddrinuse",
+    "ewouldblock",
+    "in use",
+    "another process",
+    "another instance",
+    "already running",
+];
+
+/// Whose turn it is to use the server of a target.
+#[derive(Default)]
+pub(crate) struct Turns {
+    lock: RwLock<()>,
+    /// Two processes of the server are in each other's way.
+    is_exclusive: AtomicBool,
+    in_vain: AtomicU32,
+}
+
+/// The turn of a case; it ends when this is dropped.
+pub(crate) enum Turn<'a> {
+    /// Others may use the server meanwhile.
+    Shared { _guard: RwLockReadGuard<'a, ()> },
+    /// Nobody else uses it, and no other process of it is alive.
+    Alone { _guard: RwLockWriteGuard<'a, ()> },
+}
+
+/// What a case that failed beside another process shows, given how it ended otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judgement {
+    /// It fails beside another process, and only there.
+    Company,
+    /// It fails in the same way alone.
+    Unrelated,
+    /// It failed once, and neither alone nor beside another process again.
+    Unsteady,
+}
+
+impl TargetSessions {
+    /// The turn of a case; alone with its process where two are in each other's way.
+    async fn turn(&self, case: &Case) -> Turn<'_> {
+        let guard = self.turns.lock.read().await;
+        // It may have turned out while the case waited.
+        if case.session == SessionNeed::Shared || !self.turns.is_exclusive.load(Ordering::Relaxed) {
+            return Turn::Shared { _guard: guard };
+        }
+        drop(guard);
+        self.turn_alone().await
+    }
+
+    /// Waits until no case uses the server, and ends every process of it.
+    async fn turn_alone(&self) -> Turn<'_> {
+        let guard = self.turns.lock.write().await;
+        self.finish().await;
+        self.shared.allow_again().await;
+        Turn::Alone { _guard: guard }
+    }
+
+    /// The suite keeps nothing in the session that its cases share, so that it may end between them.
+    fn may_be_alone(&self) -> bool {
+        let (target, suite) = (&self.target, self.target.suite());
+        let is_bare = target.sets_up_every_session() || suite.setup.is_empty() && suite.teardown.is_empty();
+        let is_real = target.starts() != Starts::Nothing && target.tamper.is_none() && !target.is_replayed;
+        is_bare && is_real && suite.options.restart_policy != RestartPolicy::Never
+    }
+}
+
+/// Runs a case, with the control where it may have failed for another process.
+pub(crate) async fn run_with_control<F>(sessions: &TargetSessions, case: &Case, run: impl Fn() -> F) -> CheckResult
+where
+    F: Future<Output = CheckResult>,
+{
+    let beside = {
+        let _turn = sessions.turn(case).await;
+        run().await
+    };
+    let (target, turns) = (&sessions.target, &sessions.turns);
+    let others = other_processes(&target.emitter.running.list(), &target.lane().server);
+    if !is_suspected(case, &beside) || others.is_empty() || !sessions.may_be_alone() || target.stop.is_set() {
+        return beside;
+    }
+    if turns.in_vain.load(Ordering::Relaxed) >= MOST_IN_VAIN {
+        return beside;
+    }
+    let _turn = sessions.turn_alone().await;
+    let alone = run().await;
+    if turns.is_exclusive.load(Ordering::Relaxed) {
+        // Another case has shown it meanwhile.
+        return alone;
+    }
+    let again = if fails_alike(&beside, &alone) { None } else { run_beside_another(sessions, &run).await };
+    let judgement = judge(&beside, &alone, again.as_ref());
+    if judgement == Judgement::Company {
+        turns.is_exclusive.store(true, Ordering::Relaxed);
+        return with_company(alone, beside, others);
+    }
+    turns.in_vain.fetch_add(1, Ordering::Relaxed);
+    if judgement == Judgement::Unsteady { with_evidence(beside) } else { beside }
+}
+
+/// Runs a case beside a process that does nothing else; `None` where that does not start.
+async fn run_beside_another<F>(sessions: &TargetSessions, run: impl Fn() -> F) -> Option<CheckResult>
+where
+    F: Future<Output = CheckResult>,
+{
+    let answers = &sessions.target.suite().answers;
+    sessions.finish().await;
+    let company = opening::open(&sessions.target, SessionOpening::with(answers)).await.ok()?;
+    let result = run().await;
+    end(&sessions.target, &company, SessionEndReason::Unused).await;
+    sessions.finish().await;
+    sessions.shared.allow_again().await;
+    Some(result)
+}
+
+/// Returns true if a case may have failed for the company of another process.
+fn is_suspected(case: &Case, result: &CheckResult) -> bool {
+    let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored);
+    let says = |found: &Finding| {
+        let evidence = found.evidence.iter().map(|(_, text)| text.as_str());
+        found.code == Code::VALID_CALL_REFUSED
+            || [found.message.as_str()].into_iter().chain(evidence).any(speaks_of_company)
+    };
+    has_failed && case.inject.is_empty() && (case.handshake == Handshake::Skip || result.findings.iter().any(says))
+}
+
+/// Returns true if a text may say that something is in use already, or that another process of the server is alive.
+fn speaks_of_company(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_whole = |(at, word): (usize, &str)| {
+        let is_inside = |near: Option<char>| near.is_some_and(char::is_alphanumeric);
+        !is_inside(lower[..at].chars().next_back()) && !is_inside(lower[at + word.len()..].chars().next())
+    };
+    let says = |word: &&str| lower.match_indices(*word).any(is_whole);
+    lower.contains("other process") || WORDS.iter().any(|word| says(&word))
+}
+
+fn failing_codes(result: &CheckResult) -> BTreeSet<&Code> {
+    let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored);
+    let failing = result.findings.iter().filter(|found| has_failed && found.level == RequirementLevel::Must);
+    failing.map(|found| &found.code).collect()
+}
+
+/// Returns true if two runs of a case failed for one reason at least that they share.
+fn fails_alike(one: &CheckResult, other: &CheckResult) -> bool {
+    !failing_codes(one).is_disjoint(&failing_codes(other))
+}
+
+fn judge(beside: &CheckResult, alone: &CheckResult, beside_again: Option<&CheckResult>) -> Judgement {
+    match beside_again {
+        _ if fails_alike(beside, alone) => Judgement::Unrelated,
+        Some(again) if fails_alike(beside, again) => Judgement::Company,
+        Some(_) | None => Judgement::Unsteady,
+    }
+}
+
+/// The result of a case alone, with the warning that it fails beside another process.
+fn with_company(alone: CheckResult, beside: CheckResult, others: String) -> CheckResult {
+    let first = beside.findings.into_iter().find(|found| found.level == RequirementLevel::Must);
+    let said = first.as_ref().map(|found| found.message.clone()).unwrap_or_default();
+    let message =
+        format!("while another process of the server is alive, this case fails, and alone it does not: {said}");
+    let help = "where two clients use the server at once, each starts a process of it; \
+                this run keeps to one process at a time from here on";
+    let found = Finding {
+        level: RequirementLevel::Should,
+        help: Some(help.to_owned()),
+        ..Finding::new("one-process-only", message)
+    };
+    let mut result = alone;
+    if result.outcome == Outcome::Passed {
+        result.outcome = Outcome::Warned;
+    }
+    let shown = first.into_iter().flat_map(|found| found.evidence).filter(|(name, _)| name != OTHERS);
+    let evidence = shown.chain([(OTHERS.to_owned(), others)]);
+    result.findings.push(Finding { evidence: evidence.collect(), ..found });
+    result
+}
+
+/// The name of the evidence that counts the other processes.
+const OTHERS: &str = "other processes";
+
+/// The result of a case that did not fail again.
+fn with_evidence(mut beside: CheckResult) -> CheckResult {
+    if let Some(found) = beside.findings.first_mut() {
+        let text = "twice, once with no other process of the server alive: it did not fail in this way";
+        found.evidence.push(("tried again".to_owned(), text.to_owned()));
+    }
+    beside
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(outcome: Outcome, codes: &[&'static str]) -> CheckResult {
+        CheckResult::found(outcome, codes.iter().map(|code| Finding::new(*code, "it went wrong")).collect())
+    }
+
+    #[test]
+    fn failures_beside_another_process() {
+        use Judgement::{Company, Unrelated, Unsteady};
+        use Outcome::{Errored, Failed, Passed};
+        let rows = [
+            ("it locks a file", (Errored, "process-exited"), (Passed, ""), Some((Errored, "process-exited")), Company),
+            (
+                "a bug hides behind the lock",
+                (Errored, "process-exited"),
+                (Failed, "equals"),
+                Some((Failed, "process-exited")),
+                Company,
+            ),
+            ("it is a bug", (Failed, "equals"), (Failed, "equals"), None, Unrelated),
+            ("it comes and goes", (Failed, "equals"), (Passed, ""), Some((Passed, "")), Unsteady),
+            ("it fails otherwise each time", (Failed, "equals"), (Failed, "timeout"), Some((Failed, "text")), Unsteady),
+        ];
+        for (what, beside, alone, again, expected) in rows {
+            let of = |(outcome, code): (Outcome, &'static str)| {
+                result(outcome, if code.is_empty() { &[] } else { std::slice::from_ref(&code) })
+            };
+            let again = again.map(of);
+            assert_eq!(judge(&result(beside.0, &[beside.1]), &of(alone), again.as_ref()), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn texts_that_speak_of_others() {
+        let rows = [
+            ("store.lock: held", true),
+            ("database is locked", true),
+            ("listen EADDRINUSE: address already in use :::3000", true),
+            ("1 other process of `server` is running (pid 3)", true),
+            ("Device or resource busy", true),
+            ("the block has no clock", false),
+            ("unlocked", false),
+            ("business as usual", false),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(speaks_of_company(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! A shared session in which the server has gone silent for good, although each of its cases passes alone.
+//!
+//! What only a long session shows is a finding about state or exhaustion. It is an accusation only where the same
+//! requests, made one after another, silence a fresh server again, and the last of them alone does not.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+
+use super::ending::{SessionEndReason, end};
+use super::opening::{self, OpenSession, SessionOpening};
+use super::target::RunTarget;
+use crate::event::{FailureClass, Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
+use crate::plan::Case;
+use crate::reproduce::{Player, ddmin, is_discovery, is_handshake, next_question, sent_call};
+use crate::session::{CallFailure, FailureReason};
+use crate::source::duration_text;
+use crate::wire::{Direction, Frame};
+
+/// The most attempts to find out which requests silence the server.
+const MOST_ATTEMPTS: usize = 12;
+
+/// The time for these attempts.
+const SEARCH_TIME: Duration = Duration::from_secs(60);
+
+/// The time for an answer in an attempt is that of the slowest one before, so many times over, and at least this long.
+const SLOWER: u32 = 20;
+const LEAST_WAIT: Duration = Duration::from_secs(1);
+
+/// How a server took requests that were made one after another.
+struct Playing {
+    /// The number of the request, counted from 0, after which it answered nothing any more, not even a ping.
+    silent_at: Option<usize>,
+    /// The slowest answer before that.
+    slowest: Duration,
+}
+
+/// Returns true if the server of a session does not answer a ping in time, and its process still runs.
+pub(crate) async fn is_silent(target: &RunTarget, opened: &OpenSession) -> bool {
+    let player = Player { session: &opened.session, owner: "", timeout: target.request_timeout() };
+    player.ping().await.is_err_and(|failure| is_late(&failure)) && opened.session.is_open()
+}
+
+/// Makes the requests of a silent session again, and looks for those that it takes; `None` where they do not silence a
+/// fresh server, or where one of them alone does, which its own case tells.
+pub(crate) async fn confirm(target: &RunTarget, opened: &OpenSession, case: &Case) -> Option<Finding> {
+    let calls = sent_calls(&opened.session.frames());
+    if calls.iter().any(|call| is_hazardous(target, call)) {
+        return None;
+    }
+    let limit = target.request_timeout();
+    let whole = play(target, case, &calls, limit).await?;
+    let (last, earlier) = calls[..=whole.silent_at?].split_last()?;
+    let wait = whole.slowest.saturating_mul(SLOWER).clamp(LEAST_WAIT.min(limit), limit);
+    let alone = play(target, case, std::slice::from_ref(last), limit).await?;
+    if alone.silent_at.is_some() {
+        return None;
+    }
+    let needed = needed_calls(target, case, earlier, last, wait).await;
+    Some(describe(&needed, whole.silent_at? + 1, wait))
+}
+
+/// The requests that cases sent in a session.
+fn sent_calls(frames: &[Frame]) -> Vec<ReproductionCall> {
+    let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent).filter_map(sent_call);
+    sent.filter(|call| !is_handshake(call) && !is_discovery(call)).collect()
+}
+
+/// A call that may not be made twice: it may change data, and nobody allowed that.
+fn is_hazardous(target: &RunTarget, call: &ReproductionCall) -> bool {
+    let tool = call.params["name"].as_str().filter(|_| call.method == "tools/call");
+    let catalog = target.known_catalog();
+    let listed = tool.and_then(|name| catalog.tool(name));
+    listed.is_some_and(|tool| target.suite().hazard(&target.lane().server, tool).is_some())
+}
+
+fn is_late(failure: &CallFailure) -> bool {
+    matches!(failure.reason, FailureReason::Timeout(_))
+}
+
+/// Makes requests one after another with a fresh server; `None` where none could be started, or it ended.
+async fn play(target: &RunTarget, case: &Case, calls: &[ReproductionCall], wait: Duration) -> Option<Playing> {
+    let opening = SessionOpening::with(&target.suite().answers);
+    let session = opening::open(target, opening).await.ok()?;
+    session.learn(&target.known_catalog());
+    let player = Player { session: &session, owner: &case.id, timeout: wait };
+    let mut playing = Playing { silent_at: None, slowest: Duration::ZERO };
+    for (index, call) in calls.iter().enumerate() {
+        let begun = Instant::now();
+        match player.send(call).await {
+            Err(failure) if is_late(&failure) && player.ping().await.is_err_and(|failure| is_late(&failure)) => {
+                playing.silent_at = Some(index);
+                break;
+            }
+            Err(_) | Ok(_) => playing.slowest = playing.slowest.max(begun.elapsed()),
+        }
+        if !session.is_open() || target.stop.is_set() {
+            break;
+        }
+    }
+    let is_open = session.is_open();
+    session.mark_exit_reported();
+    end(target, &session, SessionEndReason::CaseOver(case)).await;
+    is_open.then_some(playing)
+}
+
+/// The requests before the last one that it takes, and the last one, as far as the attempts went.
+async fn needed_calls(
+    target: &RunTarget,
+    case: &Case,
+    earlier: &[ReproductionCall],
+    last: &ReproductionCall,
+    wait: Duration,
+) -> Vec<ReproductionCall> {
+    let mut answers: Vec<bool> = Vec::new();
+    let search = |answers: &mut Vec<bool>| {
+        next_question::<[ReproductionCall]>(answers, |ask| drop(ddmin(earlier.to_vec(), &mut |rest| ask(rest))))
+    };
+    let attempts = async {
+        while let Some(rest) = search(&mut answers).filter(|_| answers.len() < MOST_ATTEMPTS) {
+            let calls: Vec<ReproductionCall> = rest.into_iter().chain([last.clone()]).collect();
+            let played = if calls.len() == 1 { None } else { play(target, case, &calls, wait).await };
+            answers.push(played.is_some_and(|played| played.silent_at.is_some()));
+        }
+    };
+    let _ = timeout(SEARCH_TIME, attempts).await;
+    let mut known = answers.into_iter();
+    let mut needed = ddmin(earlier.to_vec(), &mut |_| known.next().unwrap_or(false));
+    needed.push(last.clone());
+    needed
+}
+
+/// The finding about a server that these requests silence.
+fn describe(needed: &[ReproductionCall], session_calls: usize, wait: Duration) -> Finding {
+    let count = needed.len();
+    let message = format!(
+        "the server stops answering for good, a `ping` too, at request {session_calls} of a session; \
+         the last of them alone is answered"
+    );
+    let reproduced = format!("with a fresh server, {count} requests one after another are enough");
+    let help = "something is used up or left locked by each request: look for what is not given back".to_owned();
+    let waited = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    let reproduction = Reproduction {
+        kind: FindingKind::Hang,
+        tool: None,
+        sessions: vec![needed.to_vec()],
+        check: ReproductionCheck::Silent(waited),
+        doubt: None,
+    };
+    Finding {
+        help: Some(help),
+        reproduction: Some(Box::new(reproduction)),
+        ..Finding::failure(FailureClass::Timeout, message)
+            .with_evidence("reproduced", reproduced)
+            .with_evidence("waited", duration_text(wait))
+    }
+}
