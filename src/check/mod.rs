@@ -5,6 +5,7 @@
 //! steps of the suite instead of requests, and `Confirmation` weighs a fault that was seen.
 
 pub(crate) mod answer_data;
+pub(crate) mod answer_pattern;
 pub(crate) mod canary;
 mod confirm;
 mod end;

@@ -6,7 +6,8 @@ three seconds. Variables: `READ_ONLY`, and `PORT`, which must be a number.
 FAULT: `none`; `ignores` every setting; `writes`, although it refuses; `prefix`, compares only the beginnings of paths;
 `exact`, compares only what is written; `default`, takes an invalid port for none, and `warns` says so; `logs` what is
 looked up in `data/`, the `first` one alone, or `keeps` it; `repeats` what is idempotent; `counts` calls; `hangs`, `ends` or
-`floods` in `add`.
+`floods` in `add`. `spawns` and `forks` give each answer of `run` a process id, and `forks` compares what is written; `mute`
+does the same and shows no output.
 """
 
 import json
@@ -61,7 +62,7 @@ def permit(name, text):
     denied = OPTIONS.get("--deny")
     if name == "add" and denied == (text if FAULT == "exact" else plain(text)):
         raise Refused("the word is denied")
-    if name == "run" and denied == (text if FAULT == "exact" else program(text)):
+    if name == "run" and denied == (text if FAULT in ("exact", "forks", "mute") else program(text)):
         raise Refused("the program is denied")
     folder = OPTIONS.get("--folder")
     if name == "open" and folder:
@@ -76,6 +77,7 @@ def plain(text):
 
 def program(text):
     """The program that a shell would run."""
+    text = text.replace("$(echo ", "").replace("`echo ", "").removeprefix("true;").removeprefix("true\n").strip(")`")
     words = text.replace("'", "").replace('"', "").replace("\\", "").split()
     return os.path.basename(words[0]) if words else ""
 
@@ -108,6 +110,10 @@ def call(name, text):
     if name == "list_entries":
         return {"entries": ENTRIES, **TITLE} | ({"calls": len(CALLS)} if FAULT == "counts" else {})
     if name == "run":
+        if FAULT in ("spawns", "forks", "mute"):
+            CALLS.append(0)
+            output = "" if FAULT == "mute" else f"\n{program(text)}: missing operand"
+            return f"Process started with PID {4000 + len(CALLS)} (shell: /bin/sh){output}"
         return {"ran": program(text)}
     if name == "hour":
         return {"hour": 14 if OPTIONS.get("--zone") == "east" else 12}
@@ -127,6 +133,8 @@ def answer(method, params):
             found = call(params["name"], params.get("arguments", {}).get("text", ""))
         except Refused as why:
             return {"content": [{"type": "text", "text": f"refused, since {why}"}], "isError": True}
+        if isinstance(found, str):
+            return {"content": [{"type": "text", "text": found}]}
         return {"content": [{"type": "text", "text": json.dumps(found)}], "structuredContent": found}
     return {}
 

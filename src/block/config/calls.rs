@@ -1,24 +1,35 @@
 //! Calls that a setting refuses, serves or changes, each made without the setting, too.
 
+use std::iter::once;
 use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use super::CallClaim;
 use super::sides::{SideAnswer, Sides};
+use super::switches::{SwitchedCall, switched_calls};
 use crate::check::CheckEnd;
 use crate::check::shown_state::{CLOCK, ShownChange, ShownState, StateView, result_of};
-use crate::event::Finding;
-use crate::plan::arguments::{ConfigSource, valid_arguments};
+use crate::event::{Finding, RequirementLevel};
+use crate::generate::Rng;
+use crate::plan::CheckContext;
+use crate::plan::arguments::{ConfigSource, safe_arguments, server_folder, valid_arguments};
 use crate::plan::generated::{bare, text_node};
 use crate::session::Session;
-use crate::source::template::Names;
+use crate::source::template::{Names, from_json};
 use crate::suite::{Action, Step};
 use crate::wire::Tool;
 
+/// The number of arguments that are drawn in the search for a call that changes something, and of those that are sent.
+const DRAWS: u64 = 24;
+const MOST_DRAWN: usize = 4;
+
+/// The largest of them, in bytes of JSON.
+const LARGEST: usize = 2048;
+
 pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &CallClaim) -> Result<String, CheckEnd> {
-    let found_writers = if claim.read_only && claim.refuses.is_empty() { writers(sides)? } else { Vec::new() };
-    let refuses = if found_writers.is_empty() { &claim.refuses } else { &found_writers };
-    let are_found = !found_writers.is_empty();
-    let mut witnessed = call_without_setting(sides, claim, refuses, are_found).await?;
+    let writers = if claim.read_only && claim.refuses.is_empty() { writers(sides)? } else { Vec::new() };
+    let mut witnessed = call_without_setting(sides, claim, &writers).await?;
     let session = sides.with().await?;
     let findings = call_with_setting(sides, claim, &mut witnessed, &session).await?;
     if findings.is_empty() {
@@ -28,10 +39,16 @@ pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &CallClaim) -> Result<St
     Err(sides.fail(session, findings).await)
 }
 
+/// The calls of a tool that may change data, of which nobody wrote one: the first that changes something is taken.
+struct Writer {
+    calls: Vec<Step>,
+}
+
 /// The observations at the server without the setting.
-struct Witnessed<'s> {
+#[derive(Default)]
+struct Witnessed {
     /// Calls that it served, and that the setting must refuse.
-    refuses: Vec<&'s Step>,
+    refuses: Vec<Step>,
     /// Nobody wrote them: what a tool may change is known from its hints and name only, so that it must refuse a
     /// call only if that changes something.
     are_found: bool,
@@ -41,19 +58,18 @@ struct Witnessed<'s> {
     unproven: Vec<String>,
     /// Its answers to calls that the setting must change.
     differs: Vec<SideAnswer>,
+    /// The number of refused calls that were repeated with another boolean or choice.
+    switched: usize,
 }
 
 /// Makes the calls without the setting, where they must be served.
-async fn call_without_setting<'s>(
+async fn call_without_setting(
     sides: &mut Sides<'_>,
     claim: &CallClaim,
-    refuses: &'s [Step],
-    are_found: bool,
-) -> Result<Witnessed<'s>, CheckEnd> {
+    writers: &[Writer],
+) -> Result<Witnessed, CheckEnd> {
     let names = Names::new();
-    let mut witnessed =
-        Witnessed { refuses: Vec::new(), are_found, unchanged: Vec::new(), unproven: Vec::new(), differs: Vec::new() };
-    let mut last_refusal = None;
+    let mut witnessed = Witnessed { are_found: !writers.is_empty(), ..Witnessed::default() };
     let Some(session) = sides.without().await? else { return Ok(witnessed) };
     for step in &claim.serves {
         let answer = sides.ask(&session, step, &names).await?;
@@ -78,16 +94,22 @@ async fn call_without_setting<'s>(
         }
         witnessed.differs.push(answer);
     }
-    for step in refuses {
+    for step in &claim.refuses {
         let answer = sides.ask(&session, step, &names).await?;
-        match (answer.is_served, are_found) {
-            (true, _) => witnessed.refuses.push(step),
-            // Calls that nobody wrote may fail for many reasons.
-            (false, true) => {
-                witnessed.unproven.push(name_of(step));
-                last_refusal = Some(answer);
+        if !answer.is_served {
+            return Err(sides.refused_without(&answer));
+        }
+        witnessed.refuses.push(step.clone());
+    }
+    let mut last_refusal = None;
+    for writer in writers {
+        // Calls that nobody wrote may fail for many reasons.
+        match call_that_changes(sides, writer, &session).await? {
+            Ok(step) => witnessed.refuses.push(step),
+            Err(refusal) => {
+                witnessed.unproven.extend(writer.calls.first().map(name_of));
+                last_refusal = Some(refusal);
             }
-            (false, false) => return Err(sides.refused_without(&answer)),
         }
     }
     sides.end(session).await?;
@@ -97,11 +119,38 @@ async fn call_without_setting<'s>(
     }
 }
 
+/// The first call of a tool after which the server shows something else, or the first that it serves; `Err` has the last
+/// refusal where it serves none.
+async fn call_that_changes(
+    sides: &mut Sides<'_>,
+    writer: &Writer,
+    session: &Session,
+) -> Result<Result<Step, SideAnswer>, CheckEnd> {
+    let view = StateView::of_tools(sides.run.context, sides.run.limits.clone(), &|_| true);
+    let before = view.observe_stable(session, Duration::ZERO).await;
+    let mut served: Option<&Step> = None;
+    let mut refusal = None;
+    for step in &writer.calls {
+        let answer = sides.ask(session, step, &Names::new()).await?;
+        if !answer.is_served {
+            refusal = Some(answer);
+        } else if writer.calls.len() == 1 || before.first_change(&view.observe(session).await).is_some() {
+            return Ok(Ok(step.clone()));
+        } else {
+            served = served.or(Some(step));
+        }
+    }
+    match (served, refusal) {
+        (None, Some(refusal)) => Ok(Err(refusal)),
+        (served, _) => Ok(Ok(served.unwrap_or(&writer.calls[0]).clone())),
+    }
+}
+
 /// Makes the same calls with the setting; returns what is wrong.
 async fn call_with_setting(
     sides: &mut Sides<'_>,
     claim: &CallClaim,
-    witnessed: &mut Witnessed<'_>,
+    witnessed: &mut Witnessed,
     session: &Session,
 ) -> Result<Vec<Finding>, CheckEnd> {
     let names = Names::new();
@@ -129,7 +178,7 @@ async fn call_with_setting(
         found.extend(answer.unmet.into_iter().map(|found| found.with_evidence("started with", &*setting)));
     }
     if !witnessed.refuses.is_empty() {
-        found.extend(refused_calls(sides, witnessed, session).await?);
+        found.extend(refused_calls(sides, claim, witnessed, session).await?);
     }
     if found.is_empty() && !witnessed.refuses.is_empty() && witnessed.unchanged.len() == witnessed.refuses.len() {
         let tools = witnessed.unchanged.join(", ");
@@ -141,38 +190,86 @@ async fn call_with_setting(
     Ok(found)
 }
 
-/// Makes the calls that must be refused; returns the findings.
+/// Makes the calls that must be refused, each also with every boolean and choice of its tool turned; returns the findings.
 async fn refused_calls(
     sides: &mut Sides<'_>,
-    witnessed: &mut Witnessed<'_>,
+    claim: &CallClaim,
+    witnessed: &mut Witnessed,
     session: &Session,
 ) -> Result<Vec<Finding>, CheckEnd> {
-    let (names, mut found) = (Names::new(), Vec::new());
+    let mut found = Vec::new();
     let view = StateView::of_tools(sides.run.context, sides.run.limits.clone(), &|_| true);
-    let mut before = view.observe_stable(session, Duration::ZERO).await;
-    for step in &witnessed.refuses {
-        let answer = sides.ask(session, step, &names).await?;
-        let is_looked_at = !answer.is_served || witnessed.are_found;
-        let change = if is_looked_at { change_since(&view, session, &before).await } else { None };
-        if change.is_some() {
-            before = view.observe_stable(session, Duration::ZERO).await;
+    let mut state = view.observe_stable(session, Duration::ZERO).await;
+    for step in witnessed.refuses.clone() {
+        let tried = TriedCall { step: &step, must_refuse: !witnessed.are_found, session, view: &view };
+        match tried.judge(sides, &mut state).await? {
+            (RefusalVerdict::ServedUnchanged, ..) => witnessed.unchanged.push(name_of(&step)),
+            (RefusalVerdict::Refused, answer, _) => found.extend(answer.unmet),
+            (RefusalVerdict::Served, answer, change) => {
+                found.push(served_finding(sides, &answer, change));
+                continue;
+            }
+            (RefusalVerdict::RefusedButDone, answer, change) => found.push(done_finding(sides, &answer, change)),
         }
-        let seen =
-            SeenRefusal { is_served: answer.is_served, are_found: witnessed.are_found, has_changed: change.is_some() };
-        match seen.judge() {
-            RefusalVerdict::ServedUnchanged => witnessed.unchanged.push(name_of(step)),
-            RefusalVerdict::Refused => found.extend(answer.unmet),
-            RefusalVerdict::Served => found.push(served_finding(sides, &answer, change)),
-            RefusalVerdict::RefusedButDone => {
-                let place = change.as_ref().map(|change| change.place.clone()).unwrap_or_default();
-                let (setting, call) = (sides.setting_text(), sides.call_text(&answer));
-                let message =
-                    format!("started with {setting}, the server refuses {call}, but {place} has changed since");
-                found.push(with_change(sides.finding("refused-but-done", message, &answer), change));
+        for (switch, step) in switched_steps(sides, &step) {
+            witnessed.switched += 1;
+            let tried = TriedCall { step: &step, must_refuse: false, session, view: &view };
+            match tried.judge(sides, &mut state).await? {
+                (RefusalVerdict::ServedUnchanged | RefusalVerdict::Refused, ..) => {}
+                (RefusalVerdict::Served, answer, change) => {
+                    found.push(lifted_finding(sides, claim, &switch, &answer, change));
+                    break;
+                }
+                (RefusalVerdict::RefusedButDone, answer, change) => {
+                    found.push(done_finding(sides, &answer, change));
+                    break;
+                }
             }
         }
     }
     Ok(found)
+}
+
+/// A call that is made with the setting, and the state before it.
+struct TriedCall<'c> {
+    step: &'c Step,
+    /// Somebody wrote that it must be refused, whatever it does.
+    must_refuse: bool,
+    session: &'c Session,
+    view: &'c StateView<'c>,
+}
+
+impl TriedCall<'_> {
+    async fn judge(
+        &self,
+        sides: &mut Sides<'_>,
+        state: &mut ShownState,
+    ) -> Result<(RefusalVerdict, SideAnswer, Option<ShownChange>), CheckEnd> {
+        let answer = sides.ask(self.session, self.step, &Names::new()).await?;
+        let is_looked_at = !(answer.is_served && self.must_refuse);
+        let change = if is_looked_at { change_since(self.view, self.session, state).await } else { None };
+        if change.is_some() {
+            *state = self.view.observe_stable(self.session, Duration::ZERO).await;
+        }
+        let seen =
+            SeenRefusal { is_served: answer.is_served, must_refuse: self.must_refuse, has_changed: change.is_some() };
+        Ok((seen.judge(), answer, change))
+    }
+}
+
+/// The same call with every boolean and choice turned, each with the argument that is another one.
+fn switched_steps(sides: &Sides<'_>, step: &Step) -> Vec<(String, Step)> {
+    let context = sides.run.context;
+    let Some((tool, args)) = step.action.as_call() else { return Vec::new() };
+    let listed = tool.text().and_then(|name| context.catalog.tool(name));
+    let filled = args.map_or_else(|| Some(json!({})), |args| (context.filled)(args));
+    let (Some(listed), Some(filled)) = (listed, filled) else { return Vec::new() };
+    let switched = switched_calls(&listed.arguments_schema(), &filled).into_iter();
+    let of_call = |call: SwitchedCall| {
+        let args = Some(from_json(&call.arguments, step.span));
+        (call.switch, bare(Action::Call { tool: tool.clone(), args }, step.span))
+    };
+    switched.map(of_call).collect()
 }
 
 /// The verdict on a call that a setting must refuse.
@@ -190,8 +287,8 @@ enum RefusalVerdict {
 #[derive(Debug, Clone, Copy)]
 struct SeenRefusal {
     is_served: bool,
-    /// Nobody wrote the call: its tool is one that may change data.
-    are_found: bool,
+    /// Somebody wrote that the call must be refused, whatever it does.
+    must_refuse: bool,
     /// The state has changed since.
     has_changed: bool,
 }
@@ -199,7 +296,7 @@ struct SeenRefusal {
 impl SeenRefusal {
     fn judge(self) -> RefusalVerdict {
         match (self.is_served, self.has_changed) {
-            (true, false) if self.are_found => RefusalVerdict::ServedUnchanged,
+            (true, false) if !self.must_refuse => RefusalVerdict::ServedUnchanged,
             (true, _) => RefusalVerdict::Served,
             (false, true) => RefusalVerdict::RefusedButDone,
             (false, false) => RefusalVerdict::Refused,
@@ -214,6 +311,40 @@ fn served_finding(sides: &Sides<'_>, answer: &SideAnswer, change: Option<ShownCh
     let help = "refuse the call with `isError: true`, and change nothing".to_owned();
     let found = Finding { help: Some(help), ..sides.finding("setting-not-enforced", message, answer) };
     with_change(found, change)
+}
+
+/// A call that was refused, and that changed something all the same.
+fn done_finding(sides: &Sides<'_>, answer: &SideAnswer, change: Option<ShownChange>) -> Finding {
+    let place = change.as_ref().map(|change| change.place.clone()).unwrap_or_default();
+    let (setting, call) = (sides.setting_text(), sides.call_text(answer));
+    let message = format!("started with {setting}, the server refuses {call}, but {place} has changed since");
+    with_change(sides.finding("refused-but-done", message, answer), change)
+}
+
+/// A call that is refused, but served with another value of one argument, which changes something.
+fn lifted_finding(
+    sides: &Sides<'_>,
+    claim: &CallClaim,
+    switch: &str,
+    answer: &SideAnswer,
+    change: Option<ShownChange>,
+) -> Finding {
+    let (setting, call) = (sides.setting_text(), sides.call_text(answer));
+    let message = format!("`{switch}` in a call lifts {setting}: the server serves {call}, and it changes data");
+    let (level, help) = if claim.read_only || names_setting(switch, &sides.setting_words()) {
+        (RequirementLevel::Must, "let no argument of a call lift what the server was started with")
+    } else {
+        (RequirementLevel::Should, "if no call may change data, say so with `read_only: true`, and this fails")
+    };
+    let found = Finding { level, help: Some(help.to_owned()), ..sides.finding("setting-lifted", message, answer) };
+    with_change(found, change)
+}
+
+/// An argument has the name of the setting, as `readOnly` has that of `SERVER_READ_ONLY`.
+fn names_setting(switch: &str, setting_words: &[String]) -> bool {
+    let plain = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    let argument = plain(switch.split(':').next().and_then(|path| path.rsplit('.').next()).unwrap_or_default());
+    argument.len() > 3 && setting_words.iter().any(|word| plain(word).contains(&argument))
 }
 
 fn with_change(found: Finding, change: Option<ShownChange>) -> Finding {
@@ -233,22 +364,26 @@ fn only_reads(sides: &Sides<'_>, step: &Step) -> bool {
     tool.is_none_or(|tool| sides.run.context.catalog.tool(tool).is_some_and(Tool::only_reads))
 }
 
-/// Calls of the tools that may change data, as far as they may be called.
-fn writers(sides: &Sides<'_>) -> Result<Vec<Step>, CheckEnd> {
+/// Calls of the tools that may change data, as far as they may be called: those of the suite, or some that differ.
+fn writers(sides: &Sides<'_>) -> Result<Vec<Writer>, CheckEnd> {
     let context = sides.run.context;
     let may_write = |tool: &&Tool| !tool.only_reads();
-    let (mut steps, mut left) = (Vec::new(), None);
+    let (mut writers, mut left) = (Vec::new(), None);
     for tool in context.catalog.tools.iter().filter(may_write) {
         match valid_arguments(context.suite, context.server_name, tool) {
-            Ok(args) => steps.push({
+            Ok(args) => {
                 let span = context.suite.name.span;
-                bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span)
-            }),
+                let drawn =
+                    if context.suite.arguments.contains_key(&tool.name) { Vec::new() } else { draw(context, tool) };
+                let args = once(args).chain(drawn.iter().map(|args| from_json(args, span)));
+                let call = |args| bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
+                writers.push(Writer { calls: args.map(call).collect() });
+            }
             Err(why) => left = left.or(Some((tool, why))),
         }
     }
-    match (steps.is_empty(), left) {
-        (false, _) => Ok(steps),
+    match (writers.is_empty(), left) {
+        (false, _) => Ok(writers),
         (true, Some((tool, why))) => {
             Err(CheckEnd::Skipped(why.skip_reason(&tool.name, ConfigSource::of(context.suite))))
         }
@@ -256,12 +391,33 @@ fn writers(sides: &Sides<'_>) -> Result<Vec<Step>, CheckEnd> {
     }
 }
 
-fn note(witnessed: &Witnessed<'_>) -> String {
+/// Valid arguments of a tool that differ, always the same ones; optional booleans are left out, since they may forbid what the
+/// call would do.
+fn draw(context: &CheckContext<'_>, tool: &Tool) -> Vec<Value> {
+    let Ok(safe) = safe_arguments(tool, server_folder(context.suite, context.server_name)) else { return Vec::new() };
+    let mut drawn: Vec<Value> = Vec::new();
+    for seed in 0..DRAWS {
+        let mut arguments = safe.random(&mut Rng::new(seed));
+        arguments.as_object_mut().into_iter().for_each(|members| members.retain(|_, member| !member.is_boolean()));
+        let is_new = arguments != *safe.smallest() && !drawn.contains(&arguments);
+        if is_new && arguments.to_string().len() <= LARGEST && safe.generator().is_valid(&arguments) {
+            drawn.push(arguments);
+        }
+    }
+    drawn.truncate(MOST_DRAWN);
+    drawn
+}
+
+fn note(witnessed: &Witnessed) -> String {
     let mut parts = Vec::new();
     if !witnessed.refuses.is_empty() {
-        let tools = witnessed.refuses.iter().map(|step| name_of(step));
+        let tools = witnessed.refuses.iter().map(name_of);
         let tools: Vec<String> = tools.filter(|name| !witnessed.unchanged.contains(name)).collect();
         parts.push(format!("served without the setting and refused with it: {}", tools.join(", ")));
+    }
+    if witnessed.switched > 0 {
+        let calls = if witnessed.switched == 1 { "call" } else { "calls" };
+        parts.push(format!("{} {calls} with another boolean or choice changed nothing", witnessed.switched));
     }
     if !witnessed.unchanged.is_empty() {
         parts.push(format!("served without a change that can be seen: {}", witnessed.unchanged.join(", ")));
@@ -288,7 +444,7 @@ mod tests {
     #[test]
     fn calls_that_must_be_refused_are_judged_by_their_effect() {
         use RefusalVerdict::{Refused, RefusedButDone, Served, ServedUnchanged};
-        for (is_served, are_found, has_changed, expected) in [
+        for (is_served, is_found, has_changed, expected) in [
             (false, false, false, Refused),
             (false, true, false, Refused),
             (false, false, true, RefusedButDone),
@@ -298,24 +454,39 @@ mod tests {
             (true, true, true, Served),
             (true, true, false, ServedUnchanged),
         ] {
-            let seen = SeenRefusal { is_served, are_found, has_changed };
+            let seen = SeenRefusal { is_served, must_refuse: !is_found, has_changed };
             assert_eq!(seen.judge(), expected, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_may_have_the_name_of_the_setting() {
+        for (switch, word, expected) in [
+            ("readOnly: false", "GRAPH_READ_ONLY", true),
+            ("options.read_only: false", "read-only", true),
+            ("force: true", "GRAPH_READ_ONLY", false),
+            ("on: true", "GRAPH_READ_ONLY", false),
+            ("readOnly: false", "true", false),
+        ] {
+            assert_eq!(names_setting(switch, &[word.to_owned()]), expected, "{switch} {word}");
         }
     }
 
     #[test]
     fn a_note_names_what_was_judged_and_what_was_not() {
         let witnessed = |unchanged: &[&str], unproven: &[&str]| Witnessed {
-            refuses: Vec::new(),
-            are_found: true,
             unchanged: unchanged.iter().map(|name| (*name).to_owned()).collect(),
             unproven: unproven.iter().map(|name| (*name).to_owned()).collect(),
-            differs: Vec::new(),
+            ..Witnessed::default()
         };
         for (witnessed, expected) in [
             (witnessed(&[], &[]), ""),
             (witnessed(&["`log`"], &[]), "served without a change that can be seen: `log`"),
             (witnessed(&[], &["`add`"]), "refused without it, too, so that nothing follows for them: `add`"),
+            (
+                Witnessed { switched: 2, ..Witnessed::default() },
+                "2 calls with another boolean or choice changed nothing",
+            ),
         ] {
             assert_eq!(note(&witnessed), expected);
         }

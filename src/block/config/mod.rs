@@ -3,7 +3,8 @@
 //! [`hints`] calls tools that declare to change nothing, or nothing more the second time, and compares what the server
 //! shows and what is in folders ([`watched_files`]). [`page_sizes`] counts what tools return for the size
 //! of a page. The other checks start a server without a setting
-//! and with it ([`sides`]): [`calls`] looks at calls that a setting refuses or changes, [`values`] at values that it
+//! and with it ([`sides`]): [`calls`] looks at calls that a setting refuses or changes, also with other
+//! booleans and choices ([`switches`]), [`values`] at values that it
 //! forbids, in [`spellings`] of which each means the same, [`limit`] at numbers, and [`start`] at values with which no
 //! server may start.
 //!
@@ -18,6 +19,7 @@ mod page_sizes;
 mod sides;
 mod spellings;
 mod start;
+mod switches;
 mod values;
 mod watched_files;
 

@@ -34,6 +34,8 @@ pub(crate) struct DeniedSpelling {
     /// The difference, in words.
     pub(crate) how: &'static str,
     pub(crate) meaning: Meaning,
+    /// Values of this kind are written so; other spellings are tried with every kind.
+    pub(crate) is_of_kind: bool,
 }
 
 impl DeniedSpelling {
@@ -85,7 +87,9 @@ pub(crate) fn of_denied(kind: ValueKind, value: &str) -> Vec<DeniedSpelling> {
             spellings.add(program.to_uppercase() + &rest, "in upper case", Unknown);
         }
     }
+    let of_kind = spellings.list.len();
     everywhere(&mut spellings, value);
+    spellings.list[of_kind..].iter_mut().for_each(|spelling| spelling.is_of_kind = false);
     spellings.list
 }
 
@@ -100,6 +104,7 @@ pub(crate) fn of_outside(kind: ValueKind, value: &str, inside: &[&str]) -> Vec<D
                     of: value.to_owned(),
                     how: "by way of a folder inside",
                     meaning: Meaning::Same,
+                    is_of_kind: true,
                 });
                 spellings.extend(way);
             }
@@ -108,7 +113,8 @@ pub(crate) fn of_outside(kind: ValueKind, value: &str, inside: &[&str]) -> Vec<D
                     (format!("{within}.invalid"), "a domain that begins like one inside"),
                     (format!("not{within}"), "a domain that ends like one inside"),
                 ] {
-                    spellings.push(DeniedSpelling { of: text.clone(), text, how, meaning: Meaning::Same });
+                    let (of, meaning) = (text.clone(), Meaning::Same);
+                    spellings.push(DeniedSpelling { text, of, how, meaning, is_of_kind: true });
                 }
             }
             ValueKind::Word | ValueKind::Command => {}
@@ -193,7 +199,7 @@ impl Spellings {
 
     fn add(&mut self, text: String, how: &'static str, meaning: Meaning) {
         if self.list.iter().all(|known| known.text != text) {
-            self.list.push(DeniedSpelling { text, of: self.of.clone(), how, meaning });
+            self.list.push(DeniedSpelling { text, of: self.of.clone(), how, meaning, is_of_kind: true });
         }
     }
 }
