@@ -11,9 +11,10 @@ use super::fetching::{FetchCheck, is_address};
 use super::instructions::InstructionsCheck;
 use super::path::{PathCheck, is_path};
 use super::{AttackPack, SecuritySettings};
+use crate::event::CheckResult;
 use crate::plan::planner::Planner;
 use crate::plan::put::parameters;
-use crate::plan::{Body, Case, Check};
+use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
 use crate::wire::{Catalog, Tool};
 
 pub(crate) fn cases(
@@ -37,6 +38,7 @@ pub(crate) fn cases(
         cases.push(titled("instructions of the server", "", &["SECURITY-TOOL-POISONING"], check));
     }
     for pack in settings.attacks(planner.suite) {
+        let before = cases.len();
         let tools = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
         cases.extend(tools.filter_map(|tool| {
             let check = check_of_tool(settings, pack, tool)?;
@@ -45,8 +47,24 @@ pub(crate) fn cases(
         cases.extend(
             check_of_server(settings, pack, catalog).map(|(subject, check)| case(pack, subject, Body::Check(check))),
         );
+        let is_attacked = cases[before..].iter().any(|case| matches!(case.body, Body::Check(_)));
+        if pack == AttackPack::PathTraversal && settings.root.is_some() && !is_attacked {
+            cases.push(case(pack, "", Body::Check(Arc::new(NothingToAttack))));
+        }
     }
     cases
+}
+
+/// The suite names a folder, and nothing that could lead out of it is attacked.
+#[derive(Debug)]
+struct NothingToAttack;
+
+impl Check for NothingToAttack {
+    fn run<'a>(&'a self, _: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
+        let why = "`root` is given, but no attack could be made: no tool that may be called and no template of resources takes \
+                   a path; allow tools with `allow:`, or leave `root` out";
+        Box::pin(async move { CheckResult::inconclusive(why.to_owned()) })
+    }
 }
 
 /// The attacks of a pack on a tool; `None` where it has no parameter that they are about.
@@ -59,7 +77,7 @@ fn check_of_tool(settings: &Arc<SecuritySettings>, pack: AttackPack, tool: &Tool
         }
         AttackPack::Injection
             if parameters.iter().any(|parameter| parameter.with(&json!("mcprove")).is_some())
-                && (settings.names(&name) || !tool.runs_code()) =>
+                && (settings.names(&name) || !tool.runs_code() || tool.computes_sums()) =>
         {
             Some(Arc::new(ExecutionCheck { settings, tool: name }))
         }
@@ -117,6 +135,9 @@ mod tests {
             ("{ time: 1s }", "add", "count", json!({"type": "integer"}), vec![heavy]),
             // A tool that is meant to run commands is attacked only by its name.
             ("{ time: 1s }", "run_command", "line", json!({"type": "string"}), vec![heavy]),
+            // Sums are no programs.
+            ("{ time: 1s }", "calculate", "expression", json!({"type": "string"}), vec![heavy, run]),
+            ("{ time: 1s }", "evaluate", "expression", json!({"type": "string"}), vec![heavy]),
             ("{ tools: [run_command] }", "run_command", "line", json!({"type": "string"}), vec![heavy, run]),
         ] {
             let schema = json!({"type": "object", "properties": {parameter: schema}});

@@ -1,7 +1,7 @@
-//! Arguments that a shell would execute, or that a program would take for its options: whoever does leaves a file in a
-//! folder that is watched. Works where the answer shows nothing, and time says nothing.
+//! Arguments that a shell would execute, that an interpreter would evaluate, or that a program would take for its options:
+//! each leaves a file in a folder that is watched. Works where the answer shows nothing, and time says nothing.
 //!
-//! The name of the file is in no argument as it is: a shell has to add two numbers to come to it, so that a tool that
+//! The name of the file is in no argument as it is: a shell or an interpreter has to add two numbers to come to it, so that a tool that
 //! only makes files of its arguments makes another one. An option names its file as it is, since programs compute nothing.
 
 use std::path::Path;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::SecuritySettings;
+use super::address_part;
 use super::outside::{WatchedFolder, end_of_replaced};
 use super::probed_tool::ProbedTool;
 use crate::check::CheckEnd;
@@ -60,6 +61,8 @@ impl Check for ExecutionCheck {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Interpreter {
     Shell,
+    /// Of a programming language.
+    Evaluator,
     OptionParser,
 }
 
@@ -146,6 +149,10 @@ impl ExecutionSearch<'_, '_> {
                 reply?;
             }
         }
+        let parameters = self.probed.parameters(|parameter| takes_text(parameter, is_named));
+        for parameter in &parameters {
+            address_part::attack(self.probed, parameter).await?;
+        }
         Ok(())
     }
 
@@ -168,7 +175,8 @@ impl ExecutionSearch<'_, '_> {
         let shells = SHELL_COMMANDS.iter().map(|command| (Interpreter::Shell, *command, valid));
         let bare = SHELL_COMMANDS.iter().take(BARE).map(|command| (Interpreter::Shell, *command, ""));
         let bare = bare.filter(|_| !valid.is_empty());
-        let all = options.chain(shells).chain(bare);
+        let code = CODE.iter().map(|code| (Interpreter::Evaluator, *code, ""));
+        let all = options.chain(shells).chain(bare).chain(code);
         all.map(|(interpreter, pattern, before)| {
             self.number += 1;
             payload(interpreter, &format!("{before}{pattern}"), &folder, self.number)
@@ -185,6 +193,11 @@ fn finding(subject: &str, sent: &SentPayload) -> Finding {
             "executed-argument",
             format!("`{subject}` has a shell execute its argument `{parameter}`"),
             "start programs without a shell, and give them their arguments one by one",
+        ),
+        Interpreter::Evaluator => (
+            "evaluated-argument",
+            format!("`{subject}` evaluates its argument `{parameter}` as code"),
+            "parse the value with a parser that knows nothing but what is meant, and never with `eval`",
         ),
         Interpreter::OptionParser => (
             "argument-as-option",
@@ -232,13 +245,25 @@ const OPTIONS: [&str; 12] = [
     "--config=core.fsmonitor=touch FILE",
 ];
 
+/// Code of Python, JavaScript and Ruby that writes a file.
+const CODE: [&str; 5] = [
+    "open('FOLDER/mcp'+str(4100+37)+'rove-NUMBER','w')",
+    "__import__('pathlib').Path('FOLDER/mcp'+str(4100+37)+'rove-NUMBER').touch()",
+    "process.getBuiltinModule('fs').writeFileSync('FOLDER/mcp'+(4100+37)+'rove-NUMBER','')",
+    "require('fs').writeFileSync('FOLDER/mcp'+(4100+37)+'rove-NUMBER','')",
+    "File.write('FOLDER/mcp'+(4100+37).to_s+'rove-NUMBER','')",
+];
+
 fn payload(interpreter: Interpreter, pattern: &str, folder: &Path, number: usize) -> ExecutionPayload {
+    let computed = format!("mcp4137rove-{number}");
     let (written, leaves) = match interpreter {
-        Interpreter::Shell => (format!("mcp$((4100+37))rove-{number}"), format!("mcp4137rove-{number}")),
+        Interpreter::Shell => (format!("mcp$((4100+37))rove-{number}"), computed),
+        Interpreter::Evaluator => (String::new(), computed),
         Interpreter::OptionParser => (format!("option-{number}"), format!("option-{number}")),
     };
     let file = folder.join(written);
-    ExecutionPayload { interpreter, text: pattern.replace("FILE", &file.display().to_string()), leaves }
+    let text = pattern.replace("FILE", &file.display().to_string()).replace("FOLDER", &folder.display().to_string());
+    ExecutionPayload { interpreter, text: text.replace("NUMBER", &number.to_string()), leaves }
 }
 
 #[cfg(test)]
@@ -251,6 +276,8 @@ mod tests {
         let made = payload(Interpreter::Shell, SHELL_COMMANDS[0], Path::new("/tmp/x"), 7);
         assert_eq!(made.text, "$(touch /tmp/x/mcp$((4100+37))rove-7)");
         assert!(!made.text.contains(&made.leaves));
+        let made = payload(Interpreter::Evaluator, CODE[0], Path::new("/tmp/x"), 7);
+        assert_eq!(made.text, "open('/tmp/x/mcp'+str(4100+37)+'rove-7','w')");
         let made = payload(Interpreter::OptionParser, OPTIONS[0], Path::new("/tmp/x"), 8);
         assert_eq!(made.text, "--output=/tmp/x/option-8");
     }
@@ -278,6 +305,7 @@ mod tests {
     fn a_finding_says_who_executed_the_argument() {
         for (interpreter, code, message) in [
             (Interpreter::Shell, "executed-argument", "`run` has a shell execute its argument `name`"),
+            (Interpreter::Evaluator, "evaluated-argument", "`run` evaluates its argument `name` as code"),
             (
                 Interpreter::OptionParser,
                 "argument-as-option",

@@ -3,12 +3,13 @@
 //!
 //! The packs are included as `include:` would include them; their cases have the probe `security` besides. [`cases`] plans
 //! a case of each probe for every tool that it is about. [`path`] looks for ways out of a folder, [`execution`] for
-//! arguments that are executed, [`fetching`] for addresses that are followed, [`exhaustion`] for arguments that use up the
+//! arguments that are executed and [`address_part`] for those that become part of an address, [`fetching`] for addresses that are followed, [`exhaustion`] for arguments that use up the
 //! server, and [`environment`] for a secret that shows; [`instructions`] reads how the server introduces itself.
 //! [`root`] says which folder tools may use.
 //! A probe finds something only where it sees an effect that nothing else has: a canary comes back, a file appears in a
 //! folder that was fresh ([`outside`]), a visitor asks a [`listener`] for a path that nobody else knows.
 
+mod address_part;
 mod cases;
 mod environment;
 mod execution;

@@ -13,8 +13,8 @@ use crate::check::CheckEnd;
 use crate::check::canary::{Canaries, CanarySearch};
 use crate::files::{Access, Folder, Kind};
 
-/// The largest file that is compared, in bytes.
-const LARGEST: u64 = 4096;
+/// The largest file that is compared or copied, in bytes.
+const LARGEST: u64 = 1 << 20;
 
 /// A fresh folder, and what is in it.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct WatchedFolder {
     /// A link to it, and the folder that holds the link.
     link: Option<PlantedLink>,
     /// The files that belong there, by name.
-    planted: BTreeMap<String, String>,
+    planted: BTreeMap<String, Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -76,10 +76,10 @@ impl WatchedFolder {
         self.folder.as_ref().filter(|folder| folder.identity().is_ok_and(|own| own == there))
     }
 
-    fn plant(&mut self, name: String, text: String) -> io::Result<()> {
+    fn plant(&mut self, name: String, bytes: Vec<u8>) -> io::Result<()> {
         let folder = self.folder().ok_or_else(|| replaced_error(&self.name))?;
-        folder.create(&name, text.as_bytes(), Access::Shared)?;
-        self.planted.insert(name, text);
+        folder.create(&name, &bytes, Access::Shared)?;
+        self.planted.insert(name, bytes);
         Ok(())
     }
 
@@ -103,9 +103,9 @@ impl WatchedFolder {
         let entries = folder.entries().unwrap_or_default();
         let names: BTreeSet<_> = entries.iter().map(|entry| entry.name.to_string_lossy()).collect();
         let added = names.iter().filter(|name| !self.is_own(name)).map(|name| format!("`{name}` was created"));
-        let changed = self.planted.iter().filter_map(|(name, text)| {
+        let changed = self.planted.iter().filter_map(|(name, bytes)| {
             if names.contains(name.as_str()) {
-                return (!holds(folder, name, text)).then(|| format!("`{name}` was changed"));
+                return (!holds(folder, name, bytes)).then(|| format!("`{name}` was changed"));
             }
             Some(format!("`{name}` was removed"))
         });
@@ -125,10 +125,10 @@ impl WatchedFolder {
                 folder.remove(&entry.name);
             }
         }
-        for (name, text) in &self.planted {
-            if !holds(folder, name, text) {
+        for (name, bytes) in &self.planted {
+            if !holds(folder, name, bytes) {
                 folder.remove(name);
-                folder.create(name, text.as_bytes(), Access::Shared)?;
+                folder.create(name, bytes, Access::Shared)?;
             }
         }
         Ok(())
@@ -155,8 +155,8 @@ impl Drop for WatchedFolder {
     }
 }
 
-fn holds(folder: &Folder, name: &str, text: &str) -> bool {
-    folder.read(name, LARGEST).is_ok_and(|bytes| bytes == text.as_bytes())
+fn holds(folder: &Folder, name: &str, bytes: &[u8]) -> bool {
+    folder.read(name, LARGEST).is_ok_and(|found| found == bytes)
 }
 
 fn replaced_error(name: &str) -> io::Error {
@@ -216,12 +216,23 @@ impl OutsideFolder {
         // Their beginnings differ from everything that is asked for, too.
         let secrets = [(); 2].map(|()| Canaries::random().make());
         let file = format!("canary{ending}");
-        folder.plant(file.clone(), format!("{}\n", secrets[0]))?;
-        folder.plant(format!("{}{ending}", secrets[1]), String::new())?;
+        folder.plant(file.clone(), format!("{}\n", secrets[0]).into_bytes())?;
+        folder.plant(format!("{}{ending}", secrets[1]), Vec::new())?;
         if root.join(REPOSITORY).is_dir() {
             folder.plant_repository(&secrets[1])?;
         }
         Ok(Self { folder, file, relative: format!("../{sibling}"), link: None, secrets })
+    }
+
+    /// Plants a copy of a file that the server serves: a tool that reads documents refuses any other text. Returns its name.
+    pub(crate) fn plant_copy(&mut self, of: &Path, ending: &str) -> io::Result<String> {
+        let (Some(above), Some(name)) = (of.parent(), of.file_name()) else {
+            return Err(io::Error::other("it is in no folder"));
+        };
+        let bytes = Folder::open(above)?.read(name, LARGEST)?;
+        let copy = format!("copy-{}{ending}", Canaries::random().make());
+        self.folder.plant(copy.clone(), bytes)?;
+        Ok(copy)
     }
 
     /// The traces of the folder in an answer, or the changes in it, in words.

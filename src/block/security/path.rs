@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::SecuritySettings;
 use super::outside::{OutsideFolder, end_of_replaced};
@@ -20,6 +20,8 @@ use super::probed_tool::ProbedTool;
 use super::root::{AllowedFolder, FolderLimit, allowed_folder, roots_not_asked};
 use super::spelling::{PathSpelling, SpelledPath};
 use crate::check::CheckEnd;
+use crate::check::answer_pattern::AnswerPattern;
+use crate::check::canary::Canaries;
 use crate::event::{CheckResult, Finding, Outcome, RequirementLevel};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -121,13 +123,24 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
             return if ended.outcome == Outcome::Failed { ended } else { CheckResult::inconclusive(why) };
         }
     };
-    let mut search = PathSearch { root: &root, limit, outside, unrelated, is_root_served: false, probed: &mut probed };
+    let mut search = PathSearch {
+        root: &root,
+        limit,
+        outside,
+        unrelated,
+        copy: None,
+        no_control: None,
+        attacks: 0,
+        is_root_served: false,
+        probed: &mut probed,
+    };
     let halt = match check.tool {
         Some(_) => search.in_tool().await,
         None => search.in_resources().await,
     };
     search.report_replacement();
     let (is_limited, is_root_served) = (search.is_limited(), search.is_root_served);
+    let unproven = search.no_control.take().or_else(|| search.no_attack());
     drop(search);
     let passed = format!("nothing from outside of {} came back or was touched", limit.as_str());
     let result = probed.end(halt.err(), &passed).await;
@@ -136,9 +149,16 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
         roots_not_asked()
     } else if has_passed && !is_root_served {
         not_the_root(check, limit, result)
+    } else if let Some(why) = unproven.filter(|_| has_passed) {
+        with_doubt(result, why)
     } else {
         result
     }
+}
+
+/// The result of a case that would pass, if not for this reason.
+fn with_doubt(result: CheckResult, why: String) -> CheckResult {
+    CheckResult { reason: CheckResult::inconclusive(why).reason, outcome: Outcome::Inconclusive, ..result }
 }
 
 /// The result where no attack had an effect, and nothing shows that the server works in the root at all.
@@ -153,7 +173,13 @@ fn not_the_root(check: &PathCheck, limit: FolderLimit, result: CheckResult) -> C
         (FolderLimit::Client, None) => "name the folder that the server uses under `security: { root: … }`",
     };
     let why = format!("`{subject}` served nothing below {}, so that no attack shows anything; {help}", limit.as_str());
-    CheckResult { reason: CheckResult::inconclusive(why).reason, outcome: Outcome::Inconclusive, ..result }
+    with_doubt(result, why)
+}
+
+/// A file that is not there, in the folder and of the kind of another one.
+fn missing_beside(path: &str) -> String {
+    let above = path.rfind(['/', '\\']).map_or("", |at| &path[..=at]);
+    format!("{above}missing-{}{}", Canaries::random().make(), ending(path).unwrap_or_default())
 }
 
 /// The ending of a file's name: `.md`.
@@ -197,9 +223,32 @@ struct PathSearch<'a, 'b> {
     outside: OutsideFolder,
     /// A folder that shows whether the server keeps to the client's roots at all; only where those are the limit.
     unrelated: Option<OutsideFolder>,
+    /// A copy of a file inside that the tool serves.
+    copy: Option<FileCopy>,
+    /// The reason why answers show nothing of files outside.
+    no_control: Option<String>,
+    /// The attacks that were answered.
+    attacks: usize,
     /// The server served a path that leads to the root.
     is_root_served: bool,
     probed: &'a mut ProbedTool<'b>,
+}
+
+/// A copy of a served file outside, and how the server answers the file itself.
+struct FileCopy {
+    /// The name of the copy.
+    name: String,
+    /// The path of the file as it is sent.
+    path: String,
+    /// The answers to that; `None` for a tool that may write.
+    pattern: Option<AnswerPattern>,
+}
+
+impl FileCopy {
+    /// An answer shows the file, whatever path it repeats.
+    fn is_shown(&self, answer: &Value, sent: &str) -> bool {
+        self.pattern.as_ref().is_some_and(|pattern| pattern.matches_echo(answer, sent, &self.path))
+    }
 }
 
 impl PathSearch<'_, '_> {
@@ -223,6 +272,7 @@ impl PathSearch<'_, '_> {
             return Ok(());
         }
         for parameter in self.probed.parameters(is_path) {
+            self.plant_copy(&parameter, only_reads).await?;
             let paths = self.spellings(parameter.text(), only_reads);
             self.attack(Some(&parameter), &paths, &self.unrelated_paths(only_reads)).await?;
         }
@@ -266,7 +316,8 @@ impl PathSearch<'_, '_> {
         for path in paths {
             let reply = self.send(argument, &path.text).await;
             let seen = reply.as_ref().ok().and_then(Option::as_ref);
-            let effect = self.outside.effect(seen.map(|reply| &*reply.message));
+            let effect = self.effect(&path.text, seen);
+            self.attacks += usize::from(seen.is_some());
             if effect.is_some() || reply.is_err() {
                 let _ = self.outside.folder.restore();
             }
@@ -293,9 +344,62 @@ impl PathSearch<'_, '_> {
         }
     }
 
+    /// The reason why a case without an answered attack shows nothing.
+    fn no_attack(&self) -> Option<String> {
+        let subject = self.probed.subject();
+        let why =
+            || format!("no attack on `{subject}` was answered: the schema takes none, or the answers cannot be read");
+        (self.attacks == 0 && self.is_limited()).then(why)
+    }
+
+    /// The trace of a path that led outside, in words.
+    fn effect(&self, sent: &str, reply: Option<&SessionReply>) -> Option<String> {
+        let answer = reply.map(|reply| &*reply.message);
+        let copy = self.copy.as_ref().filter(|copy| answer.is_some_and(|answer| copy.is_shown(answer, sent)));
+        let of_copy =
+            |copy: &FileCopy| format!("the answer is that to `{}`, of which `{}` is a copy", copy.path, copy.name);
+        self.outside.effect(answer).or_else(|| copy.map(of_copy))
+    }
+
+    /// Plants a copy of the file that the tool serves at the valid value of a parameter, and makes the control: a file
+    /// that is not there must be answered in another way.
+    async fn plant_copy(&mut self, parameter: &Parameter<'_>, only_reads: bool) -> Result<(), CheckEnd> {
+        self.copy = None;
+        let Some(path) = parameter.text().map(str::to_owned) else { return Ok(()) };
+        let Some(file) = self.in_root(&path).filter(|file| file.is_file()) else { return Ok(()) };
+        let name = match self.outside.plant_copy(&file, &ending(&path).unwrap_or_default()) {
+            Ok(name) => name,
+            Err(error) => {
+                self.no_control = Some(format!(
+                    "no copy of `{path}` could be planted outside, so a file of its kind was not tried: {error}"
+                ));
+                return Ok(());
+            }
+        };
+        let mut copy = FileCopy { name, path: path.clone(), pattern: None };
+        if only_reads {
+            let mut answers = Vec::new();
+            for _ in 0..2 {
+                answers.extend(self.send(Some(parameter), &path).await?.filter(SessionReply::is_served));
+            }
+            let [first, second] = answers.as_slice() else { return Ok(()) };
+            copy.pattern = Some(AnswerPattern::of(&first.message, &second.message));
+            let missing = missing_beside(&path);
+            let answer = self.send(Some(parameter), &missing).await?;
+            if answer.is_some_and(|answer| copy.is_shown(&answer.message, &missing)) {
+                copy.pattern = None;
+                self.no_control = Some(format!(
+                    "`{missing}`, which does not exist, is answered like `{path}`, so answers show nothing of files"
+                ));
+            }
+        }
+        self.copy = Some(copy);
+        Ok(())
+    }
+
     async fn leads_out(&mut self, argument: Option<&Parameter<'_>>, path: &str) -> Result<bool, CheckEnd> {
         let reply = self.send(argument, path).await?;
-        let is_out = self.outside.effect(reply.as_ref().map(|reply| &*reply.message)).is_some();
+        let is_out = self.effect(path, reply.as_ref()).is_some();
         let _ = self.outside.folder.restore();
         Ok(is_out)
     }
@@ -365,26 +469,39 @@ impl PathSearch<'_, '_> {
     /// The valid value of a parameter is the root, or something in it that exists.
     fn leads_to_root(&self, parameter: &Parameter<'_>) -> bool {
         let Some(path) = parameter.text() else { return false };
-        let path = path.strip_prefix("file://").unwrap_or(path);
         // A tool that takes addresses of pages has nothing to do in the root, and refuses files for good reason.
-        if path.contains("://") {
-            return true;
-        }
+        self.in_root(path).is_some() || path.contains("://") && !path.starts_with("file:")
+    }
+
+    /// The place in the root where a path leads.
+    fn in_root(&self, path: &str) -> Option<PathBuf> {
+        let path = path.strip_prefix("file://").unwrap_or(path);
         // The server chooses where relative paths begin.
         let server = self.probed.context.suite.servers.get(self.probed.context.server_name);
         let beginnings = [Some(self.root), self.root.parent(), server.map(|server| server.folder.as_path())];
         let mut paths = beginnings.into_iter().flatten().map(|beginning| beginning.join(path));
-        paths.any(|path| fs::canonicalize(path).is_ok_and(|found| found.starts_with(self.root)))
+        paths.find_map(|path| fs::canonicalize(path).ok().filter(|found| found.starts_with(self.root)))
     }
 
     fn spellings(&self, valid: Option<&str>, only_reads: bool) -> Vec<SpelledPath> {
-        let spelled = PathSpelling { root: self.root, outside: &self.outside, valid };
-        if only_reads { spelled.of_reads() } else { spelled.of_writes() }
+        let of = |file| PathSpelling { root: self.root, outside: &self.outside, file, valid };
+        let (canary, copy) = (of(&self.outside.file), self.copy.as_ref().map(|copy| of(&copy.name)));
+        match (only_reads, copy) {
+            (true, None) => canary.of_reads(),
+            (true, Some(copy)) => [canary.of_reads(), copy.of_file()].concat(),
+            (false, None) => canary.of_writes(),
+            (false, Some(copy)) => [canary.of_writes(), copy.of_writes()].concat(),
+        }
     }
 
     /// Plain paths to the folder that has nothing to do with the root.
     fn unrelated_paths(&self, only_reads: bool) -> Vec<SpelledPath> {
-        let unrelated = self.unrelated.as_ref().map(|outside| PathSpelling { root: self.root, outside, valid: None });
+        let unrelated = self.unrelated.as_ref().map(|outside| PathSpelling {
+            root: self.root,
+            outside,
+            file: &outside.file,
+            valid: None,
+        });
         unrelated.map(|spelled| spelled.of_unrelated(only_reads)).unwrap_or_default()
     }
 
@@ -521,6 +638,16 @@ fn first_ways(ways: &[&'static str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_file_is_beside_the_valid_one() {
+        for (path, above, end) in
+            [("a/b/c.docx", "a/b/missing-", ".docx"), ("c", "missing-", ""), ("C:\\d.md", "C:\\missing-", ".md")]
+        {
+            let missing = missing_beside(path);
+            assert!(missing.starts_with(above) && missing.ends_with(end), "{missing}");
+        }
+    }
 
     #[test]
     fn endings_are_those_of_names() {

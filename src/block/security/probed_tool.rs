@@ -19,7 +19,7 @@ use crate::session::{CallFailure, FailureReason, RawMessage, RawReply, SessionRe
 use crate::wire::Tool;
 
 /// The number of calls that a case makes at most.
-pub(crate) const MOST_CALLS: usize = 400;
+pub(crate) const MOST_CALLS: usize = 600;
 
 /// The number of parameters that are tried, of those that a probe is about.
 pub(crate) const MOST_PARAMETERS: usize = 6;

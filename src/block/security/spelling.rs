@@ -14,6 +14,8 @@ const TO_THE_TOP: &str = "`..` up to the top";
 pub(crate) struct PathSpelling<'a> {
     pub(crate) root: &'a Path,
     pub(crate) outside: &'a OutsideFolder,
+    /// The file outside that is asked for.
+    pub(crate) file: &'a str,
     /// The valid value of the parameter, from whose folder relative paths may begin.
     pub(crate) valid: Option<&'a str>,
 }
@@ -28,19 +30,23 @@ pub(crate) struct SpelledPath {
 impl PathSpelling<'_> {
     /// Those for a tool that reads: all spellings of the file and of its folder.
     pub(crate) fn of_reads(&self) -> Vec<SpelledPath> {
-        let file = format!("/{}", self.outside.file);
-        let mut all = self.plain(&file);
-        all.extend(self.disguise(&file));
+        let mut all = self.of_file();
         all.extend(self.plain(""));
         all.extend(self.disguise(""));
         all
+    }
+
+    /// All spellings of the file.
+    pub(crate) fn of_file(&self) -> Vec<SpelledPath> {
+        let file = format!("/{}", self.file);
+        [self.plain(&file), self.disguise(&file)].concat()
     }
 
     /// Those for a tool that may write: nothing that leaves files with strange names in the root if it does not lead out,
     /// and relative paths only if they are known to begin at the root.
     pub(crate) fn of_writes(&self) -> Vec<SpelledPath> {
         let mut all = self.plain(&self.new_file());
-        all.extend(self.plain(&format!("/{}", self.outside.file)));
+        all.extend(self.plain(&format!("/{}", self.file)));
         all.extend(self.plain(""));
         let begins_at_root = self.valid.is_some_and(|valid| !valid.is_empty() && self.is_below_root(valid));
         all.retain(|path| begins_at_root || path.text.starts_with('/') || path.kind == TO_THE_TOP);
@@ -49,7 +55,7 @@ impl PathSpelling<'_> {
 
     /// The plainest ones: whoever refuses those keeps to some folder.
     pub(crate) fn of_unrelated(&self, only_reads: bool) -> Vec<SpelledPath> {
-        let file = format!("/{}", self.outside.file);
+        let file = format!("/{}", self.file);
         let below = if only_reads { vec![file, String::new()] } else { vec![self.new_file(), file, String::new()] };
         let absolute = below.iter().map(|below| spell("an absolute path", self.absolute(below)));
         let address = spell("a `file:` address", format!("file://{}", self.absolute(&below[0])));
@@ -143,7 +149,7 @@ mod tests {
         fs::create_dir_all(root.join("ideas")).unwrap();
         fs::write(root.join("ideas/plan.md"), "").unwrap();
         let outside = OutsideFolder::plant(&root, ".md", true).unwrap();
-        let of = |valid| PathSpelling { root: &root, outside: &outside, valid };
+        let of = |valid| PathSpelling { root: &root, outside: &outside, file: &outside.file, valid };
         let leads_there = |path: &SpelledPath| {
             let found = fs::canonicalize(root.join(&path.text)).unwrap();
             found.starts_with(outside.folder.path())

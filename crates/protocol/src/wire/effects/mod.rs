@@ -6,8 +6,8 @@
 mod verbs;
 
 use self::verbs::{
-    CHANGING_VERBS, CODE, DESTRUCTIVE_IN_NAMES, DESTRUCTIVE_VERBS, FAR_REACHING_VERBS, LEADING_CHANGING_VERBS, LOOKING,
-    NEGATIONS, READING_VERBS, RUNNING, UNDOUBTED_VERBS,
+    CHANGING_VERBS, CODE, COMPUTING, DESTRUCTIVE_IN_NAMES, DESTRUCTIVE_VERBS, FAR_REACHING_VERBS,
+    LEADING_CHANGING_VERBS, LOOKING, NEGATIONS, READING_VERBS, RUNNING, UNDOUBTED_VERBS,
 };
 use super::Tool;
 use crate::source::words;
@@ -44,6 +44,15 @@ impl Tool {
         let arguments = self.input_schema()["properties"].as_object().into_iter().flatten();
         has_any(&words(&self.name), RUNNING)
             || arguments.flat_map(|(name, _)| words(name)).any(|word| CODE.contains(&word.as_str()))
+    }
+
+    /// It computes what callers write, and is not meant to run programs: every word that speaks of code speaks of sums.
+    pub fn computes_sums(&self) -> bool {
+        let arguments = self.input_schema()["properties"].as_object().into_iter().flatten();
+        let name = words(&self.name).into_iter().filter(|word| RUNNING.contains(&word.as_str()));
+        let arguments = arguments.flat_map(|(name, _)| words(name)).filter(|word| CODE.contains(&word.as_str()));
+        let words: Vec<String> = name.chain(arguments).collect();
+        !words.is_empty() && words.iter().all(|word| COMPUTING.contains(&word.as_str()))
     }
 
     /// A verb of changing stands in its name or its description, whatever its hints say.

@@ -190,5 +190,8 @@ pub(crate) const RUNNING: &[&str] = &[
 pub(crate) const CODE: &[&str] =
     &["code", "command", "cmd", "expr", "expression", "formula", "program", "script", "source", "sql", "statement"];
 
+/// Words among those of running and of code that speak of sums.
+pub(crate) const COMPUTING: &[&str] = &["calc", "calculate", "calculator", "expr", "expression", "formula"];
+
 /// Words after which a verb of changing says what a tool does not do.
 pub(crate) const NEGATIONS: &[&str] = &["not", "never", "no", "without", "cannot", "can't", "doesn't", "don't"];
