@@ -10,6 +10,7 @@ pub(crate) mod canary;
 mod confirm;
 mod end;
 pub(crate) mod evidence;
+pub(crate) mod hang;
 pub(crate) mod latency;
 mod limits;
 mod log;

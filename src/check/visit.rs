@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
+use super::hang::find_hang;
 use super::raw_http::{HttpProbe, SESSION_ID};
 use super::{CheckLimits, call_params};
 use crate::event::{Exchange, Finding, Phase, ReproductionCall};
@@ -26,6 +27,8 @@ pub(crate) struct VisitRound<'a> {
     pub(crate) limits: CheckLimits,
     /// Tools that did not answer in time, which are not called again.
     silent: BTreeSet<String>,
+    /// The first request that got no answer in time.
+    silent_request: Option<ReproductionCall>,
     /// The exit of a server that ended by itself.
     exit: Option<Finding>,
     /// The reason why a request got no answer, the first time.
@@ -100,7 +103,7 @@ impl ShownText {
 impl<'a> VisitRound<'a> {
     pub(crate) fn new(context: &'a CheckContext<'a>, limits: CheckLimits) -> Self {
         let (silent, frames) = (BTreeSet::new(), Vec::new());
-        Self { context, limits, silent, exit: None, failure: None, frames }
+        Self { context, limits, silent, silent_request: None, exit: None, failure: None, frames }
     }
 
     /// The exit of a server that ended by itself.
@@ -173,9 +176,18 @@ impl<'a> VisitRound<'a> {
             Ok(reply) => Some(self.note_reply(&reply, method, &params, tool)),
             Err(failure) => {
                 self.note(&failure, tool);
+                if matches!(failure.reason, FailureReason::Timeout(_)) {
+                    let request = ReproductionCall { method: method.to_owned(), params };
+                    self.silent_request.get_or_insert(request);
+                }
                 None
             }
         }
+    }
+
+    /// The finding where the first request without an answer makes a fresh server hang.
+    pub(crate) async fn find_hang(&self) -> Option<Finding> {
+        find_hang(self.context, self.limits.clone(), self.silent_request.as_ref()?).await
     }
 
     /// Posts a request with the headers of a session and the id of another one; `None` where no answer came.

@@ -64,7 +64,7 @@ pub(crate) fn rounds(place: &PutSite<'_>, payloads: &Json, span: Span) -> Result
 
 /// A property of the arguments, or of an object within them.
 pub(crate) struct Parameter<'a> {
-    name: &'a str,
+    name: String,
     schema: &'a Json,
     /// The schema of all arguments.
     root: &'a Json,
@@ -78,7 +78,7 @@ pub(crate) struct Parameter<'a> {
 impl Parameter<'_> {
     /// Its name.
     pub(crate) fn name(&self) -> &str {
-        self.name
+        &self.name
     }
 
     /// Its schema.
@@ -106,7 +106,9 @@ impl Parameter<'_> {
 
     fn fit(&self, value: &Json) -> Option<Json> {
         let schema = with_definitions(self.schema, self.root);
-        [value.clone(), json!([value])].into_iter().find(|value| satisfies(&schema, value))
+        let is_list = self.schema == &ANYTHING && self.base.pointer(&self.at).is_some_and(Json::is_array);
+        let forms = if is_list { [json!([value]), value.clone()] } else { [value.clone(), json!([value])] };
+        forms.into_iter().find(|value| satisfies(&schema, value))
     }
 
     /// Valid arguments with a value in its place, whatever its schema says.
@@ -122,11 +124,24 @@ impl Parameter<'_> {
     }
 }
 
+/// The schema of a parameter that none describes.
+static ANYTHING: Json = Json::Bool(true);
+
 /// The parameters of a tool, and those of the objects within them, alone or in lists; each with arguments that have a
-/// place for it.
+/// place for it. Where the schema names none, they are those of the arguments.
 pub(crate) fn parameters<'a>(root: &'a Json, base: &Json) -> Vec<Parameter<'a>> {
     let references = References::new(root);
     let mut found = of_object(root, &references, "", base);
+    if found.is_empty() && takes_anything(root) {
+        found.extend(base.as_object().into_iter().flatten().map(|(name, _)| Parameter {
+            name: name.clone(),
+            schema: &ANYTHING,
+            root,
+            is_required: false,
+            at: below("", name),
+            base: base.clone(),
+        }));
+    }
     let (mut at, outermost) = (0, found.len());
     while at < found.len() && found.len() < outermost + MOST_WITHIN {
         let within = within(&references, &found[at]);
@@ -137,10 +152,16 @@ pub(crate) fn parameters<'a>(root: &'a Json, base: &Json) -> Vec<Parameter<'a>> 
     found
 }
 
+/// A schema says nothing of its members.
+fn takes_anything(schema: &Json) -> bool {
+    let says = |key: &str| schema.get(key).is_some_and(|value| !value.is_null());
+    !["$ref", "allOf", "anyOf", "oneOf"].iter().any(|key| says(key)) && schema["additionalProperties"] != false
+}
+
 fn of_object<'a>(object: &'a Json, references: &References<'a>, owner: &str, base: &Json) -> Vec<Parameter<'a>> {
     let required = object["required"].as_array();
     let of = |(name, schema): (&'a String, &'a Json)| Parameter {
-        name,
+        name: name.clone(),
         schema: references.resolve(schema),
         root: references.document,
         is_required: required.is_some_and(|names| names.iter().any(|one| one == name)),
@@ -232,6 +253,24 @@ mod tests {
         check(&json!({"notes": perhaps}), &nothing, &["/notes", "/notes/0/file_path"]);
         // A list of texts is a parameter itself.
         check(&json!({"paths": {"type": "array", "items": text}}), &nothing, &["/paths"]);
+    }
+
+    #[test]
+    fn arguments_name_the_parameters_where_the_schema_does_not() {
+        let base = json!({"path": "a", "paths": ["b"]});
+        for (root, expected) in [
+            (json!({"type": "object"}), &["path", "paths"][..]),
+            (json!({"type": "object", "properties": {}}), &["path", "paths"]),
+            (json!({"type": "object", "properties": {"id": {"type": "string"}}}), &["id"]),
+            (json!({"type": "object", "additionalProperties": false}), &[]),
+            (json!({"allOf": [{"type": "object"}]}), &[]),
+        ] {
+            let found = parameters(&root, &base);
+            assert_eq!(found.iter().map(Parameter::name).collect::<Vec<_>>(), expected, "{root}");
+        }
+        let root = json!({"type": "object"});
+        let with: Vec<Option<Json>> = parameters(&root, &base).iter().map(|one| one.with(&json!("c"))).collect();
+        assert_eq!(with, [Some(json!({"path": "c", "paths": ["b"]})), Some(json!({"path": "a", "paths": ["c"]}))]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 FAULT: `none`; `ignores` the size of a page; `adds` one entry to each page; `beyond`, caps no page that is too long; `caps`, serves
 one that is too long with as many as allowed; `once`, too long a page the first time only; `few`, has one entry; `columns`, the
-names of columns in another list; `words`, no lists at all; `refuses` every call; `hangs`, `ends` or `floods` in a call.
+names of columns in another list; `turns`, adds one entry every other time; `zero`, serves all for a size of 0; `untyped`, adds
+one entry and describes no parameter; `words`, no lists at all; `refuses` every call; `hangs`, `ends` or `floods` in a call.
 """
 
 import json
@@ -13,11 +14,11 @@ import time
 FAULT = sys.argv[1]
 MOST = 5
 ENTRIES = [f"entry {number}" for number in range(1 if FAULT == "few" else 7)]
-SIZE = {"type": "integer", "minimum": 1, "maximum": MOST}
+SIZE = {"type": "integer", "minimum": 0 if FAULT == "zero" else 1, "maximum": MOST}
 
 
 def tool(name, size):
-    schema = {"type": "object", "properties": {size: SIZE}}
+    schema = {"type": "object", "properties": {} if FAULT == "untyped" else {size: SIZE}}
     return {"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": True}}
 
 
@@ -30,7 +31,10 @@ def page(size):
         return ENTRIES
     if FAULT == "beyond" and size > MOST:
         return ENTRIES
-    return ENTRIES[: min(size, MOST) + (FAULT == "adds")]
+    if FAULT == "zero" and size == 0:
+        return ENTRIES
+    is_longer = FAULT in ("adds", "untyped") or FAULT == "turns" and len(CALLS) % 2 == 0
+    return ENTRIES[: min(size, MOST) + is_longer]
 
 
 def call(arguments):
@@ -41,7 +45,7 @@ def call(arguments):
         os._exit(3)
     while FAULT == "floods":
         tell({"method": "notifications/message", "params": {"level": "info", "data": "x" * 9999}})
-    if FAULT == "refuses" or size > MOST and FAULT not in ("beyond", "caps"):
+    if FAULT == "refuses" or size > MOST and FAULT not in ("beyond", "caps", "untyped"):
         return {"content": [{"type": "text", "text": f"the size must not be more than {MOST}"}], "isError": True}
     found = {"entries": page(size)}
     if FAULT == "columns":

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::hints::{Hint, HintCheck};
 use super::page_sizes::{PAGE_SIZE, PageSize, PageSizeCheck};
 use super::sides::Sides;
@@ -9,6 +11,7 @@ use super::{ConfigSetting, ConfigSettings, HintSettings, PageSizeSettings, Setti
 use crate::event::{CheckResult, Reason};
 use crate::plan::planner::Planner;
 use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
+use crate::source::Node;
 use crate::suite::ToolSelection;
 use crate::wire::Catalog;
 
@@ -65,7 +68,8 @@ fn of_page_sizes(
     let mut cases = planner.unknown_tools(template, &sizes.tools, catalog);
     let unknown = cases.len();
     for tool in catalog.tools.iter().filter(|tool| sizes.tools.selects(&tool.name)) {
-        let Some(size) = PageSize::of(tool, &sizes.parameters) else { continue };
+        let given = planner.suite.arguments.get(&tool.name).map_or(Value::Null, Node::to_json);
+        let Some(size) = PageSize::of(tool, &sizes.parameters, &given) else { continue };
         let name = format!("{}: {} keeps to `{}`", template.name, tool.name, size.name);
         let body = Body::Check(Arc::new(PageSizeCheck { settings: Arc::clone(sizes), tool: tool.name.clone(), size }));
         let mut case = planner.case(&name, None, sizes.span, body);

@@ -209,7 +209,8 @@ async fn observe_call(
         ..CheckResult::new(Outcome::Passed)
     };
     round.close(session).await;
-    if let Some(exit) = round.exit() {
+    let hang = if observed.is_err() { round.find_hang().await } else { None };
+    if let Some(exit) = round.exit().or(hang) {
         return Err(Box::new(CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..messages }));
     }
     match limits.end_if_over().map_or(observed, Err) {

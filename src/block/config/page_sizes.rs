@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::PageSizeSettings;
 use crate::check::answer_data::AnswerData;
@@ -21,7 +21,7 @@ use crate::session::Session;
 use crate::wire::Tool;
 
 /// Names of page sizes, without what joins their words.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 12] = [
     "limit",
     "pagesize",
     "pagelimit",
@@ -32,10 +32,15 @@ const NAMES: [&str; 10] = [
     "itemsperpage",
     "numresults",
     "topk",
+    "head",
+    "tail",
 ];
 
-/// A name that may mean something else, so that it only warns.
-const DOUBTFUL_NAME: &str = "count";
+/// Names that may mean something else, so that they only warn.
+const DOUBTFUL_NAMES: [&str; 2] = ["count", "number"];
+
+/// The number of times that the same call may show more items than it asked for again.
+const REPETITIONS: usize = 5;
 
 /// The size that is asked for to see how many items there are, unless the schema allows fewer.
 const LARGE: u64 = 100;
@@ -47,7 +52,7 @@ pub(crate) const PAGE_SIZE: &str = "CONFIG-LIMIT-NOT-ENFORCED";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageSize {
     pub(crate) name: String,
-    /// The smallest size that the schema allows.
+    /// The smallest size that the schema allows, which may be zero.
     smallest: u64,
     largest: Option<u64>,
     /// The name may mean something else.
@@ -55,14 +60,16 @@ pub(crate) struct PageSize {
 }
 
 impl PageSize {
-    /// The page size among the parameters of a tool; `named` are those that the suite names.
-    pub(crate) fn of(tool: &Tool, named: &[String]) -> Option<Self> {
-        let properties = tool.raw["inputSchema"]["properties"].as_object()?;
+    /// The page size among the parameters of a tool; `named` are those that the suite names. Where the schema names none, they
+    /// are those of the arguments that the suite gives.
+    pub(crate) fn of(tool: &Tool, named: &[String], given: &Value) -> Option<Self> {
+        let properties = properties_of(tool, given);
         let is_named = |name: &str| named.iter().any(|known| known == name);
-        let fits = |name: &str| is_named(name) || plain(name) == DOUBTFUL_NAME || NAMES.contains(&plain(name).as_str());
+        let is_doubtful = |name: &str| DOUBTFUL_NAMES.contains(&plain(name).as_str());
+        let fits = |name: &str| is_named(name) || is_doubtful(name) || NAMES.contains(&plain(name).as_str());
         let mut found: Vec<(&String, &Value)> =
             properties.iter().filter(|(name, schema)| fits(name) && takes_any_integer(schema)).collect();
-        found.sort_by_key(|(name, _)| (!is_named(name), plain(name) == DOUBTFUL_NAME));
+        found.sort_by_key(|(name, _)| (!is_named(name), is_doubtful(name)));
         let (name, schema) = found.first()?;
         let bound = |inclusive: &str, exclusive: &str, shift: i64| {
             let of_exclusive = schema[exclusive].as_i64().map(|bound| bound + shift);
@@ -70,16 +77,28 @@ impl PageSize {
         };
         Some(Self {
             name: (*name).clone(),
-            smallest: bound("minimum", "exclusiveMinimum", 1).unwrap_or(1).max(1),
+            smallest: bound("minimum", "exclusiveMinimum", 1).unwrap_or(1),
             largest: bound("maximum", "exclusiveMaximum", -1),
-            is_doubtful: plain(name) == DOUBTFUL_NAME && !is_named(name),
+            is_doubtful: is_doubtful(name) && !is_named(name),
         })
     }
 
-    /// Small sizes that the schema allows.
+    /// Small sizes that the schema allows, without zero.
     fn small(&self) -> Vec<u64> {
-        let sizes = [self.smallest, self.smallest + 1];
+        let smallest = self.smallest.max(1);
+        let sizes = [smallest, smallest + 1];
         sizes.into_iter().filter(|size| self.largest.is_none_or(|largest| *size <= largest)).collect()
+    }
+}
+
+/// The properties of a schema; where it has none, the whole numbers among the arguments.
+fn properties_of(tool: &Tool, given: &Value) -> Map<String, Value> {
+    match tool.raw["inputSchema"]["properties"].as_object() {
+        Some(properties) if !properties.is_empty() => properties.clone(),
+        Some(_) | None => {
+            let numbers = given.as_object().into_iter().flatten().filter(|(_, value)| value.is_u64());
+            numbers.map(|(name, _)| (name.clone(), json!({"type": "integer"}))).collect()
+        }
     }
 }
 
@@ -137,7 +156,8 @@ async fn run(check: &PageSizeCheck, context: &CheckContext<'_>) -> CheckResult {
     let protocol_revision = session.server.revision.to_string();
     let frames = round.take_frames();
     round.close(session).await;
-    let result = match round.exit() {
+    let hang = if judged.is_err() { round.find_hang().await } else { None };
+    let result = match round.exit().or(hang) {
         Some(exit) => CheckEnd::failed(exit).into_result(),
         None => match judged {
             Ok(note) => CheckResult::because(Outcome::Passed, Reason::Measured(note)),
@@ -202,7 +222,7 @@ struct Pages<'a, 's> {
 impl Pages<'_, '_> {
     async fn judge(&mut self) -> Result<String, CheckEnd> {
         let PageSizeCheck { tool, size, .. } = self.check;
-        let many = size.largest.map_or(LARGE, |largest| largest.min(LARGE)).max(size.smallest);
+        let many = size.largest.map_or(LARGE, |largest| largest.min(LARGE)).max(size.smallest.max(1));
         let all = self.served_lengths(many).await?;
         if all.is_empty() {
             return Err(CheckEnd::inconclusive(format!(
@@ -221,7 +241,8 @@ impl Pages<'_, '_> {
             return Err(CheckEnd::inconclusive(why));
         }
         let mut pages = Vec::new();
-        for asked in small.iter().copied() {
+        // A fault may show at every other call only.
+        for asked in small.iter().chain(&small).copied() {
             pages.push(Page { asked, lengths: self.served_lengths(asked).await? });
         }
         let page = match judge_pages(&all, &pages) {
@@ -239,6 +260,9 @@ impl Pages<'_, '_> {
         if let Some(largest) = size.largest {
             self.beyond(&page, largest).await?;
         }
+        if size.smallest == 0 {
+            self.none(&page).await?;
+        }
         let sizes: Vec<String> = small.iter().map(u64::to_string).collect();
         Ok(format!(
             "no more items than `{}` were returned for {}, and {} for {many}",
@@ -248,22 +272,42 @@ impl Pages<'_, '_> {
         ))
     }
 
-    /// The end where a page is longer than what was asked for, if the same call brings so many once more.
+    /// A size of zero is refused, or brings nothing. That it brings everything may be meant, so it is a warning.
+    async fn none(&mut self, page: &str) -> Result<(), CheckEnd> {
+        let PageSizeCheck { tool, size, .. } = self.check;
+        let length = self.ask(0).await?.and_then(|lengths| lengths.get(page).copied()).unwrap_or_default();
+        if length == 0 {
+            return Ok(());
+        }
+        let message = format!(
+            "`{tool}` returned {} for `{}: 0`, which its schema allows with `minimum: 0`",
+            items_text(length),
+            size.name
+        );
+        let found = Finding { level: RequirementLevel::Should, severity: Some(Severity::Low), ..self.finding(message) };
+        Err(CheckEnd::failed(found))
+    }
+
+    /// The end where a page is longer than what was asked for, if the same call brings so many again.
     async fn confirm_exceeded(&mut self, all: &Lengths, asked: u64) -> CheckEnd {
         let PageSizeCheck { tool, size, .. } = self.check;
-        let again = match self.served_lengths(asked).await {
-            Ok(again) => again,
-            Err(end) => return end,
-        };
-        let length = length_of_only_list(all, &again).filter(|length| *length > asked);
+        let (mut tried, mut length) = (0, None);
+        while tried < REPETITIONS && length.is_none() {
+            tried += 1;
+            length = match self.served_lengths(asked).await {
+                Ok(again) => length_of_only_list(all, &again).filter(|length| *length > asked),
+                Err(end) => return end,
+            };
+        }
         let items = items_text(length.unwrap_or_default());
         let message = format!("`{tool}` returned {items}, although `{}` is {asked}", size.name);
         let nothing = SeenOnce::ProvesNothing(format!(
-            "`{tool}` returned more items than `{}: {asked}` once, and not when the same call was made again",
+            "`{tool}` returned more items than `{}: {asked}` once, and not when the same call was made again, {REPETITIONS} \
+             times",
             size.name
         ));
         let found = self.finding(message);
-        Confirmation::of_try(Ok(length.is_some())).conclude(found, "by the same call", nothing)
+        Confirmation::of(usize::from(length.is_some()), tried).conclude(found, "by the same call", nothing)
     }
 
     /// A size beyond the largest one is refused, or brings no more than that.
@@ -339,7 +383,8 @@ mod tests {
         let schema = json!({"type": "object", "properties": properties});
         let tool = Tool::new(json!({"name": "list", "inputSchema": schema}));
         let named: Vec<String> = named.iter().map(|name| (*name).to_owned()).collect();
-        PageSize::of(&tool, &named).map(|size| (size.name.clone(), size.small(), size.is_doubtful))
+        PageSize::of(&tool, &named, &json!({"limit": 5, "name": "x"}))
+            .map(|size| (size.name.clone(), size.small(), size.is_doubtful))
     }
 
     #[test]
@@ -349,6 +394,9 @@ mod tests {
         assert_eq!(size_of(&json!({"count": integer, "pageSize": integer}), &[]), size("pageSize", &[1, 2], false));
         assert_eq!(size_of(&json!({"count": integer}), &[]), size("count", &[1, 2], true));
         assert_eq!(size_of(&json!({"count": integer, "limit": integer}), &["count"]), size("count", &[1, 2], false));
+        assert_eq!(size_of(&json!({"number": integer}), &[]), size("number", &[1, 2], true));
+        assert_eq!(size_of(&json!({"tail": integer}), &[]), size("tail", &[1, 2], false));
+        assert_eq!(size_of(&json!({}), &[]), size("limit", &[1, 2], false), "the arguments name it");
         let narrow = json!({"type": "integer", "exclusiveMinimum": 4, "maximum": 5});
         assert_eq!(size_of(&json!({"per_page": narrow}), &[]), size("per_page", &[5], false));
         assert_eq!(size_of(&json!({"limit": {"type": "string"}, "limits": integer}), &[]), None);

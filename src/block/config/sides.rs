@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::ConfigSetting;
-use crate::check::{CheckEnd, CheckLimits, StepRun};
+use crate::check::hang::end_silent;
+use crate::check::{CheckEnd, CheckLimits, CheckSession, StepRun};
 use crate::event::{CheckResult, Code, FailureClass, Finding, Outcome, Reason, StepProblem};
 use crate::plan::{CheckContext, CloseServer, OpenServer, ServerChoice, SuiteSetup};
 use crate::session::Session;
@@ -18,6 +19,8 @@ use crate::wire::is_served;
 pub(crate) struct Sides<'a> {
     pub(crate) run: StepRun<'a>,
     setting: &'a ConfigSetting,
+    /// The additions to the start of the server that is asked.
+    added: AddedSettings,
 }
 
 /// The answer to a step.
@@ -33,7 +36,11 @@ pub(crate) struct SideAnswer {
 
 impl<'a> Sides<'a> {
     pub(crate) fn new(context: &'a CheckContext<'a>, setting: &'a ConfigSetting) -> Self {
-        Self { run: StepRun::new(context, CheckLimits::new(setting.time, "raise `time`")), setting }
+        Self {
+            run: StepRun::new(context, CheckLimits::new(setting.time, "raise `time`")),
+            setting,
+            added: AddedSettings::default(),
+        }
     }
 
     /// The place where the setting is written.
@@ -65,6 +72,7 @@ impl<'a> Sides<'a> {
     }
 
     async fn start(&mut self, added: &AddedSettings) -> Result<Session, Finding> {
+        self.added = added.clone();
         let server = ServerChoice::Configured(added);
         self.run.open(OpenServer { server, setup: SuiteSetup::Skip, ..OpenServer::FRESH }).await
     }
@@ -98,13 +106,40 @@ impl<'a> Sides<'a> {
                 message,
                 unmet: done.outcome.unmet.into_iter().map(at).collect(),
             }),
+            Err(found) if found.class == Some(FailureClass::Timeout) => {
+                let hang = self.find_hang(step, names).await.map(at);
+                Err(hang.map_or_else(|| end_of_unanswered(at(found)), CheckEnd::failed))
+            }
             Err(found) => Err(end_of_unanswered(at(found))),
+        }
+    }
+
+    /// The finding where a step without an answer makes a fresh server with the same setting hang.
+    async fn find_hang(&mut self, step: &Step, names: &Names) -> Option<Finding> {
+        let added = self.added.clone();
+        let session = self.start(&added).await.ok()?;
+        let done = self.run.step(&session, step, names).await.ok();
+        let again = CheckSession::of(session, self.run.context, self.run.limits.clone());
+        match done {
+            Some(done)
+                if done.outcome.answer.as_ref().is_err_and(|found| found.class == Some(FailureClass::Timeout)) =>
+            {
+                end_silent(again, &self.text_of_call(done.exchange)).await
+            }
+            Some(_) | None => {
+                again.close().await;
+                None
+            }
         }
     }
 
     /// The call of an answer, with what was sent.
     pub(crate) fn call_text(&self, answer: &SideAnswer) -> String {
-        let exchange = &self.run.log.exchanges()[answer.exchange];
+        self.text_of_call(answer.exchange)
+    }
+
+    fn text_of_call(&self, exchange: usize) -> String {
+        let exchange = &self.run.log.exchanges()[exchange];
         let name = exchange.tool.as_deref().unwrap_or(&exchange.title);
         if ["", "{}"].contains(&exchange.sent.as_str()) {
             format!("`{name}`")

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::environment::EnvironmentCheck;
 use super::execution::ExecutionCheck;
@@ -15,6 +15,7 @@ use crate::event::CheckResult;
 use crate::plan::planner::Planner;
 use crate::plan::put::parameters;
 use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
+use crate::source::Node;
 use crate::wire::{Catalog, Tool};
 
 pub(crate) fn cases(
@@ -41,7 +42,8 @@ pub(crate) fn cases(
         let before = cases.len();
         let tools = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
         cases.extend(tools.filter_map(|tool| {
-            let check = check_of_tool(settings, pack, tool)?;
+            let given = planner.suite.arguments.get(&tool.name).map_or_else(|| json!({}), Node::to_json);
+            let check = check_of_tool(settings, pack, tool, &given)?;
             Some(case(pack, &tool.name, planner.left_out(tool).map_or(Body::Check(check), Body::Skipped)))
         }));
         cases.extend(
@@ -67,10 +69,16 @@ impl Check for NothingToAttack {
     }
 }
 
-/// The attacks of a pack on a tool; `None` where it has no parameter that they are about.
-fn check_of_tool(settings: &Arc<SecuritySettings>, pack: AttackPack, tool: &Tool) -> Option<Arc<dyn Check>> {
-    let (empty, settings, name) = (json!({}), Arc::clone(settings), tool.name.clone());
-    let parameters = parameters(tool.input_schema(), &empty);
+/// The attacks of a pack on a tool, of which the suite gives these arguments; `None` where it has no parameter that they are
+/// about.
+fn check_of_tool(
+    settings: &Arc<SecuritySettings>,
+    pack: AttackPack,
+    tool: &Tool,
+    given: &Value,
+) -> Option<Arc<dyn Check>> {
+    let (settings, name) = (Arc::clone(settings), tool.name.clone());
+    let parameters = parameters(tool.input_schema(), given);
     match pack {
         AttackPack::PathTraversal if parameters.iter().any(is_path) => {
             Some(Arc::new(PathCheck { settings, tool: Some(name) }))
@@ -143,7 +151,7 @@ mod tests {
             let schema = json!({"type": "object", "properties": {parameter: schema}});
             let tool = Tool::new(json!({"name": tool, "inputSchema": schema}));
             let settings = Arc::new(settings(text));
-            let attacks = ALL.into_iter().filter(|pack| check_of_tool(&settings, *pack, &tool).is_some());
+            let attacks = ALL.into_iter().filter(|pack| check_of_tool(&settings, *pack, &tool, &json!({})).is_some());
             let titles: Vec<&str> = attacks.map(AttackPack::title).collect();
             assert!(titles.len() == expected.len(), "{text} {parameter}: {titles:?}");
             assert!(

@@ -16,6 +16,9 @@ use crate::files::{Access, Folder, Kind};
 /// The largest file that is compared or copied, in bytes.
 const LARGEST: u64 = 1 << 20;
 
+/// The largest index of a Git repository that is read, in bytes.
+const LARGEST_INDEX: u64 = 16 << 20;
+
 /// A fresh folder, and what is in it.
 #[derive(Debug)]
 pub(crate) struct WatchedFolder {
@@ -159,6 +162,10 @@ fn holds(folder: &Folder, name: &str, bytes: &[u8]) -> bool {
     folder.read(name, LARGEST).is_ok_and(|found| found == bytes)
 }
 
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
 fn replaced_error(name: &str) -> io::Error {
     io::Error::other(format!("something else is in the place of `{name}`"))
 }
@@ -235,6 +242,12 @@ impl OutsideFolder {
         Ok(copy)
     }
 
+    /// The index of the Git repository in a folder has an entry of this one.
+    pub(crate) fn is_in_index(&self, root: &Path) -> bool {
+        let index = Folder::open(&root.join(REPOSITORY)).and_then(|folder| folder.read("index", LARGEST_INDEX));
+        index.is_ok_and(|index| contains(&index, self.folder.name.as_bytes()))
+    }
+
     /// The traces of the folder in an answer, or the changes in it, in words.
     pub(crate) fn effect(&self, answer: Option<&Value>) -> Option<String> {
         let shown = answer.and_then(|answer| self.shown_in(&answer.to_string()));
@@ -279,6 +292,20 @@ mod tests {
         drop(outside);
         assert_eq!(fs::read_dir(&root).unwrap().count(), 0);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_staged_is_seen_in_the_index() {
+        let around = WatchedFolder::temporary(&mut Canaries::random()).unwrap();
+        let root = around.path().join("files");
+        fs::create_dir_all(root.join(".git")).unwrap();
+        let outside = OutsideFolder::plant(&root, ".md", false).unwrap();
+        assert!(!outside.is_in_index(&root), "there is no index");
+        for (entry, expected) in [("a.md", false), (&*outside.relative, true)] {
+            fs::write(root.join(".git/index"), format!("DIRC\0{entry}/canary.md\0")).unwrap();
+            assert_eq!(outside.is_in_index(&root), expected, "{entry}");
+        }
+        fs::remove_dir_all(root.join(".git")).unwrap();
     }
 
     /// Something that a server does with the folder (first path), given a folder that is none of ours (second path).

@@ -131,6 +131,7 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
         copy: None,
         no_control: None,
         attacks: 0,
+        is_in_index: false,
         is_root_served: false,
         probed: &mut probed,
     };
@@ -229,6 +230,8 @@ struct PathSearch<'a, 'b> {
     no_control: Option<String>,
     /// The attacks that were answered.
     attacks: usize,
+    /// An attack was seen to put something outside into the index of the repository in the root.
+    is_in_index: bool,
     /// The server served a path that leads to the root.
     is_root_served: bool,
     probed: &'a mut ProbedTool<'b>,
@@ -318,6 +321,7 @@ impl PathSearch<'_, '_> {
             let seen = reply.as_ref().ok().and_then(Option::as_ref);
             let effect = self.effect(&path.text, seen);
             self.attacks += usize::from(seen.is_some());
+            self.is_in_index |= effect.is_some() && self.outside.is_in_index(self.root);
             if effect.is_some() || reply.is_err() {
                 let _ = self.outside.folder.restore();
             }
@@ -358,7 +362,9 @@ impl PathSearch<'_, '_> {
         let copy = self.copy.as_ref().filter(|copy| answer.is_some_and(|answer| copy.is_shown(answer, sent)));
         let of_copy =
             |copy: &FileCopy| format!("the answer is that to `{}`, of which `{}` is a copy", copy.path, copy.name);
-        self.outside.effect(answer).or_else(|| copy.map(of_copy))
+        let is_new = !self.is_in_index && self.outside.is_in_index(self.root);
+        let of_index = || is_new.then(|| "the index of the repository has an entry of the folder outside".to_owned());
+        self.outside.effect(answer).or_else(of_index).or_else(|| copy.map(of_copy))
     }
 
     /// Plants a copy of the file that the tool serves at the valid value of a parameter, and makes the control: a file

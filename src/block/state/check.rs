@@ -67,5 +67,5 @@ async fn look_once(
         IsolationKind::Runs => search.in_runs(host).await?,
         IsolationKind::Users => search.as_users(host).await?,
     }
-    Ok(search.into_seen())
+    Ok(search.into_seen().await)
 }

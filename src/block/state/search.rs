@@ -37,9 +37,10 @@ impl<'a> Search<'a> {
     }
 
     /// The events of the round, which is over.
-    pub(crate) fn into_seen(self) -> Seen {
+    pub(crate) async fn into_seen(self) -> Seen {
         let Self { mut round, seen, .. } = self;
         Seen {
+            hang: if seen.leaks.is_empty() { round.find_hang().await } else { None },
             silent: round.silent(),
             failure: round.failure().map(|failure| failure.message),
             spent: round.limits.end_if_over(),

@@ -49,6 +49,8 @@ pub(crate) struct Seen {
     pub(crate) spent: Option<CheckEnd>,
     pub(crate) frames: Vec<u32>,
     pub(crate) exit: Option<Finding>,
+    /// The finding about a request after which a server answers nothing.
+    pub(crate) hang: Option<Finding>,
 }
 
 /// A request with the credentials of one user and the session id of another one.

@@ -72,7 +72,7 @@ async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResu
     } else {
         CheckEnd::Failed(findings).into_result()
     };
-    Ok(CheckResult { exchanges, frames: search.into_seen().frames, ..result })
+    Ok(CheckResult { exchanges, frames: search.into_seen().await.frames, ..result })
 }
 
 /// The way in which a server gets along with a damaged file.

@@ -42,6 +42,7 @@ impl IsolationJudge<'_> {
         let result = match &seen.exit {
             _ if !found.is_empty() => CheckEnd::Failed(found).into_result(),
             Some(exit) => CheckEnd::failed(exit.clone()).into_result(),
+            None if seen.hang.is_some() => CheckEnd::Failed(seen.hang.iter().cloned().collect()).into_result(),
             None => match self.end_without_leak(seen) {
                 Some(end) => end.into_result(),
                 None => CheckResult::because(Outcome::Passed, self.note(seen)),

@@ -60,7 +60,8 @@ fn body(planner: &Planner<'_>, settings: &Arc<TimeoutSettings>, aspect: SlowCall
     if let Some(reason) = named.find_map(|tool| planner.left_out(tool)) {
         return Body::Skipped(reason);
     }
-    if let Some(why) = not_ours(planner).filter(|_| aspect == SlowCallAspect::Shutdown) {
+    let is_required = settings.required.contains(&aspect);
+    if let Some(why) = not_ours(planner).filter(|_| aspect == SlowCallAspect::Shutdown && !is_required) {
         return Body::Skipped(Reason::NotApplicable(why.to_owned()));
     }
     Body::Check(Arc::new(SlowCallCheck { settings: Arc::clone(settings), aspect }))

@@ -26,9 +26,9 @@ impl CallEvidence {
         Self { exchanges: Vec::new(), findings: Vec::new(), frames: Vec::new() }
     }
 
-    /// Adds a call that was answered.
-    pub(crate) fn answered(&mut self, tool: &str, reply: &SessionReply) {
-        self.add(exchange(&format!("tools/call {tool}"), reply));
+    /// Adds a request that was answered.
+    pub(crate) fn answered(&mut self, title: &str, reply: &SessionReply) {
+        self.add(exchange(title, reply));
     }
 
     /// Adds a slow call whose answer nobody awaited after that time, and what came all the same.

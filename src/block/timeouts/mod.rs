@@ -51,16 +51,18 @@ settings! {
     /// A slow call can be cancelled, delays no other call, and keeps no server from ending; `timeouts: true` uses the
     /// slowest tool that it finds.
     struct TimeoutSettings as "timeouts", at span {
-        /// The tool whose calls take long, best between one second and three; by default the slowest that may be called.
-        slow_tool: Option<Located<String>>,
+        /// The tool whose calls take long, best between one second and three; by default the slowest that may be called. Of
+        /// several, the first is cancelled, and the server is told to end during a call of the slowest.
+        slow_tool: Vec<Located<String>> => shape(Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))])),
         /// Its arguments; by default those of `arguments:`, or generated ones.
         args: Option<Node> => shape(Shape::Map(&Shape::Any)) beside(&["slow_tool"]),
         /// A tool that shows the effect of the slow call: a cancelled call must change nothing more.
         state: Option<Located<String>> => beside(&["slow_tool"]),
         /// The tools that may be used, as the slow or the quick one: all by default, or a list of names and patterns.
         tools: ToolSelection,
-        /// The checks that the server must pass: a finding of theirs fails. By default it is a warning, except for a
-        /// cancellation that harms the server, since the specification recommends the rest and does not demand it.
+        /// The checks that the server must pass: a finding of theirs fails, and where one cannot be made, its case is an error.
+        /// By default a finding is a warning, except for a cancellation that harms the server, since the specification
+        /// recommends the rest and does not demand it.
         required: BTreeSet<SlowCallAspect>,
         /// The time for the server to exit, and then for its children.
         grace: Duration => default("5s"),
@@ -135,10 +137,8 @@ impl CaseSource for TimeoutSettings {
 
     /// With a named tool, the others are called only if they only read.
     fn calls(&self, tool: &str) -> bool {
-        match &self.slow_tool {
-            Some(_) => self.slow_tool.iter().chain(&self.state).any(|name| name.value == tool),
-            None => self.tools.selects(tool),
-        }
+        let mut named = self.slow_tool.iter().chain(&self.state);
+        if self.slow_tool.is_empty() { self.tools.selects(tool) } else { named.any(|name| name.value == tool) }
     }
 }
 

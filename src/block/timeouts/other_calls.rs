@@ -1,9 +1,11 @@
 //! Other requests during a slow call: they are answered before it is.
 
+use serde_json::Value;
+
 use super::finding::CallEvidence;
-use super::slow_call::{MeasuredCalls, QuickCall, SlowCall, TIMES_QUICK};
+use super::slow_call::{LIST_OF_TOOLS, MeasuredCalls, QuickCall, SlowCall, TIMES_QUICK};
 use super::{SlowCallAspect, TimeoutSettings};
-use crate::check::{CheckEnd, CheckSession};
+use crate::check::{CheckEnd, CheckRequest, CheckSession};
 use crate::event::{CheckResult, Finding, Severity};
 use crate::session::SessionReply;
 use crate::source::duration_text;
@@ -17,15 +19,7 @@ pub(crate) async fn compare(
     slow: &SlowCall,
     measured: &MeasuredCalls,
 ) -> CheckResult {
-    let Some(quick) = &measured.quick else {
-        let why = format!(
-            "no other tool that only reads is {TIMES_QUICK} times as quick as `{}`, which takes {}; give it `args` with \
-             which it takes longer",
-            slow.tool,
-            duration_text(slow.time)
-        );
-        return CheckResult::not_applicable(why);
-    };
+    let quick = measured.quick.as_ref().map_or(QuickRequest::List, QuickRequest::Call);
     let during = DuringSlowCall { client, slow, quick };
     during.run(settings).await.unwrap_or_else(CheckEnd::into_result)
 }
@@ -33,7 +27,39 @@ pub(crate) async fn compare(
 struct DuringSlowCall<'a> {
     client: &'a CheckSession<'a>,
     slow: &'a SlowCall,
-    quick: &'a QuickCall,
+    quick: QuickRequest<'a>,
+}
+
+/// A request that takes little time.
+#[derive(Debug, Clone, Copy)]
+enum QuickRequest<'a> {
+    Call(&'a QuickCall),
+    /// The list of tools, where no tool is quick.
+    List,
+}
+
+impl<'a> QuickRequest<'a> {
+    fn request(self) -> CheckRequest<'static> {
+        match self {
+            Self::Call(call) => call.request(),
+            Self::List => CheckRequest::new(LIST_OF_TOOLS, Value::Null),
+        }
+    }
+
+    /// The tool or the request in messages.
+    fn name(self) -> &'a str {
+        match self {
+            Self::Call(call) => &call.tool,
+            Self::List => LIST_OF_TOOLS,
+        }
+    }
+
+    fn title(self) -> String {
+        match self {
+            Self::Call(call) => format!("tools/call {}", call.tool),
+            Self::List => LIST_OF_TOOLS.to_owned(),
+        }
+    }
 }
 
 /// The answers of one round.
@@ -86,7 +112,7 @@ impl DuringSlowCall<'_> {
         let is_sign_of_life_late = loop {
             let RoundAnswers { slow: slow_reply, quick: quick_reply, sign_of_life } = self.round().await?;
             if !slow_reply.is_served() || !quick_reply.is_served() {
-                let why = format!("a call of `{}` or `{}` was refused while both ran", slow.tool, quick.tool);
+                let why = format!("a call of `{}` or `{}` was refused while both ran", slow.tool, quick.name());
                 return Ok(CheckResult::inconclusive(why));
             }
             let [slow_frame, quick_frame] = [&slow_reply, &quick_reply].map(|reply| reply.answer_frame);
@@ -96,20 +122,20 @@ impl DuringSlowCall<'_> {
             if verdict == OtherCallsVerdict::Open {
                 continue;
             }
-            evidence.answered(&slow.tool, &slow_reply);
-            evidence.answered(&quick.tool, &quick_reply);
+            evidence.answered(&format!("tools/call {}", slow.tool), &slow_reply);
+            evidence.answered(&quick.title(), &quick_reply);
             if let OtherCallsVerdict::Blocked { is_sign_of_life_late } = verdict {
                 break is_sign_of_life_late;
             }
             return Ok(evidence.result(format!(
                 "`{}` was answered after {} while a call of `{}` took {}",
-                quick.tool,
+                quick.name(),
                 duration_text(quick_reply.elapsed),
                 slow.tool,
                 duration_text(slow_reply.elapsed)
             )));
         };
-        let message = format!("`{}` waits until `{}` is done", quick.tool, slow.tool);
+        let message = format!("`{}` waits until `{}` is done", quick.name(), slow.tool);
         let help = "serve other requests while a call waits or works: do not block the loop that reads them";
         let found = Finding {
             level: settings.level(SlowCallAspect::OtherCalls),
@@ -118,7 +144,7 @@ impl DuringSlowCall<'_> {
             ..Finding::new("slow-call-blocks", message)
         };
         let found = found
-            .with_evidence("alone", format!("`{}` takes {}", quick.tool, duration_text(alone)))
+            .with_evidence("alone", format!("`{}` takes {}", quick.name(), duration_text(alone)))
             .with_evidence("meanwhile", format!("{}; in each round its answer came last", times.join(", ")))
             .with_evidence("also late", if is_sign_of_life_late { client.sign_of_life() } else { "" });
         evidence.find(found);

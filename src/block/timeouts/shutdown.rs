@@ -84,7 +84,7 @@ pub(crate) async fn shut_down(
             }
         }
     }
-    let judged = judge(settings, slow.is_some(), &seen);
+    let judged = judge(settings, slow.map(|slow| slow.time), &seen);
     match problem {
         Some(problem) if judged.findings.is_empty() => CheckResult { protocol_revision, ..problem },
         Some(_) | None => CheckResult { protocol_revision, ..judged },
@@ -152,7 +152,8 @@ async fn end(
     })
 }
 
-fn judge(settings: &TimeoutSettings, has_slow_call: bool, seen: &[EndedServer]) -> CheckResult {
+/// `slow_time` is the time of the call during which the server was told to end; `None` where there was none.
+fn judge(settings: &TimeoutSettings, slow_time: Option<Duration>, seen: &[EndedServer]) -> CheckResult {
     let mut evidence = CallEvidence::new();
     let found = |code: &'static str, message: String, help: &str| Finding {
         level: settings.level(SlowCallAspect::Shutdown),
@@ -187,8 +188,34 @@ fn judge(settings: &TimeoutSettings, has_slow_call: bool, seen: &[EndedServer]) 
         let help = "end the processes that the server starts before it exits";
         evidence.find(found("orphans", message, help).with_evidence("running", left.join("\n")));
     }
-    let note = if has_slow_call { "" } else { "; no slow call was found, so only the idle server was ended" };
-    evidence.result(format!("{}{note}", in_time(seen)))
+    let waited = slow_time.and_then(|slow_time| waited_text(seen, slow_time, settings.grace));
+    let result = evidence.result(match (slow_time, &waited) {
+        (None, _) => format!("{}; no slow call was found, so only the idle server was ended", in_time(seen)),
+        (Some(_), None) => in_time(seen),
+        (Some(_), Some(waited)) => format!("{}; {waited}", in_time(seen)),
+    });
+    let is_unproven =
+        settings.required.contains(&SlowCallAspect::Shutdown) && (slow_time.is_none() || waited.is_some());
+    if result.outcome == Outcome::Passed && is_unproven {
+        return CheckResult { outcome: Outcome::Inconclusive, ..result };
+    }
+    result
+}
+
+/// Says that the server may have waited for its call, which did not take longer than `grace`.
+fn waited_text(seen: &[EndedServer], slow_time: Duration, grace: Duration) -> Option<String> {
+    // The call had run for a quarter of its time.
+    let left = slow_time * 3 / 4;
+    let waits =
+        |ended: &&EndedServer| ended.scene.moment == ShutdownMoment::DuringCall && ended.shutdown.took > left / 2;
+    (left <= grace && seen.iter().any(|ended| waits(&ended))).then(|| {
+        format!(
+            "it may have waited for the call, which takes {}; to see what a longer one does, name one that takes more than \
+             `grace` ({}) under `slow_tool`, or lower `grace`",
+            duration_text(slow_time),
+            duration_text(grace)
+        )
+    })
 }
 
 /// The ways in which it ended as it was told, with the times.
@@ -204,6 +231,8 @@ mod tests {
     use super::*;
     use FirstSignal::{EndOfInput, Sigterm};
     use ShutdownMoment::{DuringCall, Idle};
+
+    const SLOW_TIME: Option<Duration> = Some(Duration::from_secs(2));
 
     fn ended(first: FirstSignal, moment: ShutdownMoment, by: ShutdownStep, left: &[&str]) -> EndedServer {
         let left = left.iter().map(|name| (*name).to_owned()).collect();
@@ -241,7 +270,7 @@ mod tests {
             ),
         ] {
             for (settings, outcome) in [("required: [shutdown]", Outcome::Failed), ("grace: 5s", Outcome::Warned)] {
-                let result = judge(&TimeoutSettings::of_test(settings), true, &seen);
+                let result = judge(&TimeoutSettings::of_test(settings), SLOW_TIME, &seen);
                 let codes: Vec<&str> = result.findings.iter().map(|found| found.code.as_str()).collect();
                 assert_eq!(codes, expected);
                 assert_eq!(result.outcome, if expected.is_empty() { Outcome::Passed } else { outcome });
@@ -255,7 +284,7 @@ mod tests {
             ended(EndOfInput, Idle, ShutdownStep::EndOfInput, &[]),
             ended(Sigterm, DuringCall, ShutdownStep::Sigkill, &[]),
         ];
-        let result = judge(&TimeoutSettings::of_test("grace: 5s"), true, &seen);
+        let result = judge(&TimeoutSettings::of_test("grace: 5s"), SLOW_TIME, &seen);
         assert_eq!(result.findings[0].message, "the server still runs 5 s after SIGTERM during a call");
         let evidence = [
             ("forced".to_owned(), "after SIGTERM during a call: SIGKILL ended it, 40 ms later".to_owned()),
@@ -266,16 +295,30 @@ mod tests {
 
     #[test]
     fn a_pass_says_what_was_not_tried() {
-        let seen = [ended(EndOfInput, Idle, ShutdownStep::EndOfInput, &[])];
-        let note = |has_slow_call| {
-            let result = judge(&TimeoutSettings::of_test("grace: 5s"), has_slow_call, &seen);
-            result.reason.map(|reason| reason.to_string()).unwrap_or_default()
+        let idle = || ended(EndOfInput, Idle, ShutdownStep::EndOfInput, &[]);
+        let during = |millis| {
+            let during = ended(EndOfInput, DuringCall, ShutdownStep::EndOfInput, &[]);
+            EndedServer { shutdown: Shutdown { took: Duration::from_millis(millis), ..during.shutdown }, ..during }
         };
-        assert_eq!(note(true), "ended 40 ms after the end of its input");
-        assert!(
-            note(false).ends_with("; no slow call was found, so only the idle server was ended"),
-            "{}",
-            note(false)
-        );
+        let (passed, unclear) = (Outcome::Passed, Outcome::Inconclusive);
+        for (settings, slow_time, seen, outcome, says) in [
+            ("grace: 5s", SLOW_TIME, vec![idle()], passed, "ended 40 ms after the end of its input"),
+            ("grace: 5s", None, vec![idle()], passed, "; no slow call was found, so only the idle server was ended"),
+            ("required: [shutdown]", None, vec![idle()], unclear, "only the idle server was ended"),
+            ("grace: 5s", SLOW_TIME, vec![idle(), during(1_400)], passed, "under `slow_tool`, or lower `grace`"),
+            ("required: [shutdown]", SLOW_TIME, vec![during(1_400)], unclear, "under `slow_tool`, or lower `grace`"),
+            (
+                "required: [shutdown]",
+                SLOW_TIME,
+                vec![during(30)],
+                passed,
+                "ended 30 ms after the end of its input during a call",
+            ),
+            ("{ required: [shutdown], grace: 1s }", SLOW_TIME, vec![during(900)], passed, "during a call"),
+        ] {
+            let result = judge(&TimeoutSettings::of_test(settings), slow_time, &seen);
+            let note = result.reason.map(|reason| reason.to_string()).unwrap_or_default();
+            assert!(result.outcome == outcome && note.ends_with(says), "{settings}: {:?} {note}", result.outcome);
+        }
     }
 }

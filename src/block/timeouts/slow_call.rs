@@ -10,8 +10,9 @@ use tokio::sync::OnceCell;
 
 use super::TimeoutSettings;
 use crate::check::evidence::refused_with_help;
+use crate::check::hang::find_hang;
 use crate::check::{CheckEnd, CheckRequest, CheckSession, call_params};
-use crate::event::{CheckResult, Finding, Outcome};
+use crate::event::{CheckResult, Finding, Outcome, ReproductionCall};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::witness::filled_arguments;
@@ -48,6 +49,8 @@ struct MeasuredBy {
 #[derive(Debug, Clone)]
 pub(crate) struct MeasuredCalls {
     slow: Result<SlowCall, CheckResult>,
+    /// The slowest of several that the suite names.
+    slowest: Option<SlowCall>,
     /// A call of a tool that only reads.
     pub(crate) quick: Option<QuickCall>,
 }
@@ -67,6 +70,9 @@ pub(crate) struct QuickCall {
     pub(crate) tool: String,
     pub(crate) params: Value,
 }
+
+/// The request that stands for a quick call where no tool is quick.
+pub(crate) const LIST_OF_TOOLS: &str = "tools/list";
 
 impl SlowCall {
     pub(crate) fn request(&self) -> CheckRequest<'static> {
@@ -89,7 +95,12 @@ impl MeasuredCalls {
             }
             _ => result,
         });
-        Self { slow, quick: self.quick.clone() }
+        Self { slow, slowest: self.slowest.clone(), quick: self.quick.clone() }
+    }
+
+    /// The slowest call that is known.
+    pub(crate) fn slowest(&self) -> Option<&SlowCall> {
+        self.slowest.as_ref().or(self.slow.as_ref().ok())
     }
 
     /// The slow call; the result is that of a check without one.
@@ -120,15 +131,20 @@ impl SlowCalls {
 
 async fn measure(client: &CheckSession<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
     let mut search = CallSearch { client, limit: settings.max_time / 3, reads: Vec::new() };
-    let slow = match &settings.slow_tool {
+    let slow = match settings.slow_tool.first() {
         Some(name) => search.named(&name.value, settings).await,
         None => search.slowest(settings).await,
     };
+    let mut slowest = slow.as_ref().ok().cloned();
+    for name in settings.slow_tool.iter().skip(1) {
+        let named = search.named(&name.value, settings).await.ok();
+        slowest = named.into_iter().chain(slowest).max_by_key(|slow| slow.time);
+    }
     let slow_time = slow.as_ref().map_or(Duration::MAX, |slow| slow.time);
     if search.quick(slow_time).is_none() && client.session().is_open() {
         search.find_quick(settings, slow_time).await;
     }
-    MeasuredCalls { slow, quick: search.quick(slow_time).cloned() }
+    MeasuredCalls { slow, slowest, quick: search.quick(slow_time).cloned() }
 }
 
 /// A search under way.
@@ -252,7 +268,14 @@ impl CallSearch<'_> {
             if self.client.left() < settings.max_time / 2 || !self.client.session().is_open() {
                 break;
             }
-            let Some(reply) = self.try_once(tool, &params).await else { continue };
+            let Some(reply) = self.try_once(tool, &params).await else {
+                if self.is_silent().await
+                    && let Some(hang) = self.find_hang(&params).await
+                {
+                    return Err(CheckResult::found(Outcome::Failed, vec![hang]));
+                }
+                continue;
+            };
             if slowest.as_ref().is_none_or(|slowest| slowest.time < reply.elapsed) {
                 slowest = Some(SlowCall { tool: tool.name.clone(), params, time: reply.elapsed });
             }
@@ -269,11 +292,9 @@ impl CallSearch<'_> {
 
     async fn find_quick(&mut self, settings: &TimeoutSettings, slow_time: Duration) {
         let context = self.client.context;
-        let slow = settings.slow_tool.as_ref().map(|name| name.value.as_str());
-        let reading =
-            context.catalog.tools.iter().filter(|tool| {
-                tool.only_reads() && settings.tools.selects(&tool.name) && slow != Some(tool.name.as_str())
-            });
+        let is_slow = |tool: &Tool| settings.slow_tool.iter().any(|name| name.value == tool.name);
+        let reading = context.catalog.tools.iter();
+        let reading = reading.filter(|tool| tool.only_reads() && settings.tools.selects(&tool.name) && !is_slow(tool));
         for tool in reading.take(QUICK_TRIES) {
             let is_over = self.client.left() < settings.max_time / 2 || !self.client.session().is_open();
             if is_over || self.quick(slow_time).is_some() {
@@ -283,6 +304,17 @@ impl CallSearch<'_> {
                 self.try_once(tool, &params).await;
             }
         }
+    }
+
+    /// The server does not even answer a sign of life.
+    async fn is_silent(&self) -> bool {
+        let timeout = self.client.context.request_timeout;
+        self.client.session().is_open() && self.client.ping(timeout).await.is_err()
+    }
+
+    async fn find_hang(&self, params: &Value) -> Option<Finding> {
+        let call = ReproductionCall { method: "tools/call".to_owned(), params: params.clone() };
+        find_hang(self.client.context, self.client.limits().clone(), &call).await
     }
 
     /// Calls a tool once; `None` where it served nothing in time.
@@ -360,7 +392,7 @@ mod tests {
             (Err(CheckResult::not_applicable("no tool is slow")), Some(Outcome::Skipped)),
             (Err(CheckResult::inconclusive("it was refused")), Some(Outcome::Inconclusive)),
         ] {
-            let calls = MeasuredCalls { slow, quick: None }.for_another_case();
+            let calls = MeasuredCalls { slow, slowest: None, quick: None }.for_another_case();
             let outcome = calls.slow().err().map(|result| result.outcome);
             assert_eq!(outcome, expected);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::clients::{Clients, Concurrent, Delivery, NumberedAnswer, begin};
+use super::clients::{Clients, Concurrent, ConcurrentAnswers, Delivery, NumberedAnswer, begin};
 use super::echoes::{EchoStudy, EchoedArguments};
 use super::finding::{
     AS_MANY_AT_ONCE, SWAPPED_HELP, load, passed, result_with, swapped_expectation, swapped_message, tried,
@@ -119,11 +119,11 @@ impl AnswerStudy<'_> {
         };
         let count = self.settings.sessions * self.settings.calls;
         let round = self.round(&echoed, AnswerPlan { delivery: Delivery::Once, count }).await?;
-        if round.answered < 2 {
-            return Ok(CheckResult::inconclusive(format!("`{tool}` served fewer than two concurrent calls")));
-        }
         if let Some(swap) = round.swap {
             return Ok(self.confirm(&echoed, AnswerPlan { delivery: Delivery::Once, count }, swap).await);
+        }
+        if round.answered < 2 {
+            return Ok(CheckResult::inconclusive(format!("`{tool}` served fewer than two concurrent calls")));
         }
         // What only reads may be asked again by anybody, at any time.
         for delivery in self.clients.repeated_deliveries() {
@@ -162,8 +162,10 @@ impl AnswerStudy<'_> {
         let (canaries, tool) = (self.echo.canaries.clone(), self.tool.to_owned());
         let judge = move |answer: NumberedAnswer| JudgedAnswer::of(&answer, &tool, &canaries);
         let concurrent = Concurrent { calls: &calls, delivery, slowest: echoed.slowest, follow_up: None };
-        let answered = self.clients.at_a_time(&concurrent, judge).await?;
-        Ok(AnswerRound { answered: answered.len(), swap: Swap::among(answered, &self.echo.canaries) })
+        let ConcurrentAnswers { judged, end } = self.clients.at_a_time(&concurrent, judge).await;
+        let round = AnswerRound { answered: judged.len(), swap: Swap::among(judged, &self.echo.canaries) };
+        // The text of another call is wrong in an answer, whatever else gets none.
+        end.filter(|_| round.swap.is_none()).map_or(Ok(round), Err)
     }
 
     /// Finds the smallest number of concurrent calls that shows swapped answers, by halving, as long as the check goes on.

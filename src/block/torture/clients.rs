@@ -82,6 +82,13 @@ pub(crate) struct Concurrent<'a> {
     pub(crate) follow_up: Option<Arc<FollowUp>>,
 }
 
+/// The answers of a round, as far as some came.
+pub(crate) struct ConcurrentAnswers<T> {
+    pub(crate) judged: Vec<T>,
+    /// The end of the round, where some calls got no answer.
+    pub(crate) end: Option<CheckEnd>,
+}
+
 /// A call that was answered.
 #[derive(Debug, Clone)]
 pub(crate) struct NumberedAnswer {
@@ -344,8 +351,8 @@ impl<'a> Clients<'a> {
         &self,
         concurrent: &Concurrent<'_>,
         judge: impl Fn(NumberedAnswer) -> Option<T> + Send + Sync + 'static,
-    ) -> Result<Vec<T>, CheckEnd> {
-        let Concurrent { calls, delivery, slowest, follow_up } = concurrent;
+    ) -> ConcurrentAnswers<T> {
+        let Concurrent { calls, delivery, follow_up, .. } = concurrent;
         let halted = Arc::new(AtomicBool::new(false));
         let judge: Arc<AnswerJudge<T>> = Arc::new(judge);
         let shared = Arc::new((*calls).clone());
@@ -373,23 +380,35 @@ impl<'a> Clients<'a> {
             judged.extend(worked.judged);
             failures.extend(worked.failure);
         }
+        let end = self.end_of_unanswered(concurrent, failures).await;
+        ConcurrentAnswers { judged, end }
+    }
+
+    /// The end of a round in which these calls got no answer; `None` where each got one.
+    async fn end_of_unanswered(&self, concurrent: &Concurrent<'_>, failures: Vec<CallFailure>) -> Option<CheckEnd> {
+        let Concurrent { calls, slowest, .. } = concurrent;
         let is_silence =
             |failure: &CallFailure| matches!(failure.reason, FailureReason::Timeout(_)) || is_broken(failure);
         if let Some(gone) = failures.iter().find(|failure| !is_silence(failure)) {
-            return Err(CheckEnd::Unanswered(Box::new(gone.clone())));
+            return Some(CheckEnd::Unanswered(Box::new(gone.clone())));
         }
         if self.limits.is_over() {
-            return Err(self.limits.out_of_time());
+            return Some(self.limits.out_of_time());
         }
-        let Some(silent) = failures.into_iter().next() else { return Ok(judged) };
+        let silent = failures.into_iter().next()?;
         if may_be_slow(*slowest, self.in_flight(), self.sessions[0].context.request_timeout) {
-            return Err(too_slow(&calls.tool));
+            // A server that works on one call at a time answers when it is done with all of them.
+            let busy = slowest.saturating_mul(u32::try_from(2 * self.in_flight()).unwrap_or(u32::MAX));
+            let timeout = busy.max(self.sessions[0].context.request_timeout).min(self.limits.left());
+            return Some(match self.sessions[0].ping(timeout).await {
+                Err(CheckEnd::Unanswered(_)) if !self.limits.is_over() => CheckEnd::Unanswered(Box::new(silent)),
+                _ => too_slow(&calls.tool),
+            });
         }
         // One answer that is missing among many may be lost on the way; a server that hangs answers nothing afterwards.
-        let Some(first) = calls.calls.first() else { return Ok(judged) };
-        match self.call(calls, *first).await {
-            Ok(Some(_)) => Err(some_unanswered(&calls.tool)),
-            Ok(None) | Err(_) => Err(CheckEnd::Unanswered(Box::new(silent))),
+        match self.call(calls, *calls.calls.first()?).await {
+            Ok(Some(_)) => Some(some_unanswered(&calls.tool)),
+            Ok(None) | Err(_) => Some(CheckEnd::Unanswered(Box::new(silent))),
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Torture;
-use super::clients::{Clients, Concurrent, Delivery, FollowUp, NumberedAnswer, NumberedCalls};
+use super::clients::{Clients, Concurrent, ConcurrentAnswers, Delivery, FollowUp, NumberedAnswer, NumberedCalls};
 use super::identifiers::identifier_of_write;
 use super::judging::{JudgedRound, WrittenRound};
 use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
@@ -267,8 +267,11 @@ impl WriteStudy<'_> {
             RoundKind::ReadsOwnWrites => baseline.at_once.clone().map(|read| self.read_back(read)),
         };
         let concurrent = Concurrent { calls: &calls, delivery: plan.delivery, slowest: baseline.slowest, follow_up };
-        let mut answered = self.clients.at_a_time(&concurrent, Some).await?;
+        let ConcurrentAnswers { judged: mut answered, end } = self.clients.at_a_time(&concurrent, Some).await;
         answered.sort_by_key(|call| call.number);
+        if let Some(end) = end {
+            return self.judge_answers_only(baseline, plan, &answered).ok_or(end);
+        }
         let is_confirmed = |write: &&NumberedAnswer| baseline.confirms(write, &self.canaries);
         let mut writes: Vec<&NumberedAnswer> = answered.iter().filter(is_confirmed).collect();
         writes.dedup_by_key(|write| write.number);
@@ -286,6 +289,26 @@ impl WriteStudy<'_> {
         let write = writes.first().map(|write| write.exchange(self.tool));
         let read = backs.into_iter().next().and_then(|back| back.call);
         Ok(WrittenRound { confirmed: writes.len(), faults, calls: write.into_iter().chain(read).collect() })
+    }
+
+    /// A round in which some writes got no answer: the text of another call is wrong in the others all the same.
+    fn judge_answers_only(
+        &self,
+        baseline: &WriteBaseline,
+        plan: RoundPlan,
+        answered: &[NumberedAnswer],
+    ) -> Option<WrittenRound> {
+        let judged = JudgedRound {
+            tool: self.tool,
+            canaries: &self.canaries,
+            baseline,
+            delivery: plan.delivery,
+            answered,
+            writes: &[],
+            backs: &[],
+        };
+        let faults = judged.faults();
+        (!faults.is_empty()).then(|| WrittenRound { confirmed: answered.len(), faults, calls: Vec::new() })
     }
 
     /// Asks for each write as soon as it is confirmed.

@@ -1,7 +1,9 @@
 """A server that repeats texts, until many calls were made."""
 
 import json
+import queue
 import sys
+import threading
 import time
 
 HOW = sys.argv[1]
@@ -29,9 +31,36 @@ def call(text):
     return {"content": [{"type": "text", "text": text}]}
 
 
-for line in sys.stdin:
+LINES = queue.Queue()
+
+
+def read():
+    for line in sys.stdin:
+        LINES.put(line)
+    LINES.put(None)
+
+
+def loses(message):
+    """One of two calls at once gets no answer, and the other one its text."""
+    if HOW != "lose" or message.get("method") != "tools/call" or calls < 12:
+        return False
+    try:
+        after = LINES.get(timeout=0.05)
+    except queue.Empty:
+        return False
+    if after and json.loads(after).get("method") == "tools/call":
+        text = message["params"]["arguments"]["text"]
+        answer = {"jsonrpc": "2.0", "id": json.loads(after)["id"], "result": call(text)}
+        print(json.dumps(answer), flush=True)
+        return True
+    LINES.put(after)
+    return False
+
+
+threading.Thread(target=read, daemon=True).start()
+for line in iter(LINES.get, None):
     message = json.loads(line)
-    if "id" not in message:
+    if "id" not in message or loses(message):
         continue
     method, params = message["method"], message.get("params", {})
     answer = {"jsonrpc": "2.0", "id": message["id"]}
