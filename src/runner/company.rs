@@ -162,7 +162,7 @@ fn speaks_of_company(text: &str) -> bool {
         !is_inside(lower[..at].chars().next_back()) && !is_inside(lower[at + word.len()..].chars().next())
     };
     let says = |word: &&str| lower.match_indices(*word).any(is_whole);
-    lower.contains("other process") || WORDS.iter().any(|word| says(&word))
+    lower.contains("other process") || WORDS.iter().any(says)
 }
 
 fn failing_codes(result: &CheckResult) -> BTreeSet<&Code> {
