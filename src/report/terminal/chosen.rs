@@ -1,5 +1,6 @@
 //! Which tools generated cases call although they may change data, and which they leave alone.
 
+#[cfg(feature = "cli")]
 use crate::event::ToolsChosen;
 use crate::source::{Style, visible_line};
 
@@ -10,6 +11,7 @@ use super::layout::{self, plural};
 const MOST_LINES: usize = 4;
 
 /// A warning to print before the first call.
+#[cfg(feature = "cli")]
 pub(crate) fn writing(chosen: &ToolsChosen, style: &Style) -> String {
     let text =
         format!("generated cases may change the data of `{}`: they call {}", chosen.server, list(&chosen.writing));

@@ -133,6 +133,7 @@ impl Groups {
     }
 
     /// The same for every cause, with the cause in words, for a reader who saw the cases as they came.
+    #[cfg(feature = "cli")]
     pub(crate) fn all_more(&self, style: &Style) -> String {
         let told = |group: &CaseGroup| {
             let more = more_of(group, "the same cause", style)?;

@@ -17,16 +17,21 @@ mod section;
 mod summary;
 mod view;
 
+#[cfg(feature = "cli")]
 pub(crate) use self::chosen::writing;
 pub use self::failure::failure;
-pub(crate) use self::failure::{further, line, mark, summarize};
+pub(crate) use self::failure::further;
+#[cfg(feature = "cli")]
+pub(crate) use self::failure::{line, mark, summarize};
 pub(crate) use self::groups::{CaseDetail, Groups};
 pub(crate) use self::layout::crop;
 pub(crate) use self::layout::without_commands;
 pub(crate) use self::layout::{columns, plural, wrap};
 pub use self::proof::{ProofView, Survivors, proof};
 pub use self::summary::summary;
-pub(crate) use self::summary::{counts, hidden_reason, is_trouble, totals_mark};
+#[cfg(feature = "cli")]
+pub(crate) use self::summary::{counts, totals_mark};
+pub(crate) use self::summary::{hidden_reason, is_trouble};
 pub use self::view::{Cases, Failures, Families, View};
 
 use super::Format;
