@@ -122,6 +122,15 @@ impl DamagedRun {
     }
 }
 
+/// The finding where the file that the suite names keeps nothing, and no other place does.
+fn not_stored(name: &str) -> Finding {
+    let message = format!(
+        "`{name}`, which the suite names as the store, has none of the texts that were written and read back, and the next \
+         run shows none of them"
+    );
+    finding_with_help("store-not-written", message, "write the data before a call is confirmed, or name another file")
+}
+
 /// A server whose file holds canaries.
 struct StoreStudy<'a> {
     context: &'a CheckContext<'a>,
@@ -160,6 +169,13 @@ impl StoreStudy<'_> {
         })?;
         let written = self.canaries_in(&self.content);
         if written.is_empty() {
+            let session = self.context.servers.open(OpenServer::FRESH).await.map_err(CheckEnd::unavailable)?;
+            let shown = self.ask_again(&session).await;
+            self.search.close(session).await;
+            let read_back = self.search.seen.read_back.clone();
+            if shown.iter().any(|shown| shown.is_served) && !self.shows_any(&shown, &read_back) {
+                return Err(CheckEnd::failed(not_stored(name)));
+            }
             let why =
                 format!("`{name}` has none of the texts that were written, so the server keeps its data elsewhere");
             return Err(CheckEnd::inconclusive(why));

@@ -20,6 +20,12 @@ use crate::wire::Revision;
 /// The time that a server may take to end a session after it has said so.
 const END_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// The sentences of the specification about the two statuses.
+const TERMINATED: &str = "The server MAY terminate the session at any time, after which it MUST respond to requests containing \
+                          that session ID with HTTP 404 Not Found.";
+const WITHOUT_ID: &str = "Servers that require a session ID SHOULD respond to requests without an MCP-Session-Id header (other \
+                          than initialization) with HTTP 400 Bad Request.";
+
 /// Shorter ids may be met by chance.
 const LONG_ID: usize = 16;
 
@@ -113,11 +119,12 @@ impl WrongIdAnswers {
         {
             found.push(twice(first.ended_finding(revision)));
         }
-        if let (Some(first), Some(again)) = (self.unknown, again.unknown)
-            && first.is_served
-            && again.is_served
-        {
-            found.push(twice(first.unknown_finding()));
+        if let (Some(first), Some(again)) = (self.unknown, again.unknown) {
+            match (first.is_served && again.is_served, first.status, again.status) {
+                (true, ..) => found.push(twice(first.unknown_finding())),
+                (false, 400, 400) => found.push(twice(first.status_finding(revision))),
+                _ => {}
+            }
         }
         found
     }
@@ -149,6 +156,22 @@ impl IdAnswer {
             ..finding_with_help("stale-session", message, help)
         }
         .with_evidence("control", "before its end the same request was served, and `DELETE` was answered with success")
+        .with_evidence("specification", format!("{}, basic/transports, session management", revision.as_str()))
+    }
+
+    /// An unknown id is refused like a missing one, so that a client of a server that was started anew asks in vain.
+    fn status_finding(self, revision: Revision) -> Finding {
+        let message = "a request under a session id that the server never gave is answered with status 400, not 404";
+        let help = "answer an unknown id with 404, as one that has ended: after that clients open a new session, and after 400 \
+                    they do not; 400 is for requests without any id";
+        Finding {
+            level: RequirementLevel::Should,
+            severity: Some(Severity::Low),
+            frame: Some(self.frame),
+            ..finding_with_help("stale-session", message, help)
+        }
+        .with_evidence("for 404", TERMINATED)
+        .with_evidence("for 400", WITHOUT_ID)
         .with_evidence("specification", format!("{}, basic/transports, session management", revision.as_str()))
     }
 
@@ -212,7 +235,9 @@ mod tests {
         };
         let (served, gone, refused) = (answer(200, true), answer(404, false), answer(400, false));
         assert_eq!(levels([served, served], [gone, gone]), [true]);
-        assert_eq!(levels([refused, refused], [refused, refused]), [true]);
+        assert_eq!(levels([refused, refused], [refused, refused]), [true, false]);
+        assert_eq!(levels([gone, gone], [refused, refused]), [false]);
+        assert!(levels([gone, gone], [refused, gone]).is_empty());
         assert_eq!(levels([gone, gone], [served, served]), [false]);
         assert!(levels([served, gone], [served, gone]).is_empty());
         assert!(levels([None, None], [None, None]).is_empty());

@@ -2,7 +2,8 @@
 //!
 //! What a server makes of an argument is its own affair, so a field is lost only where the record of the write is shown, with
 //! another text of the same call under the name of its argument, and nothing, or that other text, under the name of this one.
-//! A list may leave out fields of its records, so that nothing in a list is a warning.
+//! A list may leave out fields of its records, so that nothing in a list is a warning. Texts that stand in each other's place,
+//! and the text of another call in the answer about this record, are wrong wherever they show.
 
 use std::collections::BTreeSet;
 
@@ -44,6 +45,18 @@ struct FieldLoss {
     shown: Value,
     /// The argument whose text the same record shows.
     witness: String,
+    kind: LossKind,
+}
+
+/// What stands in the place of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LossKind {
+    /// Nothing, or the text of another argument.
+    Missing,
+    /// The text of another argument, which has that of this one.
+    Exchanged,
+    /// The text of another call.
+    Foreign,
 }
 
 /// Fields that were written, and the answers of reads to them.
@@ -63,8 +76,16 @@ struct ShownLoss {
 
 /// A field that two writes have lost.
 pub(crate) struct LostField {
-    finding: Finding,
-    calls: Vec<Exchange>,
+    pub(crate) finding: Finding,
+    pub(crate) calls: Vec<Exchange>,
+}
+
+/// The answer of a read to a write.
+pub(crate) struct ReadAnswer {
+    pub(crate) result: Value,
+    pub(crate) call: Exchange,
+    /// The read asks for this record alone.
+    pub(crate) is_record: bool,
 }
 
 impl LostField {
@@ -96,12 +117,35 @@ pub(crate) async fn find_lost_field(
     }
     let (tool, loss) = (study.tool, &first.loss);
     let text = |name: &str| fields.iter().find(|field| field.name == name).map_or("", |field| field.text.as_str());
-    let message = format!("`{tool}` confirms a write and loses its argument `{}`", loss.name);
-    let help = "store every argument that a call has, or refuse the call";
+    let (name, witness) = (&loss.name, &loss.witness);
+    let (message, help) = match loss.kind {
+        LossKind::Missing => (
+            format!("`{tool}` confirms a write and loses its argument `{name}`"),
+            "store every argument that a call has, or refuse the call",
+        ),
+        LossKind::Exchanged => (
+            format!("`{tool}` stores its arguments `{name}` and `{witness}` in each other's place"),
+            "store every argument under its own name",
+        ),
+        LossKind::Foreign => (
+            format!("the answer about a write of `{tool}` shows the text of another call as `{name}`"),
+            "answer with the record that was asked for, and not with the one before",
+        ),
+    };
+    let control = match loss.kind {
+        LossKind::Foreign => String::new(),
+        LossKind::Missing | LossKind::Exchanged => {
+            format!(
+                "the same answer has `{}` as `{}`",
+                text(witness),
+                if loss.kind == LossKind::Exchanged { name } else { witness }
+            )
+        }
+    };
     let mut finding = finding_with_help(CODE, message, help)
-        .with_evidence("expected", format!("`{}` as `{}`", text(&loss.name), loss.name))
-        .with_evidence("shown", json!({ loss.name.as_str(): loss.shown }).to_string())
-        .with_evidence("control", format!("the same answer has `{}` as `{}`", text(&loss.witness), loss.witness))
+        .with_evidence("expected", format!("`{}` as `{name}`", text(name)))
+        .with_evidence("shown", json!({ name.as_str(): loss.shown }).to_string())
+        .with_evidence("control", control)
         .with_evidence("seed", study.settings.seed.to_string());
     finding.level = level_of_loss(loss, first.is_record);
     let (check, load) = (TortureCheck::Calls, ReproducedLoad::ALONE);
@@ -114,7 +158,11 @@ pub(crate) async fn find_lost_field(
 /// one; an optional argument, or one of which a list says nothing, may be left out.
 fn level_of_loss(loss: &FieldLoss, is_record: bool) -> RequirementLevel {
     let is_certain = is_record || loss.shown.is_string();
-    if loss.is_required && is_certain { RequirementLevel::Must } else { RequirementLevel::Should }
+    if loss.kind == LossKind::Foreign || loss.is_required && is_certain {
+        RequirementLevel::Must
+    } else {
+        RequirementLevel::Should
+    }
 }
 
 /// Writes once, with the texts of all arguments that the server takes together; `None` where that are fewer than two.
@@ -146,7 +194,7 @@ async fn write_fields(study: &mut WriteStudy<'_>, learned: &WritingArguments) ->
     Ok(None)
 }
 
-fn required_arguments(study: &WriteStudy<'_>) -> BTreeSet<String> {
+pub(crate) fn required_arguments(study: &WriteStudy<'_>) -> BTreeSet<String> {
     let tool = study.context.catalog.tool(study.tool);
     let required = tool.and_then(|tool| tool.input_schema()["required"].as_array()).into_iter().flatten();
     required.filter_map(|name| name.as_str().map(str::to_owned)).collect()
@@ -175,34 +223,103 @@ async fn look_for_loss(
     fields: &[FieldText],
     write: &NumberedAnswer,
 ) -> Result<Option<ShownLoss>, CheckEnd> {
-    let (mut answers, mut calls) = (Vec::new(), Vec::new());
+    let texts: Vec<String> = fields.iter().map(|field| field.text.clone()).collect();
+    let mut answers = read_answers(study, learned, &texts, write).await?;
+    let results: Vec<Value> = answers.iter().map(|answer| answer.result.clone()).collect();
+    if let Some((at, loss)) = lost_field(fields, &results) {
+        let ReadAnswer { call, is_record, .. } = answers.swap_remove(at);
+        return Ok(Some(ShownLoss { loss, read: call, is_record }));
+    }
+    let own: Vec<u64> = fields.iter().flat_map(|field| study.canaries.calls_in(&field.text)).collect();
+    let is_foreign = |text: &str| {
+        let shown = study.canaries.calls_in(&text.to_lowercase());
+        !shown.is_empty() && !shown.iter().any(|number| own.contains(number))
+    };
+    let written = write.reply.whole();
+    let of_write = foreign_field(fields, &written.message["result"], &is_foreign);
+    let foreign = of_write.map(|loss| (loss, write.exchange(study.tool)));
+    let of_read = || {
+        let records = answers.iter().filter(|answer| answer.is_record);
+        { records }.find_map(|answer| Some((foreign_field(fields, &answer.result, &is_foreign)?, answer.call.clone())))
+    };
+    Ok(foreign.or_else(of_read).map(|(loss, read)| ShownLoss { loss, read, is_record: true }))
+}
+
+/// Asks every read for a write with these texts, first those that show its record alone.
+pub(crate) async fn read_answers(
+    study: &WriteStudy<'_>,
+    learned: &WritingArguments,
+    texts: &[String],
+    write: &NumberedAnswer,
+) -> Result<Vec<ReadAnswer>, CheckEnd> {
+    let mut answers = Vec::new();
     let (records, lists): (Vec<&Read>, Vec<&Read>) = learned.reads.iter().partition(|read| read.shows_one_record());
     for read in records.into_iter().chain(lists) {
         // Only a read by text asks for one.
         let asked: Vec<&str> = match read {
-            Read::ByText { .. } => fields.iter().map(|field| field.text.as_str()).collect(),
+            Read::ByText { .. } => texts.iter().map(String::as_str).collect(),
             Read::Tool { .. } | Read::Resource(_) | Read::ByAnswer { .. } => vec![study.canaries.beginning()],
         };
         for text in asked {
             let Some(request) = read.request(text, Some(write)) else { continue };
             let reply = study.clients.request(write.session, request).await?.filter(SessionReply::is_served);
-            if let Some(reply) = reply {
-                answers.push(reply.message["result"].clone());
-                calls.push((exchange(&read.title(), &reply), read.shows_one_record()));
-            }
+            answers.extend(reply.map(|reply| ReadAnswer {
+                result: reply.message["result"].clone(),
+                call: exchange(&read.title(), &reply),
+                is_record: read.shows_one_record(),
+            }));
         }
     }
-    let loss = lost_field(fields, &answers);
-    Ok(loss.map(|(at, loss)| {
-        let (read, is_record) = calls.swap_remove(at);
-        ShownLoss { loss, read, is_record }
-    }))
+    Ok(answers)
+}
+
+/// The first field in whose place the record of an answer has the text of another call. A list has records of others.
+fn foreign_field(fields: &[FieldText], answer: &Value, is_foreign: &dyn Fn(&str) -> bool) -> Option<FieldLoss> {
+    let data = AnswerData::of_result(answer);
+    let record = data.values().next().map(|value| inner_record(value, fields))?;
+    fields.iter().find_map(|field| {
+        let shown = member_of(record, &field.name).filter(|shown| shown.as_str().is_some_and(is_foreign))?;
+        Some(FieldLoss {
+            name: field.name.clone(),
+            is_required: field.is_required,
+            shown: shown.clone(),
+            witness: String::new(),
+            kind: LossKind::Foreign,
+        })
+    })
+}
+
+/// The record in an answer: itself, or its only member that is an object.
+fn inner_record<'v>(value: &'v Value, fields: &[FieldText]) -> &'v Value {
+    let is_record = fields.iter().any(|field| member_of(value, &field.name).is_some());
+    let mut inner =
+        value.as_object().into_iter().flatten().map(|(_, member)| member).filter(|member| member.is_object());
+    match (is_record, inner.next(), inner.next()) {
+        (false, Some(only), None) => only,
+        _ => value,
+    }
+}
+
+/// The member of a record that has the name of an argument, however its words are joined.
+fn member_of<'v>(record: &'v Value, name: &str) -> Option<&'v Value> {
+    let mut members = record.as_object()?.iter();
+    members.find(|(own, _)| words(own) == words(name)).map(|(_, value)| value)
 }
 
 /// The first field that is lost, with the number of the answer that shows it.
 fn lost_field(fields: &[FieldText], answers: &[Value]) -> Option<(usize, FieldLoss)> {
     let texts: Vec<String> = answers.iter().map(|answer| answer.to_string().to_lowercase()).collect();
     let is_shown = |field: &FieldText| texts.iter().any(|text| text.contains(&field.text));
+    let exchanged = fields.iter().find_map(|field| {
+        answers.iter().enumerate().find_map(|(at, answer)| {
+            let data = AnswerData::of_result(answer);
+            let loss = data.values().flat_map(outermost_first).find_map(|record| exchange_in(record, field, fields));
+            Some((at, loss?))
+        })
+    });
+    if exchanged.is_some() {
+        return exchanged;
+    }
     let missing = fields.iter().filter(|field| !is_shown(field) && !is_secret(&field.name, "text"));
     { missing }.find_map(|field| {
         answers.iter().enumerate().find_map(|(at, answer)| {
@@ -213,12 +330,23 @@ fn lost_field(fields: &[FieldText], answers: &[Value]) -> Option<(usize, FieldLo
     })
 }
 
+/// A field that has the text of another one, which has that of this one.
+fn exchange_in(record: &Value, field: &FieldText, fields: &[FieldText]) -> Option<FieldLoss> {
+    let has = |name: &str, text: &str| member_of(record, name).and_then(Value::as_str) == Some(text);
+    let others = fields.iter().filter(|other| other.name != field.name);
+    let other = { others }.find(|other| has(&field.name, &other.text) && has(&other.name, &field.text))?;
+    Some(FieldLoss {
+        name: field.name.clone(),
+        is_required: field.is_required,
+        shown: other.text.clone().into(),
+        witness: other.name.clone(),
+        kind: LossKind::Exchanged,
+    })
+}
+
 /// The loss that a record shows, if it is that of the write.
 fn loss_in(record: &Value, field: &FieldText, fields: &[FieldText]) -> Option<FieldLoss> {
-    let member = |name: &str| {
-        let mut members = record.as_object()?.iter();
-        members.find(|(own, _)| words(own) == words(name)).map(|(_, value)| value)
-    };
+    let member = |name: &str| member_of(record, name);
     let others = || fields.iter().filter(|other| other.name != field.name);
     let is_in_place = |other: &&FieldText| member(&other.name).is_some_and(|value| has_text(value, &other.text));
     let witness = others().find(is_in_place)?;
@@ -229,6 +357,7 @@ fn loss_in(record: &Value, field: &FieldText, fields: &[FieldText]) -> Option<Fi
         is_required: field.is_required,
         shown: shown.clone(),
         witness: witness.name.clone(),
+        kind: LossKind::Missing,
     })
 }
 
@@ -310,8 +439,39 @@ mod tests {
             (true, false, json!([]), Should),
             (false, true, json!(""), Should),
         ] {
-            let loss = FieldLoss { name: "content".to_owned(), is_required, shown, witness: "title".to_owned() };
+            let (name, witness, kind) = ("content".to_owned(), "title".to_owned(), LossKind::Missing);
+            let loss = FieldLoss { name, is_required, shown, witness, kind };
             assert_eq!(level_of_loss(&loss, is_record), expected, "{is_record} {loss:?}");
+        }
+    }
+
+    #[test]
+    fn texts_in_each_others_place_are_exchanged() {
+        for (shown, expected) in [
+            (json!({"title": "zq2", "content": "zq1"}), Some(("title", LossKind::Exchanged))),
+            (json!({"notes": [{"title": "zq2", "content": "zq1"}]}), Some(("title", LossKind::Exchanged))),
+            (json!({"title": "zq1", "content": "zq2"}), None),
+            (json!({"title": "zq2", "content": "zq9"}), None),
+        ] {
+            let lost = lost_field(&note(), &[record(&shown)]);
+            assert_eq!(lost.as_ref().map(|(_, loss)| (loss.name.as_str(), loss.kind)), expected, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_record_must_not_have_the_text_of_another_call() {
+        let is_foreign = |text: &str| text.starts_with("zq") && !["zq1", "zq2", "zq3"].contains(&text);
+        for (shown, expected) in [
+            (json!({"title": "zq9", "content": "zq2"}), Some("title")),
+            (json!({"note": {"title": "zq1", "content": "zq9"}}), Some("content")),
+            (json!({"title": "zq1", "content": "zq2"}), None),
+            // Doubtful: a list has others, and so may a record of two.
+            (json!({"notes": [{"title": "zq9"}]}), None),
+            (json!({"before": {"title": "zq9"}, "after": {"title": "zq1"}}), None),
+            (json!("zq9"), None),
+        ] {
+            let loss = foreign_field(&note(), &record(&shown), &is_foreign);
+            assert_eq!(loss.map(|loss| loss.name).as_deref(), expected, "{shown}");
         }
     }
 

@@ -25,6 +25,7 @@ mod reads;
 mod reproduction;
 mod slow_reader;
 mod template;
+mod texts;
 mod unread_posts;
 mod updates;
 mod writes;

@@ -11,6 +11,7 @@ use super::faults::SeenFault;
 use super::fields::{LostField, find_lost_field};
 use super::finding::passed;
 use super::template::ArgumentTemplate;
+use super::texts::find_changed_text;
 use super::writes::{POLLING, RoundKind, RoundPlan, WriteBaseline, WriteStudy, WritingArguments};
 use crate::check::canary::Canaries;
 use crate::check::{CheckEnd, Confirmation};
@@ -76,7 +77,10 @@ impl UpdateTrial<'_> {
             Ok(learned) => learned,
             Err(result) => return Ok(result),
         };
-        self.lost_field = find_lost_field(&mut self.study, &learned).await?;
+        self.lost_field = match find_lost_field(&mut self.study, &learned).await? {
+            Some(lost) => Some(lost),
+            None => find_changed_text(&mut self.study, &learned).await?,
+        };
         let count = self.study.settings.sessions * self.study.settings.calls;
         let baseline = match self.study.baseline(&learned, count.min(MOST_FIRST), Delivery::Once).await? {
             Ok(baseline) => baseline,

@@ -18,6 +18,7 @@ use crate::check::evidence::refused;
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
 use crate::session::FailureReason;
+use crate::source::words;
 use crate::transport::HttpFailure;
 
 /// How long a write may take to become visible; a concurrent one has the time of all writes one after another besides.
@@ -170,6 +171,10 @@ impl WriteStudy<'_> {
         }
         Ok(Err(match (is_served, self.settings.pair(tool)) {
             (false, _) => refused(self.context, tool, refusal.as_ref()),
+            (true, None) if let Some(list) = self.list_of_written() => CheckResult::inconclusive(format!(
+                "`{tool}` confirmed a write, and neither `{list}` nor any other read shows it as it was sent: it may not be stored, or \
+                 be shown elsewhere; name a read with `pairs`"
+            )),
             (true, None) => CheckResult::not_applicable(format!(
                 "no tool that only reads, and no resource, shows what `{tool}` writes; name one with `pairs`"
             )),
@@ -178,6 +183,13 @@ impl WriteStudy<'_> {
                 CheckResult::inconclusive(format!("a single write of `{tool}` is not shown by {}", names.join(" or ")))
             }
         }))
+    }
+
+    /// A tool that by its name lists what this one creates, as `list_notes` lists what `add_note` adds.
+    fn list_of_written(&self) -> Option<&str> {
+        let readers = self.context.catalog.tools.iter().filter(|tool| tool.only_reads());
+        let mut names = readers.map(|tool| tool.name.as_str());
+        names.find(|name| lists_what_is_created(name, self.tool))
     }
 
     /// The result where not one valid call got an answer, each made alone.
@@ -349,6 +361,16 @@ impl WriteStudy<'_> {
     }
 }
 
+fn lists_what_is_created(list: &str, tool: &str) -> bool {
+    let (list, tool) = (words(list), words(tool));
+    let begins = |name: &[String], verbs: &[&str]| name.first().is_some_and(|verb| verbs.contains(&verb.as_str()));
+    let nouns = |name: &[String]| -> Vec<String> {
+        name.iter().skip(1).map(|word| word.trim_end_matches('s').to_owned()).collect()
+    };
+    let is_pair = begins(&list, &["list", "get"]) && begins(&tool, &["add", "append", "create", "insert", "save"]);
+    is_pair && list.last().is_some_and(|noun| noun.ends_with('s')) && nouns(&list) == nouns(&tool)
+}
+
 /// An answer shows the text of its own call.
 fn shows_own(write: &NumberedAnswer, canaries: &Canaries) -> bool {
     write.text().contains(&canaries.of(write.number))
@@ -373,6 +395,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn lists_are_known_by_their_names() {
+        for (list, tool, expected) in [
+            ("list_notes", "add_note", true),
+            ("getNotes", "createNote", true),
+            ("list_notes", "create_user", false),
+            ("get_note", "add_note", false),
+            ("list_notes", "send_note", false),
+            ("list", "add", false),
+        ] {
+            assert_eq!(lists_what_is_created(list, tool), expected, "{list} {tool}");
+        }
+    }
 
     #[test]
     fn answers_that_differ_in_ids_have_the_same_shape() {
