@@ -107,7 +107,8 @@ impl Deriver<'_> {
         if self.asks_for(NegativeCheck::UnknownMethod) {
             let method = text_node(UNKNOWN_METHOD, self.span);
             let step = self.must_be_refused(Action::Request { method, params: None }, &json!(true));
-            let witness = self.alone(Action::List(ListKind::Tools));
+            let has_tools = offer.capabilities.get(ListKind::Tools.capability()).is_some();
+            let witness = self.alone(if has_tools { Action::List(ListKind::Tools) } else { Action::Alive });
             cases.push(self.refusal_case("unknown method", witness, step, NegativeCheck::UnknownMethod));
         }
         if self.asks_for(NegativeCheck::MalformedEnvelope) {
