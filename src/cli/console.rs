@@ -8,9 +8,7 @@ use clap::ValueEnum;
 
 use super::environment::Environment;
 use super::exit::Exit;
-use crate::source::{
-    Color, Diagnostic, SourceFile, SourceId, Sources, Style, file, render, render_all, replace_command_brackets,
-};
+use crate::source::{Color, Diagnostic, SourceFile, SourceId, Sources, Style, file, printable, render, render_all};
 use crate::suite::why_unreadable;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,14 +70,12 @@ impl Console {
     /// Writes a part of the data; fails where nobody reads the rest.
     pub(crate) fn part(&self, text: &str) -> Result<(), Exit> {
         let mut stdout = io::stdout().lock();
-        stdout.write_all(replace_command_brackets(text, "\\u{5b}").as_bytes()).and_then(|()| stdout.flush()).map_err(
-            |error| {
-                if error.kind() == io::ErrorKind::BrokenPipe {
-                    return Exit::Passed;
-                }
-                self.fail(Exit::Environment, format!("cannot write to standard output: {error}"), None)
-            },
-        )
+        stdout.write_all(printable(text, self.style.color).as_bytes()).and_then(|()| stdout.flush()).map_err(|error| {
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                return Exit::Passed;
+            }
+            self.fail(Exit::Environment, format!("cannot write to standard output: {error}"), None)
+        })
     }
 
     /// Writes a message for the user.
@@ -87,9 +83,8 @@ impl Console {
         self.write(&format!("{text}\n"));
     }
 
-    #[expect(clippy::unused_self, reason = "only code that was given a console may write")]
     fn write(&self, text: &str) {
-        let _ = io::stderr().lock().write_all(replace_command_brackets(text, "\\u{5b}").as_bytes());
+        let _ = io::stderr().lock().write_all(printable(text, self.error_style.color).as_bytes());
     }
 
     /// Writes an error that has no place in a file.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::event::{CaseResult, CaseStarted};
-use crate::source::{Style, duration_text, visible_line};
+use crate::source::{Style, duration_text, visible_line, without_commands};
 
 use super::fold::Totals;
 use super::terminal::{self, CaseDetail, Groups};
@@ -153,7 +153,7 @@ impl ProgressState {
 
     fn say(&mut self, text: &str) {
         let line = terminal::crop(&format!("{MARK} {}", visible_line(text)), self.style.width);
-        self.news.push_str(&terminal::without_commands(&line));
+        self.news.push_str(&without_commands(&line));
         self.news.push('\n');
     }
 

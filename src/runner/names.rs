@@ -8,9 +8,11 @@ use serde_json::Value as Json;
 
 use super::Options;
 use crate::plan::{Plan, SuitePlan};
-use crate::redact::{RESTORED_FROM, Redactor, is_secret, query_secrets};
+use crate::redact::{RESTORED_FROM, Redactor, holds_a_secret, is_secret, query_secrets, reads_drawn};
+use crate::source::SourceId;
+use crate::source::parse;
 use crate::source::template::{Names, Unfilled, fill, text_of};
-use crate::suite::{Auth, Server, Suite, Target};
+use crate::suite::{Auth, Server, Suite, Target, is_builtin};
 use crate::transport::http::userinfo;
 
 /// The environment variables and the suite's variables, filled in their order.
@@ -91,7 +93,35 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
         passwords.into_iter().map(|password| (name.clone(), password)).collect::<Vec<_>>()
     };
     let within: Vec<_> = secrets.iter().flat_map(within).collect();
-    options.secrets.naming(secrets.into_iter().chain(within))
+    let own_files = plan.sources.ids().filter(|source| !is_builtin(plan.sources.file(*source)));
+    let written: Vec<_> = own_files.flat_map(|source| written_secrets(plan, source)).collect();
+    // An everyday word is a secret only where it fills a field.
+    let drawn = written.iter().filter(|(_, text)| reads_drawn(text)).cloned();
+    options.secrets.naming(secrets.into_iter().chain(within).chain(drawn)).filling(written)
+}
+
+/// The texts in a file that fill fields whose names say that they are secret, each with the name.
+fn written_secrets(plan: &Plan, source: SourceId) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    if let Ok(whole) = parse(&plan.sources, source) {
+        add_secrets(&whole.to_json(), &mut found);
+    }
+    found
+}
+
+fn add_secrets(value: &Json, found: &mut Vec<(String, String)>) {
+    match value {
+        Json::Array(items) => items.iter().for_each(|item| add_secrets(item, found)),
+        Json::Object(fields) => {
+            for (name, field) in fields {
+                match field.as_str().filter(|text| holds_a_secret(name, text)) {
+                    Some(text) => found.push((name.clone(), text.to_owned())),
+                    None => add_secrets(field, found),
+                }
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+    }
 }
 
 /// A secret that was taken back under a name keeps that name.

@@ -4,6 +4,7 @@
 //! `harness` runs mcprove in a fresh folder and shows what a user sees; `diagnostics` feeds it files and compares with
 //! snapshots; `written` looks at what runs write; `interrupted` stops it half-way; `full_disk` leaves it no room; `leaks`
 //! looks at what many runs leave.
+//! `hostile_files` has every command read what somebody else wrote.
 //! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found;
 //! `security` attacks servers, also those of others; `safe_arguments` looks at what is sent where nobody wrote the arguments; `over_http` makes ports and certificates
 //! for servers.
@@ -35,6 +36,7 @@ mod growth;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod holdout;
+mod hostile_files;
 mod interrupted;
 mod leaks;
 mod links;

@@ -40,7 +40,9 @@ pub use self::quote::Quote;
 pub use self::render::{Color, Excerpt, Style, render, render_all, render_excerpt};
 pub use self::suggest::{did_you_mean, nearest};
 pub use self::text::{beginning, legible_json, map_texts, shorten, words};
-pub use self::visible::{command_brackets, is_hidden, replace_command_brackets, visible, visible_line};
+pub use self::visible::{
+    command_brackets, is_hidden, printable, replace_command_brackets, visible, visible_line, without_commands,
+};
 pub use self::yaml::parse;
 
 /// A text and the name under which messages mention it.
@@ -153,6 +155,11 @@ impl Sources {
     /// The name of every text, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|file| file.name.as_str())
+    }
+
+    /// The number of every text, in order.
+    pub fn ids(&self) -> impl Iterator<Item = SourceId> + use<> {
+        (0..u32::try_from(self.files.len()).unwrap_or(u32::MAX)).map(SourceId)
     }
 
     /// Every text, in order.

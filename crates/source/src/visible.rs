@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::Color;
+
 /// The text with everything hidden spelled out; line breaks stay and tabs become spaces.
 pub fn visible(text: &str) -> Cow<'_, str> {
     spell_out(text, |c| c == '\n')
@@ -39,6 +41,43 @@ pub fn replace_command_brackets<'a>(text: &'a str, bracket: &str) -> Cow<'a, str
         from = at + 1;
     }
     Cow::Owned(shown + &text[from..])
+}
+
+/// Spells out what the log of a CI service would take for a command: `::` at the start of a line, and `##vso[`.
+pub fn without_commands(text: &str) -> String {
+    let line = |line: &str| match line.trim_start().strip_prefix("::") {
+        Some(rest) => format!("{}\\u{{3a}}:{rest}", &line[..line.len() - rest.len() - 2]),
+        None => line.to_owned(),
+    };
+    let lines = text.split('\n').map(line).collect::<Vec<_>>().join("\n");
+    replace_command_brackets(&lines, "\\u{5b}").into_owned()
+}
+
+/// A whole output as a terminal and a log may have it, whoever wrote what is in it: lines and colours stay, everything
+/// else that would be obeyed is spelled out.
+pub fn printable(text: &str, color: Color) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| is_hidden(c) && !matches!(c, '\n' | '\t')) {
+        let (plain, hidden) = rest.split_at(at);
+        let painted = if color == Color::Always { colour_length(hidden) } else { 0 };
+        let length = painted.max(hidden.chars().next().map_or(1, char::len_utf8));
+        shown.push_str(plain);
+        if painted > 0 {
+            shown.push_str(&hidden[..painted]);
+        } else {
+            shown.extend(hidden[..length].chars().flat_map(char::escape_unicode));
+        }
+        rest = &hidden[length..];
+    }
+    without_commands(&(shown + rest))
+}
+
+/// The length of the escape for a colour with which a text begins, such as `ESC [ 1 ; 31 m`; 0 where it begins otherwise.
+fn colour_length(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix("\u{1b}[") else { return 0 };
+    let numbers = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    if rest[numbers..].starts_with('m') { numbers + 3 } else { 0 }
 }
 
 fn spell_out(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -94,5 +133,16 @@ mod tests {
             assert_eq!(replace_command_brackets(text, "\\u{5b}"), shown);
         }
         assert_eq!(visible_line("✓ fine\n✓ forged\t."), "✓ fine\\u{a}✓ forged .");
+    }
+
+    #[test]
+    fn outputs_hold_nothing_but_lines_and_colours() {
+        let check = |text: &str, color, expected: &str| assert_eq!(printable(text, color), expected, "{text:?}");
+        check("a\n\tb é", Color::Never, "a\n\tb é");
+        check("\u{1b}[1;31mred\u{1b}[m", Color::Always, "\u{1b}[1;31mred\u{1b}[m");
+        check("\u{1b}[1;31mred", Color::Never, "\\u{1b}[1;31mred");
+        check("\u{1b}[2J\u{1b}]0;x\u{7}", Color::Always, "\\u{1b}[2J\\u{1b}]0;x\\u{7}");
+        check("a\r\u{9b}\u{202e}", Color::Always, "a\\u{d}\\u{9b}\\u{202e}");
+        check("a\n ::error::b\n##[group]", Color::Never, "a\n \\u{3a}:error::b\n##\\u{5b}group]");
     }
 }

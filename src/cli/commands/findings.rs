@@ -15,7 +15,6 @@ use crate::cli::kept;
 use crate::event::{Reproduction, ReproductionCall};
 use crate::files::FolderPlace;
 use crate::findings::{Stored, compare, regression};
-use crate::report::without_commands;
 use crate::source::{legible_json, shorten, visible, visible_line};
 
 /// The number of characters of a request that are shown.
@@ -230,7 +229,7 @@ fn show(stored: &Stored, args: &ShowArgs, console: &Console) -> Result<Exit, Exi
         _ if args.json => stored.text(),
         Some(test) if args.yaml => test,
         None if args.yaml => return Err(unplayable(stored, console)),
-        test => without_commands(&describe(stored, test.as_deref())),
+        test => describe(stored, test.as_deref()),
     }))
 }
 
@@ -266,8 +265,8 @@ fn describe(stored: &Stored, example: Option<&str>) -> String {
     }
     for (name, value) in &stored.evidence {
         let _ = match value.lines().count() {
-            0 | 1 => writeln!(text, "{name:<9} {}", visible_line(value)),
-            _ => writeln!(text, "{name}\n{}", indent(&visible(value))),
+            0 | 1 => writeln!(text, "{:<9} {}", visible_line(name), visible_line(value)),
+            _ => writeln!(text, "{}\n{}", visible_line(name), indent(&visible(value))),
         };
     }
     if !stored.frames.is_empty() {

@@ -71,9 +71,6 @@ impl RunRecording {
     /// The same without secrets, as it may be written.
     #[must_use]
     pub fn without_secrets(mut self, redactor: &Redactor) -> Self {
-        if redactor.is_empty() {
-            return self;
-        }
         for exchange in self.lanes.values_mut().flat_map(|lane| &mut lane.exchanges) {
             let sent = std::mem::replace(&mut exchange.sent, ClientMessage::Raw(Vec::new()));
             exchange.sent = redact_message(sent, redactor);
@@ -86,7 +83,6 @@ impl RunRecording {
 /// A message of the client as a recording without secrets holds it.
 pub(crate) fn redact_message(message: ClientMessage, redactor: &Redactor) -> ClientMessage {
     match message {
-        _ if redactor.is_empty() => message,
         ClientMessage::Message { id, method, params } => {
             ClientMessage::Message { id, method, params: redactor.value(params) }
         }
@@ -95,7 +91,10 @@ pub(crate) fn redact_message(message: ClientMessage, redactor: &Redactor) -> Cli
 }
 
 fn redacted_bytes(bytes: &[u8], redactor: &Redactor) -> Vec<u8> {
-    redactor.text(&String::from_utf8_lossy(bytes)).into_bytes()
+    let text = String::from_utf8_lossy(bytes);
+    let masked = redactor.text(&text);
+    // Bytes that are no text stay as they are.
+    if masked == text { bytes.to_vec() } else { masked.into_bytes() }
 }
 
 fn redact_reply(reply: &mut ServerReply, redactor: &Redactor) {

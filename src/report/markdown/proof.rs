@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::event::{LeftOut, MutantResult, Proof, Verdict};
+use crate::source::without_commands;
 
 use super::super::proven::{self, MutantCounts};
 use super::super::terminal;
@@ -75,7 +76,7 @@ fn survivor(mutant: &MutantResult) -> String {
             text,
             "\nUnnoticed: {could}; add {place} {}:\n\n{}",
             code(&missing.file),
-            fence(&terminal::without_commands(&missing.yaml), "yaml")
+            fence(&without_commands(&missing.yaml), "yaml")
         );
     }
     text

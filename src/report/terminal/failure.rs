@@ -8,7 +8,7 @@ use indexmap::{IndexMap, IndexSet};
 use crate::event::{Attempt, CaseInfo, CaseResult, Code, Exchange, Finding, Outcome, Phase};
 use crate::report::cause::{self, Cause};
 use crate::report::wording;
-use crate::source::{Style, duration_text, visible_line};
+use crate::source::{Style, duration_text, printable, visible_line};
 
 use super::answer::answer_text;
 use super::finding::finding;
@@ -36,7 +36,7 @@ pub fn failure(result: &CaseResult, style: &Style) -> String {
 
 /// Shows a case without the findings whose causes the reader has seen already.
 pub(crate) fn further(result: &CaseResult, known: &[Cause], style: &Style) -> String {
-    layout::without_commands(&render_failure(result, known, style))
+    printable(&render_failure(result, known, style), style.color)
 }
 
 fn render_failure(result: &CaseResult, known: &[Cause], style: &Style) -> String {
@@ -60,7 +60,7 @@ fn render_failure(result: &CaseResult, known: &[Cause], style: &Style) -> String
 /// A case on one line, where there are too many to quote each.
 pub(crate) fn line(result: &CaseResult, style: &Style) -> String {
     let said = summarize(result).map(|said| format!("  {}\n", layout::crop(&said, style.width - 2)));
-    layout::without_commands(&(title(result, style) + &said.unwrap_or_default()))
+    printable(&(title(result, style) + &said.unwrap_or_default()), style.color)
 }
 
 /// The mark of an outcome; flaky and warned share one, since both are passes with a doubt.

@@ -3,7 +3,7 @@
 use anstyle::AnsiColor;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::source::{Color, Style, replace_command_brackets, visible, visible_line};
+use crate::source::{Color, Style, visible, visible_line};
 
 /// Good news.
 pub(crate) const GREEN: anstyle::Style = AnsiColor::Green.on_default().bold();
@@ -118,16 +118,6 @@ pub(crate) fn block(text: &str, keep: KeepLines, width: usize) -> String {
 /// Every line moved to the right.
 pub(crate) fn indent(text: &str, by: &str) -> String {
     text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("{by}{line}\n") }).collect()
-}
-
-/// Spells out what the log of a CI service would take for a command: `::` at the start of a line, and `##vso[`.
-pub(crate) fn without_commands(text: &str) -> String {
-    let line = |line: &str| match line.trim_start().strip_prefix("::") {
-        Some(rest) => format!("{}\\u{{3a}}:{rest}", &line[..line.len() - rest.len() - 2]),
-        None => line.to_owned(),
-    };
-    let lines = text.split('\n').map(line).collect::<Vec<_>>().join("\n");
-    replace_command_brackets(&lines, "\\u{5b}").into_owned()
 }
 
 /// `1 case`, `2 cases`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use crate::event::{CaseResult, Gate, Outcome, Reason, ServerReady, SuiteScore};
-use crate::source::{Style, duration_text, visible_line};
+use crate::source::{Style, duration_text, printable, visible_line};
 use crate::taxonomy::score::Score;
 
 use super::super::coverage::{Scope, claimed_line, figures_line, levels, suite_scores};
@@ -34,7 +34,7 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
     if view.cases == Cases::Failed {
         let mut sections = if view.failures == Failures::Shown { troubles(&suites, view, style) } else { Vec::new() };
         sections.push(total(report, &suites, style));
-        return layout::without_commands(&sections.join("\n"));
+        return printable(&sections.join("\n"), style.color);
     }
     let mut sections = vec![order(report) + &servers(report, style) + &suite_lines(report, &suites, view, style)];
     if view.failures == Failures::Shown {
@@ -49,7 +49,7 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
     sections.extend(proven(report, view.survivors, style));
     sections.push(total(report, &suites, style));
     sections.retain(|section| !section.is_empty());
-    layout::without_commands(&sections.join("\n"))
+    printable(&sections.join("\n"), style.color)
 }
 
 /// The seed, at the beginning too: a run that hangs must be repeatable.

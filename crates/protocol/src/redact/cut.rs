@@ -23,7 +23,7 @@ pub(crate) fn without_beginnings(text: String, beginnings: &[(usize, String)]) -
     masked
 }
 
-/// Masks where a text, a word or a value in JSON begins in the middle of a secret.
+/// Masks where a text or a word begins in the middle of a secret, and where most of one stands in a word.
 pub(crate) fn without_endings(text: String, endings: &[(usize, String)]) -> String {
     let mut places: Vec<Range<usize>> = Vec::new();
     for (place, form) in endings.iter().filter(|(place, form)| text.contains(&form[*place..])) {
@@ -32,9 +32,10 @@ pub(crate) fn without_endings(text: String, endings: &[(usize, String)]) -> Stri
             let before = text[..at].chars().rev().zip(earlier.chars().rev());
             let more: usize = before.take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
             let begin = at - more;
-            let is_cut = |c: char| c.is_whitespace() || matches!(c, '"' | '…');
             let ahead = &text[..begin];
-            if ahead.chars().next_back().is_none_or(is_cut) || follows_mask(ahead) {
+            let begins_word = ahead.chars().next_back().is_none_or(|c| !c.is_alphanumeric());
+            let is_most = 2 * (more + telling.len()) >= earlier.len() + telling.len();
+            if begins_word || is_most || follows_mask(ahead) {
                 places.push(begin..at + telling.len());
             }
         }

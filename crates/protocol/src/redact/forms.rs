@@ -23,9 +23,18 @@ pub(crate) fn of(secret: &str) -> Vec<String> {
         json[1..json.len() - 1].to_owned(),
     ];
     // A value in the middle of a longer one is still legible after base64; its inner part does not change.
-    for inner in (0..3).filter_map(|shift| shifted_base64(secret.as_bytes(), shift)) {
-        forms.push(inner.replace('+', "-").replace('/', "_"));
-        forms.push(inner);
+    let mut spellings = vec![secret.to_owned(), json[1..json.len() - 1].to_owned()];
+    for is_escaped in [is_beyond_ascii, |_| true] {
+        let escaped = as_utf16(secret, is_escaped);
+        spellings.extend([with_capital_digits(&escaped), escaped]);
+    }
+    spellings.dedup();
+    for spelling in spellings {
+        for inner in (0..3).filter_map(|shift| shifted_base64(spelling.as_bytes(), shift)) {
+            forms.push(inner.replace('+', "-").replace('/', "_"));
+            forms.push(inner);
+        }
+        forms.push(spelling);
     }
     forms.extend([hexadecimal.to_uppercase(), hexadecimal]);
     forms.extend(percent.iter().map(|form| with_small_digits(form)));
@@ -47,6 +56,30 @@ const COMPONENT: &AsciiSet = &UNRESERVED.remove(b'!').remove(b'*').remove(b'\'')
 /// A text in which everything but letters, digits and `-._~` is percent-encoded.
 pub fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, UNRESERVED).to_string()
+}
+
+const fn is_beyond_ascii(c: char) -> bool {
+    !c.is_ascii()
+}
+
+/// A text in which these characters are escaped as in JSON, with small digits.
+pub(crate) fn as_utf16(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
+    let escaped = |c: char| {
+        let mut units = [0; 2];
+        let codes = c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
+        if is_escaped(c) { codes.collect() } else { c.to_string() }
+    };
+    text.chars().map(escaped).collect()
+}
+
+/// Escapes as some write them: `\u00E4` for `\u00e4`.
+fn with_capital_digits(escaped: &str) -> String {
+    let mut parts = escaped.split("\\u");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let (digits, rest) = part.split_at_checked(4).unwrap_or((part, ""));
+        format!("{text}\\u{}{rest}", digits.to_uppercase())
+    })
 }
 
 /// Percent-encoding as some write it: `%3c` for `%3C`.

@@ -9,7 +9,7 @@ use super::names_a_secret;
 const WORDS: [&str; 6] = ["credential", "credentials", "key", "pass", "passwd", "pwd"];
 
 /// Values that say no more than yes or no.
-const SWITCHES: [&str; 8] = ["true", "false", "yes", "no", "on", "off", "null", "none"];
+pub(crate) const SWITCHES: [&str; 8] = ["true", "false", "yes", "no", "on", "off", "null", "none"];
 
 /// Shorter values are versions, codes and numbers more often than secrets, in characters.
 const SHORT: usize = 8;
@@ -33,7 +33,8 @@ fn is_named(name: &str) -> bool {
     names_a_secret(name) || words.any(|word| WORDS.contains(&word.to_ascii_lowercase().as_str()))
 }
 
-fn reads_drawn(value: &str) -> bool {
+/// A value reads as if it was drawn rather than chosen.
+pub fn reads_drawn(value: &str) -> bool {
     let is_word = |piece: &str| {
         let (length, is_of) = (piece.chars().count(), |kind: fn(char) -> bool| piece.chars().all(kind));
         length < PIECE || is_of(|c| c.is_ascii_digit()) || length < LONG_WORD && is_of(char::is_alphabetic)

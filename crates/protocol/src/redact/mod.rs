@@ -1,6 +1,7 @@
 //! Takes secrets out of everything that leaves the program, by value and in the forms in which values travel.
 
 mod cut;
+mod fields;
 mod forms;
 mod guess;
 mod marks;
@@ -13,8 +14,10 @@ use parking_lot::RwLock;
 use serde_json::Value;
 
 use self::cut::{telling, telling_end, without_beginnings, without_endings};
+pub use self::fields::holds_a_secret;
+use self::fields::without_secret_members;
 pub use self::forms::{base64, from_base64, percent_encode};
-pub use self::guess::{is_secret, user_of};
+pub use self::guess::{is_secret, reads_drawn, user_of};
 pub use self::marks::{Part, RESTORED_FROM, mark, parts, variable};
 use self::spelled::Spelled;
 
@@ -50,6 +53,9 @@ pub struct Redactor {
     known: Arc<RwLock<Arc<KnownSecrets>>>,
     /// Secrets that have a name, and the variables from which they are taken back; longest first.
     named: Arc<[(String, String)]>,
+    /// Texts that are secret where they fill a field, such as a password that is an everyday word, and the variables from
+    /// which they are taken back.
+    fillings: Arc<[(String, String)]>,
 }
 
 /// Everything that is looked for.
@@ -102,7 +108,7 @@ impl Redactor {
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let mut known = KnownSecrets::default();
         secrets.into_iter().for_each(|secret| known.learn(&secret));
-        Self { known: Arc::new(RwLock::new(Arc::new(known))), named: Arc::default() }
+        Self { known: Arc::new(RwLock::new(Arc::new(known))), ..Self::default() }
     }
 
     /// Knows these values as well, each under a name by which it can be asked for later; what one of both learns from
@@ -111,32 +117,44 @@ impl Redactor {
     pub fn naming(&self, secrets: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut named: Vec<(String, String)> = Vec::new();
         for (name, value) in secrets.into_iter().filter(|(_, value)| value.len() >= SHORTEST) {
-            let name = variable(&name);
-            if named.iter().any(|(known, _)| *known == value) {
-                continue;
-            }
-            let times = named
-                .iter()
-                .filter(|(_, known)| known.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()) == name)
-                .count();
-            named.push((value, if times == 0 { name } else { format!("{name}_{}", times + 1) }));
+            add_named(&mut named, &[], &name, value);
         }
         for (value, _) in &named {
             self.learn(value);
         }
         named.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        Self { known: Arc::clone(&self.known), named: named.into() }
+        Self { known: Arc::clone(&self.known), named: named.into(), fillings: Arc::clone(&self.fillings) }
+    }
+
+    /// Takes these texts for secrets where they are the whole text of a field, each under the name of its field.
+    #[must_use]
+    pub fn filling(self, fields: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut fillings = Vec::new();
+        for (name, text) in fields {
+            add_named(&mut fillings, &self.named, &name, text);
+        }
+        Self { fillings: fillings.into(), ..self }
     }
 
     /// Replaces each secret that has a name by a mark, and masks the others: with the secrets, the text can be restored
     /// from its [`parts`]. Called once for a text; nothing in it is taken for a mark.
     pub fn restorable(&self, text: &str) -> String {
+        self.filled_from(text).unwrap_or_else(|| self.with_literals(text))
+    }
+
+    fn with_literals(&self, text: &str) -> String {
         with_marks(&self.named, text, &|part| marks::literal(&self.text(part)))
     }
 
     /// Replaces each secret that has a name by a template, and masks the others.
     pub fn in_templates(&self, text: &str) -> String {
-        with_marks(&self.named, text, &|part| self.text(part))
+        self.filled_from(text).unwrap_or_else(|| with_marks(&self.named, text, &|part| self.text(part)))
+    }
+
+    /// The mark of a text that is secret where it fills a field.
+    fn filled_from(&self, text: &str) -> Option<String> {
+        let (_, variable) = self.fillings.iter().find(|(filling, _)| filling == text)?;
+        Some(mark(variable))
     }
 
     /// Masks the secrets in a result of [`Self::restorable`] that were learned since.
@@ -185,20 +203,20 @@ impl Redactor {
     /// A copy that knows the same secrets, and shares none that it learns later.
     #[must_use]
     pub fn fork(&self) -> Self {
-        Self { known: Arc::new(RwLock::new(self.secrets())), named: Arc::clone(&self.named) }
+        Self { known: Arc::new(RwLock::new(self.secrets())), ..self.clone() }
     }
 
     fn secrets(&self) -> Arc<KnownSecrets> {
         Arc::clone(&self.known.read())
     }
 
-    /// There is nothing to hide.
-    pub fn is_empty(&self) -> bool {
-        self.secrets().forms.is_empty()
+    /// The text without secrets, the parts of secrets that were cut in two, and the members of JSON whose names say that
+    /// they are secret.
+    pub fn text(&self, text: &str) -> String {
+        without_secret_members(self.without_known(text))
     }
 
-    /// The text without secrets, nor the parts of secrets that were cut in two.
-    pub fn text(&self, text: &str) -> String {
+    fn without_known(&self, text: &str) -> String {
         let known = self.secrets();
         if known.forms.is_empty() || text.len() < known.shortest {
             return text.to_owned();
@@ -218,18 +236,34 @@ impl Redactor {
         known.forms.iter().any(|form| text.contains(form.as_str())) || !spelled::find(text, &known.spelled).is_empty()
     }
 
-    /// The value without secrets, keys included.
+    /// The value without secrets, keys included, and without the texts of fields whose names say that they are secret.
     pub fn value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => self.text(&text).into(),
             Value::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
             Value::Object(fields) => {
-                Value::Object(fields.into_iter().map(|(key, value)| (self.text(&key), self.value(value))).collect())
+                let field = |(name, value): (String, Value)| {
+                    let is_secret = value.as_str().is_some_and(|text| holds_a_secret(&name, text));
+                    (self.text(&name), if is_secret { MASK.into() } else { self.value(value) })
+                };
+                Value::Object(fields.into_iter().map(field).collect())
             }
             Value::Number(number) if self.secrets().forms.iter().any(|form| *form == number.to_string()) => MASK.into(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }
+}
+
+/// Gives a value a variable of its own, unless it has one.
+fn add_named(named: &mut Vec<(String, String)>, others: &[(String, String)], name: &str, value: String) {
+    let name = variable(name);
+    let known = || named.iter().chain(others);
+    if known().any(|(known, _)| *known == value) {
+        return;
+    }
+    let plain = |variable: &str| variable.trim_end_matches(|c: char| c == '_' || c.is_ascii_digit()) == name;
+    let times = known().filter(|(_, variable)| plain(variable)).count();
+    named.push((value, if times == 0 { name } else { format!("{name}_{}", times + 1) }));
 }
 
 /// The predicate holds for any text or number in a value.
@@ -277,7 +311,7 @@ fn mask(text: String, places: &[Range<usize>]) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::forms::hexadecimal;
+    use super::forms::{as_utf16, hexadecimal};
     use super::*;
 
     #[test]
@@ -331,6 +365,25 @@ mod tests {
             format!("{{\"text\":\"{MASK}\"}}\n{MASK}")
         );
         assert_eq!(redactor.text("s3cr&t/\"v@lue"), format!("{MASK}@lue"));
+        let key = Redactor::new(["sk-live-4242-abcd-efgh-ijklm".to_owned()]);
+        for cut in 1..12 {
+            for before in ["key=", "(", "", "x: '", "of", "\\\""] {
+                let text = format!("{before}{} b", &"sk-live-4242-abcd-efgh-ijklm"[cut..]);
+                assert!(!key.text(&text).contains("efgh-ijklm"), "{text}: {}", key.text(&text));
+            }
+        }
+        let accents = "pässwört-für-ännchen";
+        let escaped = as_utf16(accents, |_| true);
+        let ascii = accents.replace('ä', "\\u00e4").replace('ö', "\\u00f6").replace('ü', "\\u00fc");
+        let known = Redactor::new([accents.to_owned()]);
+        for inner in [accents, &escaped, &ascii, &escaped.to_uppercase().replace("\\U", "\\u")] {
+            for outer in ["", "{\"k\": \"", "{\"key\":\"", "[\""] {
+                let json = format!("{outer}{inner}\"}}");
+                for text in [json.clone(), Value::from(json.as_str()).to_string(), base64(json.as_bytes())] {
+                    assert!(known.text(&text).contains(MASK), "{text}");
+                }
+            }
+        }
         let long = Redactor::new(["hunter2-is-the-secret-of-all".to_owned()]);
         assert_eq!(long.text("a hunter2-is-7he-secret-of-all b"), format!("a {MASK}7{MASK} b"));
         assert_eq!(redactor.text("S3CR\\u0026T\\/%22value"), MASK);

@@ -10,7 +10,7 @@ mod table;
 use std::time::Duration;
 
 use crate::event::Proof;
-use crate::source::{Style, duration_text, visible_line};
+use crate::source::{Style, duration_text, printable, visible_line};
 
 use super::super::coverage::levels;
 use super::super::proven::{self, MutantCounts, sentence};
@@ -41,7 +41,7 @@ pub fn proof(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
     sections.extend(parts(proof, view, style));
     sections.push(verdict(proof, style));
     sections.retain(|section| !section.is_empty());
-    layout::without_commands(&sections.join("\n"))
+    printable(&sections.join("\n"), style.color)
 }
 
 /// The lines below the levels of coverage: the mutants by verdict, and those that take no part.

@@ -1,0 +1,169 @@
+//! Fields of messages whose names say that their texts are secret, in values and in texts that hold JSON.
+//!
+//! Only what could be a credential is taken for one: cursors, counts, schemas and words about a field stay legible.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::guess::SWITCHES;
+use super::{MASK, SHORTEST, mask};
+
+/// The ends of names of secrets, without what separates their words.
+const ENDS: [&str; 13] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "secretkey",
+    "credential",
+    "credentials",
+    "authorization",
+];
+
+/// Ends of names of positions in lists and in work, which end like those of secrets.
+const POSITIONS: [&str; 7] =
+    ["progresstoken", "pagetoken", "nexttoken", "continuationtoken", "synctoken", "resumetoken", "cursortoken"];
+
+/// Texts that say something about a field instead of filling it, in small letters.
+const ABOUT: [&str; 12] = [
+    "string", "text", "number", "integer", "boolean", "object", "array", "required", "optional", "missing", "invalid",
+    "bearer",
+];
+
+/// A field of a message holds a secret: its name ends like that of one, and its text could be one.
+pub fn holds_a_secret(name: &str, text: &str) -> bool {
+    is_name_of_a_secret(name) && could_be_a_credential(text)
+}
+
+fn is_name_of_a_secret(name: &str) -> bool {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    ENDS.iter().any(|end| plain.ends_with(end)) && !POSITIONS.iter().any(|end| plain.ends_with(end))
+}
+
+fn could_be_a_credential(text: &str) -> bool {
+    let small = text.to_ascii_lowercase();
+    let secret = small.strip_prefix("bearer ").or_else(|| small.strip_prefix("basic ")).unwrap_or(&small);
+    let is_spoken = secret.contains(|c: char| c.is_whitespace() || c.is_control());
+    let is_about = ABOUT.contains(&secret) || SWITCHES.contains(&secret);
+    let is_stand_in =
+        secret.contains(MASK) || secret.starts_with("{{") || secret.chars().all(|c| secret.starts_with(c));
+    secret.len() >= SHORTEST && !is_spoken && !is_about && !is_stand_in
+}
+
+/// The name of a member of an object and the quote that opens its text, at any depth: JSON within JSON escapes its quotes.
+#[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+static OPENING: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"(\\*)(["'])([A-Za-z][\w.-]*)\\*["']\s*:\s*(\\*)(["'])"#).unwrap());
+
+/// A text in which the members of JSON that hold secrets are masked.
+pub(crate) fn without_secret_members(text: String) -> String {
+    let mut places: Vec<Range<usize>> = Vec::new();
+    for found in OPENING.captures_iter(&text) {
+        let (_, [slashes, quote, name, same_slashes, same_quote]) = found.extract();
+        let begin = found.get(0).map_or(0, |whole| whole.end());
+        if (slashes, quote) == (same_slashes, same_quote) && is_name_of_a_secret(name) {
+            let length = quoted_length(&text[begin..], slashes.len(), quote);
+            if could_be_a_credential(&text[begin..begin + length]) {
+                places.push(begin..begin + length);
+            }
+        }
+    }
+    mask(text, &places)
+}
+
+/// The length of a text up to the quote that closes it: one with no more backslashes than the one that opened it. A text
+/// that was cut ends where it was cut.
+fn quoted_length(text: &str, depth: usize, quote: &str) -> usize {
+    for (at, _) in text.match_indices(quote) {
+        let slashes = text[..at].bytes().rev().take_while(|byte| *byte == b'\\').count();
+        match depth {
+            0 if slashes % 2 == 0 => return at,
+            0 => {}
+            _ if slashes <= depth => return at - slashes,
+            _ => {}
+        }
+    }
+    text.find(|c: char| c.is_whitespace() || c == '…').unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_and_a_text_make_a_secret() {
+        let check = |name: &str, text: &str, expected: bool| {
+            assert_eq!(holds_a_secret(name, text), expected, "{name}: {text}");
+        };
+        for name in [
+            "password",
+            "user_password",
+            "userPassword",
+            "api_key",
+            "apiKey",
+            "X-Api-Key",
+            "access_token",
+            "idToken",
+            "client_secret",
+            "Authorization",
+            "privateKey",
+            "pwd",
+        ] {
+            check(name, "hunter2", true);
+        }
+        for name in [
+            "nextCursor",
+            "progressToken",
+            "nextPageToken",
+            "total_tokens",
+            "max_tokens",
+            "token_type",
+            "tokenizer",
+            "sessionId",
+            "key",
+            "name",
+            "passwordLength",
+            "secretary",
+        ] {
+            check(name, "hunter2", false);
+        }
+        check("authorization", "Bearer tok-123", true);
+        check("authorization", "Bearer", false);
+        for text in ["", "abc", "string", "true", "********", MASK, "{{ env.TOKEN }}", "must be longer than eight"] {
+            check("password", text, false);
+        }
+    }
+
+    #[test]
+    fn members_are_masked_wherever_they_are_quoted() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(without_secret_members(text.to_owned()), expected.replace('*', MASK), "{text}");
+        };
+        check(r#"{"password":"hunter2","user":"ann"}"#, r#"{"password":"*","user":"ann"}"#);
+        check(r#"{"password" : "hun\"ter2"}"#, r#"{"password" : "*"}"#);
+        check(
+            r#"{"text":"{\"api_key\": \"k-1\u002d2345\", \"n\": 1}"}"#,
+            r#"{"text":"{\"api_key\": \"*\", \"n\": 1}"}"#,
+        );
+        check(r#"\\\"token\\\":\\\"tok-12345\\\","#, r#"\\\"token\\\":\\\"*\\\","#);
+        check("{'password': 'hunter2', 'user': 'ann'}", "{'password': '*', 'user': 'ann'}");
+        check(r#"{"name":"ann","password":"hunter2-is-c… (300 bytes)"#, r#"{"name":"ann","password":"*… (300 bytes)"#);
+        for text in [
+            r#"{"nextCursor":"cursor-1234"}"#,
+            r#"{"_meta":{"progressToken":"token-1234"},"total_tokens":4096}"#,
+            r#"{"properties":{"password":{"type":"string","description":"of the user"}},"required":["password"]}"#,
+            r#"{"password":"must have eight characters"}"#,
+            "password: hunter2",
+            "",
+        ] {
+            check(text, text);
+        }
+    }
+}
