@@ -15,7 +15,7 @@ pub use self::mismatch::{MISSING, of_mismatch};
 use crate::event::{Code, EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
 use crate::session::{CallFailure, FailureReason, OpenFailure, OwnedViolation, UnreportedExit};
 use crate::transport::{ConnectError, HttpFailure, HttpRefusal};
-use crate::wire::{Frame, ProtocolViolation};
+use crate::wire::{Frame, ProtocolViolation, ReadLimit};
 
 /// The evidence of an exit that names the case that spoke last.
 pub const LAST_CASE: &str = "last case";
@@ -88,6 +88,10 @@ impl From<&UnreportedExit> for Finding {
 /// An exchange over HTTP that failed; `method` names the request.
 pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
     let class = match failure {
+        HttpFailure::TooLarge(_) => {
+            let finding = Finding::new(ReadLimit::Memory.code(), failure.message(method));
+            return finding.with_problem(StepProblem::AnswerNotRead);
+        }
         HttpFailure::ConnectionRefused { .. } | HttpFailure::Dns { .. } | HttpFailure::Unreachable { .. } => {
             FailureClass::ConnectionRefused
         }
@@ -101,7 +105,6 @@ pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
         | HttpFailure::NotJson { .. }
         | HttpFailure::NotAMessage { .. }
         | HttpFailure::Encoded(_)
-        | HttpFailure::TooLarge(_)
         | HttpFailure::StreamEnded { .. }
         | HttpFailure::NotHttp(_)
         | HttpFailure::Endpoint(_) => FailureClass::ProtocolError,

@@ -17,7 +17,7 @@ use super::sessions::TargetSessions;
 use super::snapshot::Purpose;
 use super::suite_steps::{set_up, tear_down};
 use super::target::RunTarget;
-use super::verdict::add_findings;
+use super::verdict::{add_findings, without_own_limits};
 use super::{Options, Stop, finding, snapshot};
 use crate::diagnosis;
 use crate::event::{CheckResult, Finding, Outcome, Phase, Reason};
@@ -71,7 +71,7 @@ pub(crate) async fn run_check(
     };
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
-    let mut judged = CheckResult { findings, duration: begun.elapsed(), ..probed };
+    let mut judged = without_own_limits(CheckResult { findings, duration: begun.elapsed(), ..probed });
     add_findings(&mut judged, servers.take_broken_messages());
     judged
 }

@@ -10,15 +10,14 @@ use tokio::time::Instant;
 use super::exchange::StepResponse;
 use super::raw::{self, header_values, looks_at, reply_to_step, wants_closing};
 use crate::diagnosis;
-use crate::event::{Exchange, Finding};
+use crate::event::{Exchange, Finding, StepProblem};
 use crate::session::{CallFailure, RawExchange, Session};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::suite::{Cuts, Defaults, Extent, HeaderValue, RawHttp, Step, Then};
 use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ReadUntil};
 use crate::transport::{ConnectionBreak, HttpFailure};
-use crate::wire::json::read_bytes;
 use crate::wire::sse::SseEvent;
-use crate::wire::{HttpHead, is_response};
+use crate::wire::{HttpHead, exceeded_limit, exceeded_limit_together, is_response, read_json_bytes};
 
 /// A request of HTTP, filled in.
 pub(crate) struct FilledHttp {
@@ -199,6 +198,12 @@ fn judge_response(
         }
         (ExchangeEnd::Complete | ExchangeEnd::Closed | ExchangeEnd::TimedOut | ExchangeEnd::Aborted, _) => {}
     }
+    let response = &exchanged.response;
+    let events = response.events.iter().map(|event| event.data.as_slice());
+    if let Some(limit) = exceeded_limit(&response.body).or_else(|| exceeded_limit_together(events)) {
+        let finding = Finding::new(limit.code(), format!("the response to `{title}` {limit}"));
+        return Err(Finding { frame: Some(exchanged.frame), ..finding }.with_problem(StepProblem::AnswerNotRead));
+    }
     let reply = reply_to_step(Arc::new(answer(exchanged)), exchanged.frame, exchanged.answer_frame, elapsed);
     Ok(StepResponse { method: title.clone(), reply })
 }
@@ -237,7 +242,7 @@ fn json_of(exchanged: &RawExchange) -> Option<Value> {
     } else {
         &response.body
     };
-    read_bytes(body)
+    read_json_bytes(body)
 }
 
 fn event(SseEvent { id, kind, data }: &SseEvent) -> Value {
@@ -245,7 +250,7 @@ fn event(SseEvent { id, kind, data }: &SseEvent) -> Value {
     if let Some(id) = id {
         event["id"] = id.clone().into();
     }
-    if let Some(json) = read_bytes(data) {
+    if let Some(json) = read_json_bytes(data) {
         event["json"] = json;
     }
     event

@@ -18,7 +18,7 @@ pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
         let mut having = found.iter().filter(|found| found.step_problem.as_deref() == Some(problem));
         having.next().map(|found| found.message.clone())
     };
-    // A missing token or an unread answer says nothing about the server.
+    // A missing token or a limit of this program says nothing about the server.
     let errored = message_of(&StepProblem::NoToken).map(Reason::NoToken);
     if let Some(reason) = errored.or_else(|| message_of(&StepProblem::AnswerNotRead).map(Reason::AnswerNotRead)) {
         return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
@@ -39,6 +39,18 @@ pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
     match message_of(&StepProblem::NotCancelled) {
         Some(early) => CheckResult::because(Outcome::Inconclusive, Reason::NotCancelled(early)),
         None => CheckResult::found(Outcome::Failed, found),
+    }
+}
+
+/// A check that failed for nothing but limits of this program has judged nothing.
+pub(crate) fn without_own_limits(result: CheckResult) -> CheckResult {
+    let is_limit = |found: &Finding| found.step_problem.as_deref() == Some(&StepProblem::AnswerNotRead);
+    match result.findings.first() {
+        Some(first) if result.outcome == Outcome::Failed && result.findings.iter().all(is_limit) => {
+            let reason = Some(Reason::AnswerNotRead(first.message.clone()));
+            CheckResult { outcome: Outcome::Errored, reason, ..result }
+        }
+        Some(_) | None => result,
     }
 }
 
@@ -238,6 +250,22 @@ mod tests {
         ];
         for (found, outcome) in rows {
             assert_eq!(of_findings(found.clone()).outcome, outcome, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn limits_of_this_program_fail_no_check() {
+        use Outcome::{Errored, Failed, Passed};
+        let limit = || Finding::new("answer-too-large", "x").with_problem(StepProblem::AnswerNotRead);
+        let rows = [
+            (Failed, vec![limit(), limit()], Errored),
+            (Failed, vec![limit(), Finding::new("equals", "x")], Failed),
+            (Failed, vec![], Failed),
+            (Passed, vec![limit()], Passed),
+        ];
+        for (outcome, found, expected) in rows {
+            let result = CheckResult::found(outcome, found);
+            assert_eq!(without_own_limits(result.clone()).outcome, expected, "{result:?}");
         }
     }
 

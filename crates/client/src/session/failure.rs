@@ -223,9 +223,7 @@ impl SessionState {
         let reason = match &self.ended {
             Some(EndReason::Exited(exit)) => FailureReason::Exited(*exit),
             Some(EndReason::Lost(failure)) => FailureReason::Http(failure.clone()),
-            Some(EndReason::EndlessLine) => {
-                FailureReason::Protocol("the server wrote a line of more than 64 MiB".to_owned())
-            }
+            Some(EndReason::EndlessLine) => FailureReason::NotRead(ReadLimit::Length),
             Some(EndReason::Flooded) => FailureReason::Protocol(self.flood().unwrap_or_default()),
             Some(EndReason::Closed) | None => FailureReason::Protocol(format!(
                 "the server closed its output {}, but is still running",

@@ -6,8 +6,7 @@ use tokio::time::Instant;
 use super::{CallFailure, Session};
 use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, IDENTITY, RawRequest, RawResponse, ReadUntil};
 use crate::transport::{HttpFailure, HttpRefusal, ServerProcesses};
-use crate::wire::json::read_bytes;
-use crate::wire::{Channel, Direction, Era};
+use crate::wire::{Channel, Direction, Era, exceeded_limit_together, read_json_bytes};
 
 /// A raw request, and what came of it.
 #[derive(Debug)]
@@ -25,10 +24,14 @@ pub struct RawExchange {
 impl RawExchange {
     /// The messages in the response: those of its events, of its batch, or its body.
     pub fn messages(&self) -> Vec<Value> {
-        if self.response.is_stream() {
-            return self.response.events.iter().filter_map(|event| read_bytes(&event.data)).collect();
+        let events = self.response.events.iter().map(|event| event.data.as_slice());
+        if exceeded_limit_together(events).is_some() {
+            return Vec::new();
         }
-        match read_bytes(&self.response.body) {
+        if self.response.is_stream() {
+            return self.response.events.iter().filter_map(|event| read_json_bytes(&event.data)).collect();
+        }
+        match read_json_bytes(&self.response.body) {
             Some(Value::Array(batch)) => batch,
             Some(message @ Value::Object(_)) => vec![message],
             Some(_) | None => Vec::new(),

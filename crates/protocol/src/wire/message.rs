@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::json::read_bytes;
+use super::weight::read_json_bytes;
 
 /// The id of a request; the type is part of it, so `7` and `"7"` differ.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,7 +111,7 @@ pub fn is_response(bytes: &[u8]) -> bool {
 
 /// The message in bytes, where it is beyond doubt a response of the protocol.
 pub fn response_of(bytes: &[u8]) -> Option<Value> {
-    let message = read_bytes(bytes)?;
+    let message = read_json_bytes(bytes)?;
     // Answers of web frameworks have an `error` too, but as text, or without the mark of the protocol.
     let has_outcome = message["error"].is_object() || message.member("result").is_some();
     (message["jsonrpc"] == "2.0" && has_outcome).then_some(message)

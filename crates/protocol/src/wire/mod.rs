@@ -34,4 +34,6 @@ pub use self::message::{
 pub use self::revision::{Era, Revision};
 pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, ScanRule, Scanner};
 pub use self::transcript::Transcript;
-pub use self::weight::{ReadLimit, exact_memory_estimate, exceeded_limit, read_json, value_memory};
+pub use self::weight::{
+    ReadLimit, exact_memory_estimate, exceeded_limit, exceeded_limit_together, read_json, read_json_bytes, value_memory,
+};

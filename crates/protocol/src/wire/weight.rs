@@ -36,6 +36,8 @@ pub enum ReadLimit {
     Depth,
     /// It would take too much memory.
     Memory,
+    /// It is a line without an end in sight.
+    Length,
 }
 
 impl ReadLimit {
@@ -43,7 +45,7 @@ impl ReadLimit {
     pub fn code(self) -> &'static str {
         match self {
             Self::Depth => "answer-too-deep",
-            Self::Memory => "answer-too-large",
+            Self::Memory | Self::Length => "answer-too-large",
         }
     }
 }
@@ -53,6 +55,7 @@ impl fmt::Display for ReadLimit {
         formatter.write_str(match self {
             Self::Depth => "is nested more than 127 levels deep, so it is not read",
             Self::Memory => "would take more than 96 MiB of memory, so it is not read",
+            Self::Length => "has more than 64 MiB, so it is not read",
         })
     }
 }
@@ -118,6 +121,17 @@ pub(crate) fn exceeded_limit_of(text: &[u8], weight: usize) -> Option<ReadLimit>
 /// Reads a text of a server within those bounds.
 pub fn read_json(text: &str) -> Option<Value> {
     if exceeded_limit(text.as_bytes()).is_some() { None } else { parse(text).ok() }
+}
+
+/// Reads bytes of a server within those bounds.
+pub fn read_json_bytes(bytes: &[u8]) -> Option<Value> {
+    read_json(std::str::from_utf8(bytes).ok()?)
+}
+
+/// Why several messages that are held together are not read; `None` where they are.
+pub fn exceeded_limit_together<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Option<ReadLimit> {
+    let weight: usize = messages.map(exact_memory_estimate).sum();
+    (weight > MAX_MESSAGE_MEMORY).then_some(ReadLimit::Memory)
 }
 
 /// A text is JSON of any depth.

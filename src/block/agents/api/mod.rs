@@ -5,6 +5,7 @@
 //! providers keep what they know in it.
 
 mod anthropic;
+mod body;
 mod gemini;
 mod openai;
 
@@ -16,6 +17,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
+use self::body::UnreadBody;
 use super::price::Price;
 use super::provider::{Model, ModelFailure, ModelInput, ModelProvider, ModelTurn};
 use crate::event::Finding;
@@ -26,6 +28,7 @@ use crate::source::template::{Names, fill, is_template, text_of};
 use crate::source::{Diagnostic, Located, Node, beginning, duration_text, settings, visible_line};
 use crate::transport::http::{TrustedRoots, bare_client};
 use crate::wire::sse::{SseEvent, SseParser};
+use crate::wire::{exceeded_limit_together, read_json_bytes};
 
 /// The most times that a request is sent, if a provider is busy or broken for a while.
 const MOST_ATTEMPTS: usize = 3;
@@ -362,16 +365,17 @@ impl ApiModel {
     }
 
     async fn read_whole(&self, response: Response) -> Result<Value, FailedAttempt> {
-        let body = response.bytes().await.map_err(|_| self.cut())?;
-        serde_json::from_slice(&body).map_err(|_| self.unreadable(&String::from_utf8_lossy(&body)))
+        let body = body::read(response).await.map_err(|failure| self.unread(failure))?;
+        read_json_bytes(&body).ok_or_else(|| self.unreadable(&String::from_utf8_lossy(&body)))
     }
 
-    async fn read_stream(&self, mut response: Response) -> Result<Value, FailedAttempt> {
-        let (mut parser, mut events) = (SseParser::default(), Vec::new());
-        while let Some(piece) = response.chunk().await.map_err(|_| self.cut())? {
-            let parsed = parser.push(&piece).map_err(|_| self.unreadable("an event without an end"))?;
-            events.extend(parsed.iter().filter_map(read_event));
+    async fn read_stream(&self, response: Response) -> Result<Value, FailedAttempt> {
+        let body = body::read(response).await.map_err(|failure| self.unread(failure))?;
+        let parsed = SseParser::default().push(&body).map_err(|_| self.unreadable("an event without an end"))?;
+        if exceeded_limit_together(parsed.iter().map(|event| event.data.as_slice())).is_some() {
+            return Err(self.unread(UnreadBody::TooLarge));
         }
+        let events: Vec<Value> = parsed.iter().filter_map(read_event).collect();
         if let Some(error) = events.iter().find(|event| event.get("error").is_some_and(|error| !error.is_null())) {
             return Err(self.broke_off(error));
         }
@@ -382,7 +386,7 @@ impl ApiModel {
         let status = response.status();
         let named = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let wait = named.and_then(|value| retry_after(value, SystemTime::now()));
-        self.judge_refusal(status, wait, &response.text().await.unwrap_or_default())
+        self.judge_refusal(status, wait, &String::from_utf8_lossy(&body::beginning(response).await))
     }
 
     /// Judges a refusal, for which the provider may name a wait.
@@ -439,6 +443,16 @@ impl ApiModel {
     fn cut(&self) -> FailedAttempt {
         let message = format!("the answer of `{}` ends before it is complete", self.format.as_str());
         FailedAttempt::final_one("provider-answer-cut", message, "try again; a shorter answer may help")
+    }
+
+    fn unread(&self, failure: UnreadBody) -> FailedAttempt {
+        match failure {
+            UnreadBody::Cut => self.cut(),
+            UnreadBody::TooLarge => {
+                let message = format!("the answer of `{}` is not read: {}", self.format.as_str(), body::TOO_LARGE);
+                FailedAttempt::final_one("provider-answer-unreadable", message, "check `url`, and lower `max_tokens`")
+            }
+        }
     }
 
     fn unreadable(&self, body: &str) -> FailedAttempt {
@@ -504,7 +518,7 @@ fn read_event(event: &SseEvent) -> Option<Value> {
     if event.data == b"[DONE]" {
         return Some(Value::String("[DONE]".to_owned()));
     }
-    serde_json::from_slice(&event.data).ok()
+    read_json_bytes(&event.data)
 }
 
 /// The message in the answer of a provider that refuses something, in full.

@@ -184,7 +184,7 @@ impl HttpFailure {
                 "the server compressed its answer to `{method}` with `{}`, which the request did not allow; it was not decompressed",
                 visible(encoding)
             ),
-            Self::TooLarge(what) => format!("the server's answer to `{method}` is too large: {what}"),
+            Self::TooLarge(what) => format!("the answer to `{method}` is not read: {what}"),
             Self::StreamEnded { status } => {
                 format!("the response to `{method}` (HTTP {status}) ended without an answer in it")
             }

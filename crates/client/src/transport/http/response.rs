@@ -11,8 +11,8 @@ use crate::wire::{HttpHead, is_response};
 /// The size of a head, in bytes.
 const MAX_HEAD_BYTES: usize = 1 << 20;
 
-/// The number of bytes of a response that are read.
-const MAX_RESPONSE_BYTES: usize = 64 << 20;
+/// The number of bytes of a response that are read: it is held as it came, and taken apart.
+const MAX_RESPONSE_BYTES: usize = 24 << 20;
 
 /// The part of a response that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub struct RawResponse {
     seen: usize,
     framing: Framing,
     parser: Option<SseParser>,
+    /// One of the events is a response of the protocol.
+    has_answer: bool,
     wanted: ReadUntil,
     /// It answers `HEAD`, and so has no body.
     is_bodiless: bool,
@@ -89,6 +91,7 @@ impl RawResponse {
             seen: 0,
             framing: Framing::Close,
             parser: None,
+            has_answer: false,
             wanted,
             is_bodiless: method == "HEAD",
         }
@@ -97,7 +100,7 @@ impl RawResponse {
     /// Takes the next piece; `true` where what was wanted is there.
     pub fn push(&mut self, piece: &[u8]) -> Result<bool, HttpFailure> {
         if self.received.len() + piece.len() > MAX_RESPONSE_BYTES {
-            return Err(HttpFailure::TooLarge("it has more than 64 MiB"));
+            return Err(HttpFailure::TooLarge("it has more than 24 MiB"));
         }
         self.received.extend_from_slice(piece);
         while self.head.is_none() {
@@ -146,7 +149,7 @@ impl RawResponse {
     fn is_enough(&self) -> bool {
         let is_there = match self.wanted {
             ReadUntil::Events(count) => self.events.len() >= count,
-            ReadUntil::Answer => self.events.iter().any(|event| is_response(&event.data)),
+            ReadUntil::Answer => self.has_answer,
             ReadUntil::Head | ReadUntil::Body => false,
         };
         is_there || matches!(self.framing, Framing::Ended)
@@ -220,6 +223,7 @@ impl RawResponse {
         let Ok(events) = parser.push(&self.body[before..]) else {
             return Err(HttpFailure::TooLarge("one event has more than 64 MiB"));
         };
+        self.has_answer |= events.iter().any(|event| is_response(&event.data));
         self.events.extend(events);
         Ok(())
     }
