@@ -16,7 +16,7 @@ use crate::transport::{
     Disruption, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, Scheduled, ServerExit,
     TransportKind,
 };
-use crate::wire::{Era, HttpHead, RpcMessage, classify, messages_in};
+use crate::wire::{Era, HttpHead, RpcMessage, classify, messages_in, read_json_bytes};
 
 /// The signal that kills.
 const SIGKILL: i32 = 9;
@@ -201,7 +201,8 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
         // The server cannot read the id of half a message.
         let known_id = Some(id.clone()).filter(|_| arrival != Some(Arrival::Truncate));
         let exchange = PendingMessage { id, exchange, context };
-        self.pending.add(PendingRequest { id: known_id, progress_token, exchange }, arrival);
+        // What the client of a run sends is bounded by the plan.
+        self.pending.add(PendingRequest { id: known_id, progress_token, exchange, weight: 0 }, arrival);
         Vec::new()
     }
 
@@ -280,7 +281,7 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
     /// The items that follow from a message of the server.
     fn receive(&mut self, bytes: &[u8], http: Option<&Arc<HttpHead>>, original: Incoming) -> Passed {
         self.has_session_id |= http.is_some_and(|http| http.header("mcp-session-id").is_some());
-        let Ok(mut json) = serde_json::from_slice::<Value>(bytes) else { return pass(original) };
+        let Some(mut json) = read_json_bytes(bytes) else { return pass(original) };
         if json.is_object() && json.get("method").is_none() {
             match self.pending.take_answered(json.get("id").filter(|id| !id.is_null())) {
                 MatchedRequest::First(pending) => {

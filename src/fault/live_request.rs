@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::exchange::{ClientMessage, MessageExchange};
 use super::parsed_message::{MessageKind, ParsedMessage, RequestHead, split_http};
 use super::words::Carrier;
+use crate::wire::value_memory;
 
 /// A message of a client on its way to the server, or an HTTP request.
 #[derive(Debug, Clone)]
@@ -27,17 +28,18 @@ impl LiveRequest {
     /// A line of a stream, or the body of a request of HTTP.
     pub fn new(bytes: &[u8], scope: String, head: Option<RequestHead>) -> Self {
         let parsed = ParsedMessage::raw(bytes);
+        let parsed_kind = parsed.kind;
         let is_plain = matches!(parsed.kind, MessageKind::Request | MessageKind::Notification);
         let sent = match parsed.method.clone().filter(|_| is_plain) {
             Some(method) => ClientMessage::Message {
                 id: parsed.id.clone().map(Cow::into_owned),
                 method: method.into_owned(),
-                params: parsed.params.clone().into_owned(),
+                params: parsed.params.into_owned(),
             },
             None => ClientMessage::Raw(bytes.to_vec()),
         };
         let kind =
-            if head.is_none() && parsed.kind == MessageKind::Empty { MessageKind::Unparsable } else { parsed.kind };
+            if head.is_none() && parsed_kind == MessageKind::Empty { MessageKind::Unparsable } else { parsed_kind };
         Self { exchange: MessageExchange::new(sent), kind, call: None, scope, head, is_at_endpoint: true }
     }
 
@@ -99,6 +101,16 @@ impl LiveRequest {
     /// The token for progress that the message carries.
     pub fn progress_token(&self) -> Option<&Value> {
         self.exchange.params().pointer("/_meta/progressToken")
+    }
+
+    /// An estimate of the memory that the message takes, in bytes.
+    pub fn weight(&self) -> usize {
+        match &self.exchange.sent {
+            ClientMessage::Message { id, method, params } => {
+                id.as_ref().map_or(0, value_memory) + method.len() + value_memory(params)
+            }
+            ClientMessage::Raw(bytes) => bytes.len(),
+        }
     }
 
     /// The message as conditions see it.

@@ -10,6 +10,9 @@ use super::words::Arrival;
 /// The most requests of a conversation without an answer.
 const MOST_PENDING: usize = 10_000;
 
+/// The most memory that they take, in bytes: a client may send large ones, and no server answer them.
+const MOST_HELD: usize = 32 << 20;
+
 /// The place where notifications of subscriptions name the request that opened them.
 const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
 
@@ -19,6 +22,8 @@ pub struct PendingRequests<E> {
     /// The most requests; of more, the oldest ones are forgotten, and their answers pass unchanged.
     limit: usize,
     waiting: VecDeque<PendingRequest<E>>,
+    /// The memory that they take.
+    held: usize,
     /// The ids of requests that the server received twice: one answer of each is dropped.
     repeated: VecDeque<Value>,
 }
@@ -32,6 +37,8 @@ pub struct PendingRequest<E> {
     pub progress_token: Option<Value>,
     /// The request as its carrier remembers it.
     pub exchange: E,
+    /// The memory that it takes, in bytes.
+    pub weight: usize,
 }
 
 /// The request that an answer belongs to.
@@ -54,19 +61,26 @@ impl<E> Default for PendingRequests<E> {
 impl<E> PendingRequests<E> {
     /// No requests, and at most so many.
     pub fn with_limit(limit: usize) -> Self {
-        Self { limit, waiting: VecDeque::new(), repeated: VecDeque::new() }
+        Self { limit, waiting: VecDeque::new(), held: 0, repeated: VecDeque::new() }
     }
 
-    /// Adds a request that the server received; returns the one that is forgotten instead.
-    pub fn add(&mut self, request: PendingRequest<E>, arrival: Option<Arrival>) -> Option<PendingRequest<E>> {
+    /// Adds a request that the server received; returns those that are forgotten instead.
+    pub fn add(&mut self, request: PendingRequest<E>, arrival: Option<Arrival>) -> Vec<PendingRequest<E>> {
         if arrival == Some(Arrival::Twice) {
             self.repeated.extend(request.id.clone());
         }
         if self.repeated.len() > self.limit {
             self.repeated.pop_front();
         }
+        self.held += request.weight;
         self.waiting.push_back(request);
-        if self.waiting.len() > self.limit { self.waiting.pop_front() } else { None }
+        let mut forgotten = Vec::new();
+        while self.waiting.len() > self.limit || self.held > MOST_HELD && self.waiting.len() > 1 {
+            let Some(oldest) = self.waiting.pop_front() else { break };
+            self.held -= oldest.weight;
+            forgotten.push(oldest);
+        }
+        forgotten
     }
 
     /// Takes the request of an answer with that id; those without an id are answered in their order.
@@ -86,13 +100,16 @@ impl<E> PendingRequests<E> {
     /// Takes the first request for which that holds.
     pub fn take(&mut self, is_meant: impl Fn(&PendingRequest<E>) -> bool) -> Option<E> {
         let at = self.waiting.iter().position(is_meant)?;
-        self.waiting.remove(at).map(|request| request.exchange)
+        let request = self.waiting.remove(at)?;
+        self.held -= request.weight;
+        Some(request.exchange)
     }
 
     /// Takes all requests for which that holds.
     pub fn take_all(&mut self, is_meant: impl Fn(&E) -> bool) -> Vec<E> {
         let (taken, left) = self.waiting.drain(..).partition(|request: &PendingRequest<E>| is_meant(&request.exchange));
         self.waiting = left;
+        self.held = self.waiting.iter().map(|request| request.weight).sum();
         let taken: VecDeque<PendingRequest<E>> = taken;
         taken.into_iter().map(|request| request.exchange).collect()
     }
@@ -139,7 +156,8 @@ mod tests {
         for (exchange, (id, arrival)) in requests.iter().enumerate() {
             let id = Some(id.clone()).filter(|id| !id.is_null());
             let progress_token = id.as_ref().map(|id| json!(format!("token {id}")));
-            assert!(pending.add(PendingRequest { id, progress_token, exchange }, *arrival).is_none());
+            let request = PendingRequest { id, progress_token, exchange, weight: 1 };
+            assert!(pending.add(request, *arrival).is_empty());
         }
         pending
     }
@@ -184,8 +202,18 @@ mod tests {
     #[test]
     fn the_oldest_request_is_forgotten() {
         let mut pending = PendingRequests::with_limit(2);
-        let request = |exchange: usize| PendingRequest { id: Some(json!(exchange)), progress_token: None, exchange };
-        let forgotten = (0..4).map(|number| pending.add(request(number), None).map(|request| request.exchange));
-        assert_eq!(forgotten.collect::<Vec<_>>(), [None, None, Some(0), Some(1)]);
+        let request = |exchange: usize, weight: usize| {
+            let id = Some(json!(exchange));
+            PendingRequest { id, progress_token: None, exchange, weight }
+        };
+        let mut add = |number, weight| {
+            let forgotten = pending.add(request(number, weight), None);
+            forgotten.into_iter().map(|request| request.exchange).collect::<Vec<_>>()
+        };
+        let forgotten: Vec<_> = (0..4).map(|number| add(number, 1)).collect();
+        assert_eq!(forgotten, [vec![], vec![], vec![0], vec![1]]);
+        assert_eq!(add(4, MOST_HELD), [2, 3]);
+        assert_eq!(add(5, MOST_HELD), [4]);
+        assert_eq!(add(6, 0), [0; 0]);
     }
 }

@@ -1,7 +1,6 @@
 //! Streams of events, as the server writes them and as faults leave them.
 
-/// Longer events pass in pieces instead of filling the memory.
-const LONGEST_EVENT: usize = 64 * 1024 * 1024;
+use super::MOST_READ;
 
 /// Splits bytes into events as they come.
 #[derive(Debug, Default)]
@@ -31,7 +30,7 @@ impl EventSplitter {
             let block: Vec<u8> = self.rest.drain(..end).collect();
             events.push(RelayedEvent::parse(block));
         }
-        if self.rest.len() > LONGEST_EVENT {
+        if self.rest.len() > MOST_READ {
             // It passes in pieces, and no fault sees it.
             self.scanned = 0;
             events.push(RelayedEvent { bytes: Some(std::mem::take(&mut self.rest)), ..RelayedEvent::default() });

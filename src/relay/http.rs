@@ -61,6 +61,9 @@ where
     let Ok(body) = to_bytes(body, LONGEST_BODY).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
+    if !relay.looks_into(&body) {
+        return next(Request::from_parts(parts, Body::from(body))).await;
+    }
     // What is compressed can be neither read nor changed.
     parts.headers.remove(header::ACCEPT_ENCODING);
     let exchange =
@@ -193,6 +196,10 @@ async fn rewrite_response(
         }
     };
     let mut response = Response::from_parts(parts, Body::from(body.clone()));
+    if !relay.looks_into(&body) {
+        exchange.forget();
+        return response;
+    }
     let head = Arc::new(head_of(&response));
     let reply = ServerReply::at_once(&body, Some(Arc::clone(&head)));
     let mut changed = relay.answer(exchange, Some(reply));
@@ -360,7 +367,7 @@ struct ClientGone;
 
 impl StreamRewriter {
     /// Ends with the stream of the correct server, which is dropped as soon as the client is gone.
-    async fn rewrite(mut self, chunks: BodyDataStream, pushed: mpsc::UnboundedReceiver<Vec<u8>>) {
+    async fn rewrite(mut self, chunks: BodyDataStream, pushed: mpsc::Receiver<Vec<u8>>) {
         let sender = self.sender.clone();
         // Dropped last: a server that sees the client gone may rely on it that the relay knows, too.
         let mut chunks = pin!(chunks);
@@ -404,7 +411,7 @@ impl StreamRewriter {
     async fn pass(
         &mut self,
         mut chunks: Pin<&mut BodyDataStream>,
-        mut pushed: mpsc::UnboundedReceiver<Vec<u8>>,
+        mut pushed: mpsc::Receiver<Vec<u8>>,
     ) -> Result<(), ClientGone> {
         let mut splitter = EventSplitter::default();
         // A stream that was opened with GET has no answer of its own.
@@ -437,6 +444,10 @@ impl StreamRewriter {
 
     async fn pass_on(&mut self, event: RelayedEvent) -> Result<(), ClientGone> {
         self.note(&event);
+        if !self.relay.looks_into(&event.data) {
+            self.exchange.forget();
+            return self.send(event).await;
+        }
         let reply = ServerReply::at_once(&event.data, Some(Arc::clone(&self.http)));
         let Some(message) = reply.message() else { return self.send(event).await };
         let is_sent = message.get("method").is_some();

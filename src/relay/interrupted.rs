@@ -55,8 +55,9 @@ impl InterruptedRequests {
     pub(crate) fn keep(&self, exchange: &Arc<RelayedExchange>, last_event: String) {
         let request = &exchange.live.request;
         let (id, progress_token) = (request.id(), request.progress_token().cloned());
+        let weight = request.weight() + last_event.len();
         let exchange = InterruptedRequest { exchange: Arc::clone(exchange), last_event };
-        let forgotten = self.0.lock().add(PendingRequest { id, progress_token, exchange }, None);
+        let forgotten = self.0.lock().add(PendingRequest { id, progress_token, exchange, weight }, None);
         // Its call ends outside of the lock.
         drop(forgotten);
     }

@@ -33,6 +33,7 @@ pub use self::upstream::{Upstream, UpstreamAddress};
 use self::interrupted::InterruptedRequests;
 use self::traffic::{CallIntent, OutputSchemas};
 use crate::fault::{Fault, FaultPlayer, ServerEnd};
+use crate::wire::exact_memory_estimate;
 
 /// The faults around one server, and what is known of its traffic.
 pub struct Relay {
@@ -41,8 +42,8 @@ pub struct Relay {
     watcher: Option<Arc<dyn RelayWatcher>>,
     is_strict: bool,
     listening: Mutex<Vec<ListeningStream>>,
-    /// The numbers of sessions: their ids are secrets.
-    sessions: Mutex<BTreeMap<String, u64>>,
+    /// The numbers of sessions, by a hash of their ids: these are secrets, and of any length.
+    sessions: Mutex<BTreeMap<u64, u64>>,
     schemas: Mutex<OutputSchemas>,
     /// The number of calls that belong to no session and to no task.
     loose_calls: AtomicU64,
@@ -66,11 +67,25 @@ pub enum RelayStop {
     Refused(String),
 }
 
+/// The memory that a message takes in which faults and figures look, in bytes: what is larger passes as it is, in pieces
+/// where it has no end in sight.
+pub(crate) const MOST_READ: usize = 32 << 20;
+
+/// Said once where a message is too large.
+const TOO_LARGE: &str =
+    "a message that would take more than 32 MiB of memory passes as it is: faults and figures do not look into it";
+
+/// The most messages that wait for a client on a stream that it does not read.
+const MOST_PUSHED: usize = 64;
+
+/// The most notes that are told.
+const MOST_NOTES: usize = 1000;
+
 /// Said once where a list of messages passes.
 const BATCH: &str = "lists of messages (batches) pass as they are: faults and figures do not look into them";
 
 /// A stream that a client opened with GET: the session, and where its messages go.
-type ListeningStream = (String, mpsc::UnboundedSender<Vec<u8>>);
+type ListeningStream = (String, mpsc::Sender<Vec<u8>>);
 
 impl Relay {
     /// A relay without a watcher.
@@ -115,6 +130,15 @@ impl Relay {
         self.late.load(Ordering::Relaxed) > 0
     }
 
+    /// Faults and figures look into a message: it is not too large.
+    fn looks_into(&self, message: &[u8]) -> bool {
+        let is_small = exact_memory_estimate(message) <= MOST_READ;
+        if !is_small {
+            self.note_once(TOO_LARGE);
+        }
+        is_small
+    }
+
     /// No message has to be read.
     fn is_transparent(&self) -> bool {
         !self.has_faults && self.watcher.is_none()
@@ -141,8 +165,8 @@ impl Relay {
     }
 
     /// Subscribes to the messages for another stream of the session.
-    fn listen(&self, scope: &str) -> mpsc::UnboundedReceiver<Vec<u8>> {
-        let (sender, receiver) = mpsc::unbounded_channel();
+    fn listen(&self, scope: &str) -> mpsc::Receiver<Vec<u8>> {
+        let (sender, receiver) = mpsc::channel(MOST_PUSHED);
         let mut listening = self.listening.lock();
         listening.retain(|(_, sender)| !sender.is_closed());
         listening.push((scope.to_owned(), sender));
@@ -153,8 +177,8 @@ impl Relay {
     fn broadcast(&self, scope: &str, messages: &[Vec<u8>]) {
         for (_, sender) in self.listening.lock().iter().filter(|(known, _)| known == scope) {
             for message in messages {
-                // A client that went away in the meantime hears nothing.
-                let _ = sender.send(message.clone());
+                // A client that went away in the meantime, or does not read, hears nothing.
+                let _ = sender.try_send(message.clone());
             }
         }
     }

@@ -17,18 +17,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::sleep;
 
 use super::traffic::RelayedExchange;
-use super::{BATCH, Relay, RelayStop};
+use super::{BATCH, MOST_READ, Relay, RelayStop};
 use crate::fault::{
     Arrival, ChangedMessage, HeardMessage, LiveRequest, MatchedRequest, MessageKind, PendingRequest, PendingRequests,
     ReplyContent, ServerEnd, ServerReply,
 };
 use crate::transport::Transfer;
+use crate::wire::id_of_unreadable;
 
 /// The most bytes that are read at once.
 const PIECE: usize = 64 * 1024;
-
-/// Longer lines pass in pieces, and no fault sees them.
-const LONGEST_LINE: u64 = 64 * 1024 * 1024;
 
 /// The most messages that wait for a client that reads slowly.
 const LINES_AHEAD: usize = 1024;
@@ -194,7 +192,7 @@ impl StreamRelay {
         let mut lines = LineReader::default();
         while let Some(is_whole) = lines.next(&mut reader).await? {
             let message = lines.line.trim_ascii();
-            if !is_whole || message.is_empty() {
+            if !is_whole || message.is_empty() || !self.relay.looks_into(message) {
                 server.write_all(&lines.line).await?;
             } else {
                 let heard = self.rewrite_request(message).await;
@@ -243,7 +241,8 @@ impl StreamRelay {
         match asking {
             Some(id) => {
                 let progress_token = exchange.live.request.progress_token().cloned();
-                let request = PendingRequest { id, progress_token, exchange: Arc::new(exchange) };
+                let weight = exchange.live.request.weight();
+                let request = PendingRequest { id, progress_token, exchange: Arc::new(exchange), weight };
                 let forgotten = self.pending.lock().add(request, heard.arrival);
                 // Its call ends outside of the lock.
                 drop(forgotten);
@@ -271,11 +270,23 @@ impl StreamRelay {
     async fn forward_replies(&self, mut server: impl AsyncBufRead + Unpin) {
         let mut lines = LineReader::default();
         while let Ok(Some(is_whole)) = lines.next(&mut server).await {
-            let changed = if is_whole { self.rewrite_reply(&lines.line) } else { None };
+            let is_read = is_whole && self.relay.looks_into(&lines.line);
+            let changed = if is_read { self.rewrite_reply(&lines.line) } else { None };
+            if is_whole && !is_read {
+                self.forget_answered(&lines.line);
+            }
             match changed {
                 Some(changed) => self.send(changed, Some(&lines.line)).await,
                 None => self.queue.push(ClientBound::Bytes(std::mem::take(&mut lines.line))).await,
             }
+        }
+    }
+
+    /// Leaves a call out of the figures whose answer is not read.
+    fn forget_answered(&self, line: &[u8]) {
+        let id = id_of_unreadable(line).map(|id| id.to_json());
+        if let MatchedRequest::First(exchange) = self.pending.lock().take_answered(id.as_ref()) {
+            exchange.forget();
         }
     }
 
@@ -392,7 +403,7 @@ impl LineReader {
     /// Reads on; whether `line` is a whole line, and nothing at the end.
     async fn next(&mut self, reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<bool>> {
         self.line.clear();
-        if reader.take(LONGEST_LINE).read_until(b'\n', &mut self.line).await? == 0 {
+        if reader.take(MOST_READ as u64).read_until(b'\n', &mut self.line).await? == 0 {
             return Ok(None);
         }
         let was_within = std::mem::replace(&mut self.is_within, !self.line.ends_with(b"\n"));

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::{Relay, RelayStop};
+use super::{MOST_NOTES, Relay, RelayStop};
 use crate::fault::{ChangedMessage, HeardMessage, LiveExchange, LiveRequest, ReplyContent, ServerReply};
 use crate::reliability::{CallOutcome, CallRecord};
 use crate::schema::Judge;
-use crate::source::duration_text;
+use crate::source::{duration_text, shorten};
 use crate::wire::{canonical, is_served};
 
 /// The member of `_meta` and the header of HTTP with which a client names the task of a call.
@@ -23,8 +23,11 @@ const TASK_HEADER: &str = "mcprove-task";
 /// The longest name of a task that is kept, in characters.
 const LONGEST_TASK: usize = 200;
 
+/// The longest name of a method that is told, in characters.
+const LONGEST_METHOD: usize = 100;
+
 /// The most sessions that have a number of their own, and tools whose schema is kept.
-const MOST_SESSIONS: usize = 100_000;
+const MOST_SESSIONS: u64 = 100_000;
 const MOST_TOOLS: usize = 1000;
 
 /// The most intents of which is known whether they are over; later ones are one for each task and call.
@@ -264,7 +267,10 @@ impl Relay {
 
     /// Reports a limit of the relay, once.
     pub(crate) fn note_once(&self, text: &str) {
-        let is_new = self.notes.lock().insert(text.to_owned());
+        let is_new = {
+            let mut notes = self.notes.lock();
+            notes.len() < MOST_NOTES && notes.insert(text.to_owned())
+        };
         if let Some(watcher) = self.watcher.as_ref().filter(|_| is_new) {
             self.refuse(watcher.note(text));
         }
@@ -273,7 +279,8 @@ impl Relay {
     /// Reports faults that found nothing to change, or ends the relay because of them.
     fn report_idle(&self, method: Option<&str>, idle: &[String]) {
         for fault in idle {
-            let what = method.map_or("a message".to_owned(), |method| format!("an answer to `{method}`"));
+            let what = method
+                .map_or("a message".to_owned(), |method| format!("an answer to `{}`", shorten(method, LONGEST_METHOD)));
             let problem = format!("the fault `{fault}` matches {what} and finds nothing in it to change");
             if self.is_strict {
                 self.refuse(Err(problem));
@@ -289,15 +296,11 @@ impl Relay {
             return 0;
         }
         let mut sessions = self.sessions.lock();
-        let next = sessions.len() as u64 + 1;
-        if let Some(known) = sessions.get(scope) {
-            return *known;
-        }
-        if sessions.len() >= MOST_SESSIONS {
+        let (key, next) = (self.salt.hash_one(scope), sessions.len() as u64 + 1);
+        if next > MOST_SESSIONS && !sessions.contains_key(&key) {
             return 0;
         }
-        sessions.insert(scope.to_owned(), next);
-        next
+        *sessions.entry(key).or_insert(next)
     }
 
     /// A number for a call that belongs to no session and to no task.
@@ -344,6 +347,11 @@ impl RelayedExchange {
         }
         let conforms = own.filter(|_| outcome.looks_good()).and_then(|own| relay.conforms(&call.tool, own));
         self.report_end(&relay, call, (outcome, conforms), changed.delay());
+    }
+
+    /// Leaves the call out of the figures: its answer is not read.
+    pub(crate) fn forget(&self) {
+        self.call.lock().take();
     }
 
     /// Notes that the client does not wait for an answer any more.
