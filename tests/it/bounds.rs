@@ -1,6 +1,8 @@
 //! Servers that want all memory, or all time, with answers that are legal: `tests/servers/greedy.py`.
 #![cfg(target_os = "linux")]
 
+use std::time::{Duration, Instant};
+
 use crate::harness::Scene;
 
 /// How much memory a run may take, in MiB: 256 beside what the program takes by itself in the profile `dev`.
@@ -93,6 +95,65 @@ fn a_budget_is_kept_and_passes_nothing() {
     assert_eq!(seen.status, 4, "{}", seen.text());
     assert!(peak > 0 && peak < MOST, "{peak} MiB\n{}", seen.text());
     shows(&seen.text(), &["error: the time of `--budget` is over: ", "not judged --- exit 4"]);
+}
+
+/// Answers a handshake as it should, and everything else with 23 MiB of small values, whole or as events.
+const DENSE: &str = r#"
+import json, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+zeros = b"0," * 1000 + b"0"
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *words): pass
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        kind = "application/json"
+        if asked["method"] == "initialize":
+            about = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
+            body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": about}).encode()
+        elif asked["method"] == "ping" and sys.argv[2] == "events":
+            kind, body = "text/event-stream", (b"data: [" + zeros + b"]\n\n") * 12000
+        else:
+            body = b'{"jsonrpc": "2.0", "id": 1, "result": {"zeros": [' + b",".join([zeros] * 12000) + b"]}}"
+        self.send_response(200 if "id" in asked else 202)
+        body = body if "id" in asked else b""
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"#;
+
+#[test]
+fn raw_responses_that_fill_the_memory_are_not_judged() {
+    for kind in ["whole", "events"] {
+        let scene = Scene::new(&format!("greedy-raw-{kind}"));
+        scene.write("server.py", DENSE);
+        scene.write(
+            "suite.yml",
+            &format!(
+                "suite: Raw\nserver:\n  command: [python3, server.py, \"{{{{ port }}}}\", {kind}]\n  \
+                 url: \"http://127.0.0.1:{{{{ port }}}}/mcp\"\n  protocol: 2025-11-25\ntests:\n  - name: raw\n    steps:\n      \
+                 - http: {{ body: {{ jsonrpc: \"2.0\", id: 1, method: ping }}, read: body }}\n        \
+                 expect: [{{ at: status, equals: 200 }}]\n"
+            ),
+        );
+        let (seen, peak) = scene.begin("run suite.yml").finish_weighed();
+        assert!(peak > 0 && peak < MOST, "{kind}: {peak} MiB\n{}", seen.text());
+        shows(&seen.text(), &["the response to `POST /mcp` would take more than 96 MiB of memory", "1 errored"]);
+    }
+}
+
+#[test]
+fn many_unknown_keys_take_no_longer_than_they_are_many() {
+    let scene = Scene::new("greedy-keys");
+    let keys: Vec<String> = (0..100_000).map(|number| format!("key_{number}: 1")).collect();
+    scene.write("suite.yml", &demo_suite(&keys.join("\n"), "hello"));
+    let begun = Instant::now();
+    let seen = scene.run("check suite.yml");
+    assert!(seen.stderr.ends_with("100000 mistakes found\n"), "{}", &seen.stderr[..2000]);
+    // It took four minutes where every key was compared with every other one.
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
 /// A suite for the demo server, with keys of its own.

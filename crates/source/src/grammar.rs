@@ -352,10 +352,20 @@ struct Entry<'a> {
 
 fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
     report_repeated(node, found);
-    let mut written = Vec::new();
+    // Each key once, however often it is written: what follows compares them with one another.
+    let mut written: Vec<Entry<'_>> = object
+        .all_keys()
+        .filter_map(|key| {
+            let (name, value) = node.entries().iter().find(|(name, _)| name.value == key.name)?;
+            Some(Entry { key, name, value })
+        })
+        .collect();
+    written.sort_by_key(|entry| entry.name.span);
+    let mut has_unknown = false;
     for (name, value) in node.entries() {
         let Some(key) = object.all_keys().find(|key| key.name == name.value) else {
-            let nested = help_for_nested(name, value, node, object);
+            has_unknown = true;
+            let nested = help_for_nested(name, value, &written);
             let message = format!("{} has no key `{}`", object.noun(), name.value);
             found.push(
                 Diagnostic::error("unknown-key", message, name.span)
@@ -365,7 +375,6 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
             continue;
         };
         visit(value, key.shape_in(node), Some(key), found);
-        written.push(Entry { key, name, value });
     }
     let missing = object.all_keys().filter(|key| key.need == Need::Required && node.get(key.name).is_none());
     for key in missing.filter(|key| !is_misspelt(key, node, object)) {
@@ -376,7 +385,7 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
         );
     }
     report_rivals(&written, object, found);
-    if written.len() < node.entries().len() {
+    if has_unknown {
         // An unknown key may be the one that is missing.
         return;
     }
@@ -517,9 +526,8 @@ fn is_misspelt(key: &Key, node: &Node, object: &Object) -> bool {
 }
 
 /// The spelling of a key that belongs inside the mapping of another key beside it, such as `then` inside `send`.
-fn help_for_nested(typed: &Located<String>, value: &Node, node: &Node, object: &Object) -> Option<String> {
-    node.entries().iter().find_map(|(name, sibling)| {
-        let key = object.all_keys().find(|key| key.name == name.value)?;
+fn help_for_nested(typed: &Located<String>, value: &Node, written: &[Entry<'_>]) -> Option<String> {
+    written.iter().find_map(|Entry { key, name, value: sibling }| {
         let inner = if let Shape::Either(shapes) = key.shape {
             shapes.iter().find_map(Shape::object)?
         } else {
