@@ -120,10 +120,7 @@ pub fn main() -> ExitCode {
         // Reading the registry takes as long as reading a large suite; it is used after the suites are read.
         std::thread::spawn(|| Registry::builtin().families.len());
     }
-    // Whatever the server of a relay leaves running stays, as it would without the relay.
-    if !matches!(command, CliCommand::Relay(_)) {
-        orphans::adopt_orphans();
-    }
+    orphans::adopt_orphans();
     let done = match command {
         CliCommand::Run(args) => commands::run::run(&args.into(), console),
         CliCommand::Compliance(args) => commands::compliance::compliance(*args, console),

@@ -1,9 +1,10 @@
 //! The failures of the last run, remembered under `.mcprove`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,10 @@ struct LastRun {
 const FILE: &str = "last-run.json";
 const LOCK: &str = "last-run.lock";
 const FORMAT: u32 = 2;
+
+/// The time for which a lock is waited for, 5 s: writing takes milliseconds.
+const LOCK_ATTEMPTS: usize = 100;
+const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A run that is to be remembered.
 pub(crate) struct Ran<'a> {
@@ -67,13 +72,55 @@ pub(crate) fn remember(folder: &FolderPlace, ran: &Ran<'_>) -> Result<(), SinkEr
         let opened = prepare(folder)?;
         // Held until the end of this function. Where a file system knows no locks, the last run wins.
         let lock = opened.open_lock(LOCK, Access::Private)?;
-        let _ = lock.lock();
+        take(&lock)?;
         let mut last = read(&opened, folder).unwrap_or_default();
         last.take_in(folder, ran);
         let text = serde_json::to_string_pretty(&last).unwrap_or_default();
         opened.replace(FILE, format!("{text}\n").as_bytes(), Access::Private)
     };
     write().map_err(|reason| SinkError { path: folder.to_path_buf(), reason })
+}
+
+/// Waits until nobody else writes; fails where somebody holds the lock for too long, such as a server that was given it.
+fn take(lock: &File) -> io::Result<()> {
+    for _ in 0..LOCK_ATTEMPTS {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => pause(),
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
+        }
+    }
+    let holder = holder(lock).map(|id| format!(" by the process {id}")).unwrap_or_default();
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("`{LOCK}` beside it has been locked for 5 s{holder}")))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the system tells nobody when a lock is free without waiting for ever")]
+fn pause() {
+    std::thread::sleep(LOCK_INTERVAL);
+}
+
+/// The process that holds the lock of a file, where the system says so.
+fn holder(lock: &File) -> Option<u32> {
+    #[cfg(target_os = "linux")]
+    {
+        let inode = std::os::unix::fs::MetadataExt::ino(&lock.metadata().ok()?);
+        holder_in(&std::fs::read_to_string("/proc/locks").ok()?, inode)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = lock;
+        None
+    }
+}
+
+/// Reads `1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF`, a line for each lock.
+#[cfg(target_os = "linux")]
+fn holder_in(locks: &str, inode: u64) -> Option<u32> {
+    let end = format!(":{inode}");
+    locks.lines().find_map(|line| {
+        let mut words = line.split_whitespace().skip(4);
+        let (process, file) = (words.next()?, words.next()?);
+        file.ends_with(&end).then(|| process.parse().ok()).flatten()
+    })
 }
 
 impl LastRun {
@@ -144,4 +191,19 @@ pub(crate) fn whole(path: &Path) -> PathBuf {
 fn key(file: &Path, folder: &Path) -> String {
     let (file, beside) = (whole(file), whole(folder.parent().unwrap_or(Path::new(""))));
     file.strip_prefix(&beside).unwrap_or(&file).display().to_string()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_names_its_holder() {
+        let locks = "1: POSIX  ADVISORY  WRITE 12 fe:00:77 0 EOF\n2: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF\n";
+        let check = |inode, expected| assert_eq!(holder_in(locks, inode), expected, "{inode}");
+        check(1234, Some(4711));
+        check(77, Some(12));
+        check(34, None);
+        assert_eq!(holder_in("1: -> FLOCK", 1), None);
+    }
 }

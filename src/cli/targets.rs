@@ -15,7 +15,7 @@ pub(crate) fn check<'a>(
         if place.exists() && !place.is_file() {
             continue;
         }
-        if inputs.contains(&place) {
+        if inputs.iter().any(|input| *input == place || is_same_file(input, &place)) {
             return Err(format!(
                 "`{}` is an input of this run and would be overwritten; write to another file",
                 path.display()
@@ -30,6 +30,20 @@ pub(crate) fn check<'a>(
         taken.push(place);
     }
     Ok(())
+}
+
+/// Both names stand for one file, as hard links do.
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    identity(one).is_some_and(|one| Some(one) == identity(other))
+}
+
+/// Nothing but the names tells.
+#[cfg(not(unix))]
+fn is_same_file(_: &Path, _: &Path) -> bool {
+    false
 }
 
 /// One spelling for each place, whether or not there is a file.

@@ -98,3 +98,17 @@ fn standard_output_may_be_named() {
     let seen = scene.run("run suite.yml --report junit=/dev/stdout");
     assert!(seen.stdout.contains("<testsuites"), "{}", seen.text());
 }
+
+#[test]
+fn a_relay_writes_no_events_over_its_plan() {
+    let scene = Scene::bare("links/plan");
+    scene.write("plan", PLAN);
+    std::os::unix::fs::symlink("plan", scene.folder.join("link")).unwrap();
+    fs::hard_link(scene.folder.join("plan"), scene.folder.join("hard")).unwrap();
+    for events in ["plan", "./plan", "link", "hard"] {
+        let seen = scene.run(&format!("relay stdio --plan plan --events {events} -- true"));
+        assert_eq!(seen.status, 2, "{}", seen.text());
+        assert!(seen.stderr.contains("is an input of this run and would be overwritten"), "{}", seen.text());
+        assert_eq!(fs::read_to_string(scene.folder.join("plan")).unwrap(), PLAN);
+    }
+}

@@ -63,6 +63,20 @@ fn what_left_its_group_ends_when_the_server_crashes() {
     check("crashed", "request: crash\n    expect: []", 1);
 }
 
+/// A relay leaves as little behind as a run.
+#[test]
+fn what_left_its_group_ends_with_the_relay() {
+    let scene = Scene::bare("strays/relay");
+    scene.write("server.py", SERVER);
+    let request = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let seen = scene.line(&format!("sh -c 'echo '\\''{request}'\\'' | \"$MCPROVE\" relay stdio -- python3 server.py'"));
+    assert!(seen.stdout.contains("\"id\": 1"), "{}", seen.text());
+    let children = fs::read_to_string(scene.folder.join("children")).unwrap();
+    for child in children.lines() {
+        assert!(!fs::exists(format!("/proc/{child}")).unwrap(), "{child} still runs");
+    }
+}
+
 /// What this program was given as a child is not what a server left.
 #[test]
 fn children_of_others_are_left_alone() {

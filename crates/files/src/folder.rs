@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -257,8 +257,8 @@ impl Folder {
         moved.inspect_err(|_| drop(self.handle.remove_file(&draft)))
     }
 
-    /// Writes into a plain file that has no other name. If not everything can be written, it gets back what it held,
-    /// as far as that is at most `limit` bytes.
+    /// Writes into a plain file that has no other name. If not everything can be written, it holds what it held before;
+    /// that is at most `limit` bytes. What is longer is written first: there the system refuses, if it does.
     ///
     /// # Errors
     ///
@@ -270,8 +270,7 @@ impl Folder {
             return Err(io::Error::new(ErrorKind::Unsupported, why));
         }
         let before = read_all(&file, limit)?;
-        let written = refill(&mut file, bytes);
-        written.inspect_err(|_| drop(refill(&mut file, &before)))
+        refill(&mut file, &before, bytes)
     }
 
     /// Makes a symbolic link where nothing was.
@@ -390,10 +389,27 @@ fn read_all(file: &File, limit: u64) -> io::Result<Vec<u8>> {
     Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {limit} bytes")))
 }
 
-fn refill(file: &mut File, bytes: &[u8]) -> io::Result<()> {
-    file.set_len(0)?;
+/// Puts bytes in the place of those that a file holds, or leaves it as it is.
+fn refill(file: &mut (impl Write + Seek + Resize), before: &[u8], bytes: &[u8]) -> io::Result<()> {
+    let (over, beyond) = bytes.split_at(before.len().min(bytes.len()));
+    file.seek(SeekFrom::Start(before.len() as u64))?;
+    file.write_all(beyond).inspect_err(|_| drop(file.resize(before.len())))?;
     file.rewind()?;
-    file.write_all(bytes)
+    let written = file.write_all(over).and_then(|()| file.resize(bytes.len()));
+    written.inspect_err(|_| {
+        let _ = file.rewind().and_then(|()| file.write_all(before)).and_then(|()| file.resize(before.len()));
+    })
+}
+
+/// A file that can be cut.
+trait Resize {
+    fn resize(&mut self, length: usize) -> io::Result<()>;
+}
+
+impl Resize for File {
+    fn resize(&mut self, length: usize) -> io::Result<()> {
+        self.set_len(length as u64)
+    }
 }
 
 fn refuse_link(name: &OsStr) -> io::Error {
@@ -410,5 +426,72 @@ fn single(name: &OsStr) -> io::Result<&OsStr> {
     match (parts.next(), parts.next()) {
         (Some(Component::Normal(part)), None) if part == name => Ok(name),
         _ => Err(refuse_name(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    /// A file of which so many bytes can be written at a place, and none behind a length.
+    struct Disk {
+        file: Cursor<Vec<u8>>,
+        room: usize,
+        /// The number of bytes after which writing fails for another reason.
+        budget: usize,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let at = usize::try_from(self.file.position()).unwrap_or(usize::MAX);
+            let fits = bytes.len().min(self.room.saturating_sub(at)).min(self.budget);
+            // What cannot be written once can be written later, as with a quota.
+            if fits == 0 && !bytes.is_empty() {
+                self.budget = usize::MAX;
+                return Err(ErrorKind::QuotaExceeded.into());
+            }
+            self.budget -= fits;
+            self.file.write(&bytes[..fits])
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Seek for Disk {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.file.seek(to)
+        }
+    }
+
+    impl Resize for Disk {
+        fn resize(&mut self, length: usize) -> io::Result<()> {
+            self.file.get_mut().resize(length, 0);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_filled_holds_what_it_held() {
+        let rows = [
+            ("old", "a longer one", 99, 99, "a longer one"),
+            ("the old report", "new", 99, 99, "new"),
+            ("", "new", 99, 99, "new"),
+            // There is no room for more.
+            ("old", "a longer one", 3, 99, "old"),
+            ("old", "a longer one", 5, 99, "old"),
+            // Writing fails in the middle.
+            ("the old report", "new text", 99, 3, "the old report"),
+            ("old", "a longer one", 99, 10, "old"),
+        ];
+        for (before, new, room, budget, expected) in rows {
+            let mut disk = Disk { file: Cursor::new(before.as_bytes().to_vec()), room, budget };
+            let written = refill(&mut disk, before.as_bytes(), new.as_bytes());
+            assert_eq!(std::str::from_utf8(disk.file.get_ref()), Ok(expected), "{before} -> {new}");
+            assert_eq!(written.is_ok(), new == expected, "{before} -> {new}");
+        }
     }
 }

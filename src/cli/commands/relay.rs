@@ -25,6 +25,7 @@ use crate::files::FilePlace;
 use crate::relay::streams::{self, StreamsEnd};
 use crate::relay::{EXIT_TIMEOUT, Relay, RelayStop, RelayedServer, Upstream, UpstreamAddress};
 use crate::source::file::WRITTEN;
+use crate::transport::orphans;
 
 /// The time for the rest of the output once the server is gone.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
@@ -190,6 +191,8 @@ fn stdio(args: &StdioRelayArgs, console: &Console) -> Result<ExitCode, Exit> {
     let ready = ReadyRelay::new(&args.settings, "stdio", console)?;
     let runtime = runtime(Builder::new_current_thread(), console)?;
     let ended = runtime.block_on(relay_stdio(&args.command, &ready));
+    // Also those that left the group of the server.
+    orphans::kill_all_children();
     // A thread that waits for input must not delay the exit. Calls without an answer are over with this.
     runtime.shutdown_background();
     let ended = ended?;

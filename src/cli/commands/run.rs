@@ -1,6 +1,7 @@
 //! `mcprove run`: runs suites and gives CI a verdict.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -287,6 +288,10 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let exit = if is_unwritten && gives_way { Exit::Environment } else { exit };
     match args.remember(&run, &summary, exit) {
         Ok(()) => keep(&args.suites, &run.state, found, console),
+        Err(error) if error.reason.kind() == io::ErrorKind::ResourceBusy => {
+            console.note(&format!("warning: {error}; `--last-failed` will not know this run"));
+            keep(&args.suites, &run.state, found, console);
+        }
         Err(error) => {
             let lost = "neither `--last-failed` nor `mcprove findings` will know this run";
             console.note(&format!("warning: {error}; {lost}"));
