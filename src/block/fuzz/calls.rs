@@ -9,8 +9,7 @@ use super::answer_pool::{AnswerPool, ConsumedArgument};
 use crate::check::canary::Canaries;
 use crate::event::ReproductionCall;
 use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Rng};
-use crate::plan::CheckContext;
-use crate::plan::arguments::{SafeArguments, server_folder};
+use crate::plan::arguments::SafeArguments;
 use crate::schema::{Judge, UnusableSchema};
 use crate::source::words;
 use crate::wire::Tool;
@@ -71,6 +70,12 @@ pub(crate) struct Callee {
     is_plain: bool,
 }
 
+/// A tool, with the arguments that the suite itself gives for it.
+pub(crate) struct OfferedTool<'a> {
+    pub(crate) tool: &'a Tool,
+    pub(crate) given: Vec<Value>,
+}
+
 /// Makes calls of some tools; the first one is what it is about.
 pub(crate) struct Calls {
     pub(crate) callees: Vec<Callee>,
@@ -83,19 +88,23 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Calls of these tools; `Err` says why there can be none of the first.
-    pub(crate) fn new(settings: &Fuzz, context: &CheckContext<'_>, tools: &[&Tool]) -> Result<Self, UnusableSchema> {
+    /// Calls of these tools, whose paths are below `folder`; `Err` says why there can be none of the first.
+    pub(crate) fn new(
+        settings: &Fuzz,
+        folder: Option<&str>,
+        tools: &[OfferedTool<'_>],
+    ) -> Result<Self, UnusableSchema> {
         let mut wanted = Vec::new();
         let mut callees = Vec::new();
-        for (number, tool) in tools.iter().enumerate() {
-            match Callee::new(tool, context, settings, &mut wanted) {
+        for (number, offered) in tools.iter().enumerate() {
+            match Callee::new(offered, folder, settings, &mut wanted) {
                 Ok(callee) => callees.push(callee),
                 Err(unusable) if number == 0 => return Err(unusable),
                 // A tool that cannot be called is left out of the calls of others.
                 Err(_) => {}
             }
         }
-        let name = tools.first().map_or("", |tool| &tool.name);
+        let name = tools.first().map_or("", |offered| &offered.tool.name);
         let draw = Rng::new(settings.seed).fork(name);
         let tokens = Canaries::seeded(draw.fork("tokens").bits());
         let own: BTreeSet<String> = nouns(name).collect();
@@ -193,8 +202,8 @@ impl Calls {
 
 impl Callee {
     fn new(
-        tool: &Tool,
-        context: &CheckContext<'_>,
+        OfferedTool { tool, given }: &OfferedTool<'_>,
+        folder: Option<&str>,
         settings: &Fuzz,
         wanted: &mut Vec<ConsumedArgument>,
     ) -> Result<Self, UnusableSchema> {
@@ -203,10 +212,9 @@ impl Callee {
             schema,
             GeneratorLimits { text: settings.max_string, ..GeneratorLimits::default() },
         )?;
-        let safe_arguments =
-            SafeArguments::with_generator(schema, generator, server_folder(context.suite, context.server_name));
+        let safe_arguments = SafeArguments::with_generator(schema, generator, folder.map(str::to_owned));
         let given: Vec<Value> =
-            given(tool, context).filter(|given| safe_arguments.generator().is_valid(given)).collect();
+            given.iter().filter(|given| safe_arguments.generator().is_valid(given)).cloned().collect();
         let base = given.first().unwrap_or(safe_arguments.smallest());
         let tour = tour(&given, &safe_arguments);
         // Arguments that are no object break the protocol, not the tool's schema.
@@ -333,16 +341,6 @@ fn nouns(name: &str) -> impl Iterator<Item = String> {
     words(name).into_iter().skip(1).map(|word| word.strip_suffix('s').map_or(word.clone(), str::to_owned))
 }
 
-/// The arguments that the suite itself gives: those of `arguments:`, and those of its calls that need no other call.
-fn given<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl Iterator<Item = Value> + 'a {
-    let suite = context.suite;
-    let own = suite.arguments.get(&tool.name).into_iter();
-    let steps = suite.tests.iter().flat_map(|test| &test.steps);
-    let called = steps.filter_map(|step| step.action.as_call());
-    let called = called.filter(|(name, _)| name.text() == Some(&tool.name)).filter_map(|(_, args)| args);
-    own.chain(called).filter_map(|args| (context.filled)(args)).filter(Value::is_object)
-}
-
 /// A success shows that a broken rule is not looked at; of the other rules SDKs are known to be generous.
 fn is_binding(violation: &InvalidValue, schema: &Value) -> bool {
     match violation.breach {
@@ -390,4 +388,157 @@ fn is_plain(schema: &Value) -> bool {
     const PLAIN: [&str; 9] =
         ["type", "title", "description", "properties", "required", "additionalProperties", "$schema", "$defs", "$id"];
     schema.as_object().is_some_and(|keys| keys.keys().all(|key| PLAIN.contains(&key.as_str())))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::source::settings::Setting;
+    use crate::source::{SourceFile, Sources, parse};
+
+    fn settings(text: &str) -> Fuzz {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("suite.yml", text));
+        Fuzz::read(&parse(&sources, source).unwrap(), &mut Vec::new()).unwrap()
+    }
+
+    fn calls_with(text: &str, entries: &[Value], given: &[Value]) -> Calls {
+        let tools: Vec<Tool> = entries.iter().cloned().map(Tool::new).collect();
+        let offered: Vec<OfferedTool<'_>> =
+            tools.iter().map(|tool| OfferedTool { tool, given: given.to_vec() }).collect();
+        Calls::new(&settings(text), None, &offered).unwrap()
+    }
+
+    /// Calls of one tool.
+    pub(crate) fn calls_of(entry: Value) -> Calls {
+        calls_with("{ seed: 7 }", &[entry], &[])
+    }
+
+    fn user(properties: &Value) -> Value {
+        json!({"name": "get_user", "inputSchema": {"type": "object", "properties": properties, "required": ["id"]}})
+    }
+
+    fn pool(calls: &Calls) -> AnswerPool {
+        calls.pool(0)
+    }
+
+    #[test]
+    fn a_number_always_makes_the_same_call() {
+        let entry = user(&json!({"id": {"type": "string"}, "page": {"type": "integer", "minimum": 1, "maximum": 9}}));
+        let (one, other) = (calls_of(entry.clone()), calls_of(entry));
+        let made: Vec<GeneratedCall> = (0..200).map(|number| one.make(number, &pool(&one))).collect();
+        for (number, made) in made.iter().enumerate().rev() {
+            let again = other.make(number as u64, &pool(&other));
+            assert_eq!((&again.arguments, again.breach), (&made.arguments, made.breach), "{number}");
+        }
+        assert!(made.iter().any(|made| made.breach.is_some()) && made.iter().any(|made| made.breach.is_none()));
+    }
+
+    #[test]
+    fn a_call_is_valid_unless_it_breaks_one_rule_on_purpose() {
+        let entry = user(&json!({"id": {"type": "string", "maxLength": 8}, "tags": {"type": "array", "maxItems": 2}}));
+        let calls = calls_of(entry);
+        for number in 0..300 {
+            let made = calls.make(number, &pool(&calls));
+            let is_valid = calls.callees[0].generator().is_valid(&made.arguments);
+            assert_eq!(is_valid, made.breach.is_none(), "{number} {}", made.arguments);
+        }
+    }
+
+    #[test]
+    fn given_arguments_come_first() {
+        let entry = user(&json!({"id": {"type": "string"}}));
+        let given = [json!({"id": "u1"}), json!({"id": "u2"})];
+        let calls = calls_with("{ seed: 7 }", &[entry], &given);
+        for (number, given) in (0..).zip(&given) {
+            let made = calls.make(number, &pool(&calls));
+            assert_eq!((&made.arguments, made.breach), (given, None), "{number}");
+        }
+    }
+
+    #[test]
+    fn what_an_answer_held_is_used_as_an_argument() {
+        let calls = calls_of(user(&json!({"id": {"type": "string"}})));
+        let mut pool = pool(&calls);
+        pool.learn(0, &json!({"structuredContent": {"id": "u-4711"}}), &calls.wanted, &|_| false);
+        let uses = |number| calls.make(number, &pool).arguments["id"] == "u-4711";
+        assert!(!(0..super::super::answer_pool::DISTANCE).any(uses), "before the answer can have come");
+        assert!((100..300).any(uses), "never used");
+    }
+
+    #[test]
+    fn broken_rules_that_a_server_must_look_at() {
+        let binding = |properties: Value| {
+            let calls = calls_of(user(&properties));
+            let callee = &calls.callees[0];
+            let says = callee.violations.iter().zip(&callee.binding);
+            says.filter(|(_, binding)| **binding).map(|(violation, _)| violation.breach).collect::<BTreeSet<_>>()
+        };
+        for (properties, expected, left) in [
+            (json!({"id": {"type": "integer", "minimum": 1}}), Some(Breach::OutOfRange), None),
+            (json!({"id": {"type": "string", "maxLength": 8}}), Some(Breach::TooLong), None),
+            (json!({"id": {"enum": ["a", "b"]}}), Some(Breach::Enum), None),
+            (json!({"id": {"type": "string"}}), Some(Breach::MissingRequired), None),
+            // Whoever has a default does not miss what is missing.
+            (json!({"id": {"type": "string", "default": "u1"}}), None, Some(Breach::MissingRequired)),
+            // Clients send members that nobody asked for.
+            (json!({"id": {"type": "string"}}), None, Some(Breach::ExtraProperty)),
+            (json!({"id": {"type": "string"}}), None, Some(Breach::Null)),
+        ] {
+            let found = binding(properties.clone());
+            assert!(expected.is_none_or(|breach| found.contains(&breach)), "{properties} {found:?}");
+            assert!(left.is_none_or(|breach| !found.contains(&breach)), "{properties} {found:?}");
+        }
+    }
+
+    #[test]
+    fn room_for_a_mark() {
+        for (schema, expected) in [
+            (json!({"type": "string"}), Some(400)),
+            (json!({"type": "string", "maxLength": 100}), Some(100)),
+            (json!({"type": "string", "maxLength": 9}), None),
+            (json!({"type": "string", "minLength": 40}), None),
+            (json!({"type": "string", "description": "A note.", "title": "Note"}), Some(400)),
+            (json!({"type": "string", "enum": ["a"]}), None),
+            (json!({"type": "string", "format": "date"}), None),
+            (json!({"type": "integer"}), None),
+        ] {
+            assert_eq!(room(&schema), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn edges_are_tried_in_given_arguments() {
+        let smallest = json!({"id": "a", "page": 1});
+        let given = json!({"id": "u1", "page": 3, "sort": "up"});
+        for (edge, expected) in [
+            (json!({"id": "a", "page": 9}), json!({"id": "u1", "page": 9, "sort": "up"})),
+            (json!({"id": "", "page": 1}), json!({"id": "", "page": 3, "sort": "up"})),
+            (json!({"id": "a", "page": 1}), given.clone()),
+        ] {
+            assert_eq!(rebased(&edge, &smallest, &given), Some(expected), "{edge}");
+        }
+        assert_eq!(rebased(&json!({"id": "b"}), &smallest, &json!([])), None);
+    }
+
+    #[test]
+    fn tools_about_the_same_things_are_related() {
+        for (name, expected) in
+            [("get_user", &["user"][..]), ("list_users", &["user"]), ("getUserNotes", &["user", "note"]), ("ping", &[])]
+        {
+            assert_eq!(nouns(name).collect::<Vec<_>>(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn schemas_that_say_nothing_of_members_together() {
+        for (schema, expected) in [
+            (json!({"type": "object", "properties": {}, "required": ["a"]}), true),
+            (json!({"type": "object", "anyOf": [{"required": ["a"]}]}), false),
+            (json!({"type": "object", "dependentRequired": {"a": ["b"]}}), false),
+            (json!(true), false),
+        ] {
+            assert_eq!(is_plain(&schema), expected, "{schema}");
+        }
+    }
 }

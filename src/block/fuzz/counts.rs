@@ -107,3 +107,58 @@ fn counted(count: u64, noun: &str) -> String {
         (_, false) => format!("{count} {noun}s"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_in_words() {
+        let none = CallCounts::default;
+        let rows = [
+            (CallCounts { calls: 1, served: 1, ..none() }, 1, "1 call covered 0 of 1 schema branch: 1 served"),
+            (
+                CallCounts { calls: 9, served: 3, refused: 2, invalid: 4, invalid_refused: 3, ..none() },
+                2,
+                "9 calls covered 0 of 2 schema branches: 3 served, 2 refused though valid, 3 of 4 invalid ones refused",
+            ),
+            (
+                CallCounts { calls: 5, others: 1, lost: 1, unjudged: 2, restarts: 2, ..none() },
+                1,
+                "5 calls covered 0 of 1 schema branch: 0 served, 2 with content that could not be judged by its schema, \
+                 1 without an answer, 1 call of other tools in between; 2 restarts",
+            ),
+        ];
+        for (counts, branches, expected) in rows {
+            assert_eq!(counts.text(branches), expected);
+        }
+    }
+
+    #[test]
+    fn a_rate_is_told_of_many_calls() {
+        for (calls, expected) in [(999, false), (1_000, true)] {
+            let counts = CallCounts { calls, spent: Duration::from_secs(2), ..CallCounts::default() };
+            let sentence = counts.sentence(1, 7);
+            assert_eq!(sentence.contains("500 calls/s in 2 s"), expected, "{sentence}");
+            assert!(sentence.contains("; seed 7, calls "), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn other_calls_have_another_hash() {
+        let hash = |said: &[(usize, &str)]| {
+            let mut counts = CallCounts::default();
+            said.iter().for_each(|(tool, arguments)| counts.sent(*tool, arguments.as_bytes()));
+            counts.hash
+        };
+        let whole = hash(&[(0, "{\"id\":\"u1\"}"), (1, "{}")]);
+        assert_eq!(hash(&[(0, "{\"id\":\"u1\"}"), (1, "{}")]), whole);
+        for said in [
+            &[(0, "{\"id\":\"u2\"}"), (1, "{}")][..],
+            &[(1, "{}"), (0, "{\"id\":\"u1\"}")],
+            &[(0, "{\"id\":\"u1\"}"), (0, "{}")],
+        ] {
+            assert_ne!(hash(said), whole, "{said:?}");
+        }
+    }
+}

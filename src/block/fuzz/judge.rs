@@ -182,3 +182,129 @@ fn output(calls: &Calls, made: &GeneratedCall, result: &Value) -> Result<Option<
     problem.found.actual = Some(content);
     Ok(Some(problem))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::calls::tests::calls_of;
+    use super::*;
+    use crate::event::RequirementLevel;
+
+    fn entry(name: &str) -> Value {
+        json!({
+            "name": name,
+            "inputSchema": {
+                "type": "object",
+                "properties": {"page": {"type": "integer", "minimum": 1}},
+                "required": ["page"],
+            },
+            "outputSchema": {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]},
+        })
+    }
+
+    /// A call of the kind: valid, or with a number that is too small.
+    fn call(calls: &Calls, is_valid: bool) -> GeneratedCall {
+        let made = (0..500).map(|number| calls.make(number, &calls.pool(0)));
+        let is_meant = |made: &GeneratedCall| {
+            if is_valid {
+                made.breach.is_none()
+            } else {
+                calls.refusable(made).is_some_and(|broken| broken.keyword == "minimum")
+            }
+        };
+        made.into_iter().find(is_meant).unwrap()
+    }
+
+    #[test]
+    fn answers_and_what_they_show() {
+        use Fate::{Open, Refused, Served, Unusable};
+        use RequirementLevel::{Must, Should};
+        let right = json!({"content": [{"type": "text", "text": "{\"total\": 3}"}], "structuredContent": {"total": 3}});
+        let text =
+            |text: &str, is_error: bool| json!({"content": [{"type": "text", "text": text}], "isError": is_error});
+        let rows = [
+            ("served", true, json!({"result": right}), Served, None),
+            ("refused in words", true, json!({"result": text("page: there is no such page", true)}), Refused, None),
+            (
+                "refused by a code",
+                false,
+                json!({"error": {"code": -32602, "message": "page is too small"}}),
+                Refused,
+                None,
+            ),
+            ("served, and forbidden", false, json!({"result": right}), Served, Some((NOT_VALIDATED, Should))),
+            (
+                "an internal error",
+                true,
+                json!({"error": {"code": -32603, "message": "boom"}}),
+                Refused,
+                Some(("internal-error", Should)),
+            ),
+            (
+                "content of another type",
+                true,
+                json!({"result": {"content": [], "structuredContent": {"total": "3"}}}),
+                Served,
+                Some(("output-schema", Must)),
+            ),
+            (
+                "content that is missing",
+                true,
+                json!({"result": text("3", false)}),
+                Served,
+                Some(("missing-structured-content", Must)),
+            ),
+            ("a refusal without content", true, json!({"result": text("no", true)}), Refused, None),
+            (
+                "a message of the interpreter",
+                true,
+                json!({"result": text("KeyError: 'page'", true)}),
+                Refused,
+                Some(("interpreter-message", Must)),
+            ),
+            (
+                "the same for a forbidden call",
+                false,
+                json!({"result": text("KeyError: 'page'", true)}),
+                Refused,
+                Some(("interpreter-message", Should)),
+            ),
+            ("a task", true, json!({"result": {"task": {"taskId": "t1"}}}), Open, None),
+            ("a question", true, json!({"result": {"resultType": "input_required"}}), Open, None),
+            ("no object", true, json!({"result": 5}), Unusable, None),
+            ("nothing", true, json!({}), Unusable, None),
+        ];
+        let calls = calls_of(entry("list_pages"));
+        for (what, is_valid, message, fate, expected) in rows {
+            let judged = judge(&calls, &call(&calls, is_valid), &message);
+            let found = judged.problems.first().map(|problem| (problem.found.code.as_str(), problem.found.level));
+            assert_eq!((judged.fate, found), (fate, expected), "{what}");
+            assert!(!judged.is_unjudged, "{what}");
+        }
+    }
+
+    #[test]
+    fn failures_that_look_like_successes() {
+        let failed = json!({"result": {"content": [], "structuredContent": {"success": false, "error": "no such page", "total": 0}}});
+        // Who runs what callers write shows their failures as results.
+        for (tool, expected) in [("list_pages", Fate::Refused), ("run_python_code", Fate::Served)] {
+            let calls = calls_of(entry(tool));
+            assert_eq!(judge(&calls, &call(&calls, true), &failed).fate, expected, "{tool}");
+        }
+    }
+
+    #[test]
+    fn errors_that_show_the_insides() {
+        let trace = "Traceback (most recent call last):\n  File \"/srv/app.py\", line 3, in get\nValueError: bad";
+        let rows = [
+            (json!({"code": -32000, "message": trace}), Some("stack-trace")),
+            (json!({"code": -32603, "message": trace}), Some("stack-trace")),
+            (json!({"code": -32603, "message": "failed"}), Some("internal-error")),
+            (json!({"code": -32602, "message": "page must be positive"}), None),
+            (json!({"code": -32000}), None),
+        ];
+        for (error, expected) in rows {
+            let found = refused_by_error(&error);
+            assert_eq!(found.as_ref().map(|problem| problem.found.code.as_str()), expected, "{error}");
+        }
+    }
+}

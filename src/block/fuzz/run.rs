@@ -1,14 +1,16 @@
 //! Calls with generated arguments, several under way at a time, and what they show about a server.
 //!
-//! [`calls`] makes the call of a number from the seed alone, and from what earlier answers held ([`sequence`]); [`drive`]
+//! [`calls`] makes the call of a number from the seed alone, and from what earlier answers held ([`answer_pool`]); [`drive`]
 //! sends them over the fastest way there is ([`wire`]); [`judge`] says what an answer means; [`confirm`] tries every
 //! problem again in fresh servers before it is told. What is needed to try a call again is its number, so that a long
 //! run keeps nothing. Start reading in [`run`].
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Fuzz;
-use super::calls::{Callee, Calls};
+use super::calls::{Callee, Calls, OfferedTool};
 use super::confirm::{LONGEST, confirm};
 use super::crashing_tools::CrashingTools;
 use super::drive::{Driver, SessionLog, SessionOutcome};
@@ -17,7 +19,7 @@ use super::replay::FuzzTarget;
 use super::{finding, problem, state_leak};
 use crate::check::{CheckEnd, CheckLimits, CheckSession, Confirmation};
 use crate::event::{CheckResult, Code, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
-use crate::plan::arguments::ConfigSource;
+use crate::plan::arguments::{ConfigSource, server_folder};
 use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
 use crate::session::Session;
 use crate::wire::{Direction, Tool};
@@ -47,8 +49,11 @@ impl Check for FuzzCheck {
 
 async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
     let FuzzCheck { settings, tools, crashing_tools } = check;
-    let offered: Vec<&Tool> = tools.iter().filter_map(|name| context.catalog.tool(name)).collect();
-    let calls = match Calls::new(settings, context, &offered) {
+    let listed = tools.iter().filter_map(|name| context.catalog.tool(name));
+    let offered: Vec<OfferedTool<'_>> =
+        listed.map(|tool| OfferedTool { tool, given: given(tool, context).collect() }).collect();
+    let folder = server_folder(context.suite, context.server_name);
+    let calls = match Calls::new(settings, folder.as_deref(), &offered) {
         Ok(calls) => calls,
         Err(unusable) => return CheckEnd::Inconclusive(Reason::NoCallsGenerated(unusable.to_string())).into_result(),
     };
@@ -59,6 +64,16 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
         Err(end) => return end.into_result(),
     };
     CheckResult { protocol_revision, ..verdict(driver, stopped.as_deref()) }
+}
+
+/// The arguments that the suite itself gives: those of `arguments:`, and those of its calls that need no other call.
+fn given<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl Iterator<Item = Value> + 'a {
+    let suite = context.suite;
+    let own = suite.arguments.get(&tool.name).into_iter();
+    let steps = suite.tests.iter().flat_map(|test| &test.steps);
+    let called = steps.filter_map(|step| step.action.as_call());
+    let called = called.filter(|(name, _)| name.text() == Some(&tool.name)).filter_map(|(_, args)| args);
+    own.chain(called).filter_map(|args| (context.filled)(args)).filter(Value::is_object)
 }
 
 /// Opens one session after the other until everything is said; returns why it ended sooner. An error is a server that does
