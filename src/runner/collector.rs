@@ -6,7 +6,9 @@ use super::coverage::CoverageCollector;
 use super::snapshot::{self, Recordings};
 use super::{Observer, RunMessage, Summary};
 use crate::baseline::{self, BaselineScope};
-use crate::event::{CaseResult, Event, FailureClass, Outcome, Reason, Section, ServerStarts};
+use crate::event::{
+    CaseResult, Event, FailureClass, Finding, Outcome, Reason, RequirementLevel, Section, ServerStarts,
+};
 use crate::plan::{CaseSource, Plan};
 
 /// Sees every message once, in order.
@@ -152,7 +154,9 @@ impl RunCollector<'_> {
             }
             Event::SessionJudged(judged) => {
                 self.known.session(judged);
-                let has_failed = judged.findings.iter().any(|finding| finding.baseline_reason.is_none());
+                let is_failure =
+                    |finding: &Finding| finding.baseline_reason.is_none() && finding.level == RequirementLevel::Must;
+                let has_failed = judged.findings.iter().any(is_failure);
                 if has_failed {
                     self.summary.failed += 1;
                     self.summary.beyond_cases.insert(judged.file.clone());

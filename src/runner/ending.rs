@@ -48,20 +48,24 @@ pub(crate) struct EndedSession {
 /// Ends a session and its server.
 pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEndReason<'_>) -> EndedSession {
     let revision = session.server.revision.to_string();
-    let (mut closed, shutdown) = match reason {
+    let mut closed = match reason {
         SessionEndReason::Shutdown(_, order) => session.shut_down(order).await,
-        SessionEndReason::CasesOver => (session.close(SHARED_WATCH).await, None),
+        SessionEndReason::CasesOver => session.close(SHARED_WATCH).await,
         SessionEndReason::Unused => {
             session.mark_exit_reported();
-            (session.close(SHARED_WATCH).await, None)
+            session.close(SHARED_WATCH).await
         }
-        SessionEndReason::CaseOver(_) | SessionEndReason::ReusedAndPassed => (session.close(OWN_WATCH).await, None),
+        SessionEndReason::CaseOver(_) | SessionEndReason::ReusedAndPassed => session.close(OWN_WATCH).await,
         SessionEndReason::ReusedAndFailed => {
             // The exit is still to be reported, whichever request has seen it.
             session.attribute_exit(false);
-            (session.close(OWN_WATCH).await, None)
+            session.close(OWN_WATCH).await
         }
     };
+    let shutdown = closed.shutdown.take();
+    if !matches!(reason, SessionEndReason::Shutdown(..)) {
+        target.shutdowns.count(shutdown.as_ref(), &closed);
+    }
     target.scan_results.count(&closed.seen);
     let violations = std::mem::take(&mut closed.violations);
     let exit = closed.unreported_exit.take();

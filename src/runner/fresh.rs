@@ -55,13 +55,11 @@ impl FreshServers for Fresh {
 
     fn close<'a>(&'a self, session: &'a Session, way: CloseServer) -> BoxFuture<'a, ClosedServer> {
         Box::pin(async move {
-            let (closed, shutdown) = match way {
+            let closed = match way {
                 CloseServer::Shutdown(order) => session.shut_down(order).await,
-                CloseServer::AfterTeardown | CloseServer::WithoutTeardown => {
-                    (session.close(Duration::ZERO).await, None)
-                }
+                CloseServer::AfterTeardown | CloseServer::WithoutTeardown => session.close(Duration::ZERO).await,
             };
-            ClosedServer { exit: closed.unreported_exit.as_ref().map(Finding::from), shutdown }
+            ClosedServer { exit: closed.unreported_exit.as_ref().map(Finding::from), shutdown: closed.shutdown }
         })
     }
 

@@ -38,6 +38,7 @@ mod running;
 mod scan;
 mod sessions;
 mod shared;
+mod shutdowns;
 mod silence;
 mod snapshot;
 mod start;

@@ -12,7 +12,7 @@ use super::target::RunTarget;
 use super::{RunMessage, SessionFrames, finding, micros};
 use crate::carrier::on_link;
 use crate::diagnosis;
-use crate::event::{FailureClass, Finding, Reason, ServerStarts, StepProblem};
+use crate::event::{FailureClass, Finding, Reason, RequirementLevel, ServerStarts, Severity, StepProblem};
 use crate::fault::FaultPlayer;
 use crate::plan::{Case, OpenServer, ServerChoice};
 use crate::session::{ClosedSession, Connector, OpenFailure, Session, SessionSettings};
@@ -210,6 +210,11 @@ async fn open_at(
         Ok(session) => std::mem::take(&mut session.earlier),
         Err(failed) => std::mem::take(&mut failed.connections),
     };
+    if let Ok(session) = &opened
+        && !unused.is_empty()
+    {
+        target.report(session.server.revision.as_str(), [ended_by_discovery()]);
+    }
     if !(may_end && opened.is_err()) {
         for closed in unused {
             report_unopened(target, &revision, closed);
@@ -235,6 +240,20 @@ async fn open_at(
             let others = other_processes(&target.emitter.running.list(), &target.lane().server);
             Err(broken(Finding::from(&failed.failure).with_evidence("other processes", others)))
         }
+    }
+}
+
+/// A server that had to be started again, because the first question of newer clients ended it.
+fn ended_by_discovery() -> Finding {
+    Finding {
+        level: RequirementLevel::Should,
+        severity: Some(Severity::Low),
+        help: Some(
+            "answer a method that the server does not know with the error -32601, before `initialize`, too: clients of the \
+             revision 2026-07-28 ask `server/discover` first, and not all of them start the server again"
+                .to_owned(),
+        ),
+        ..Finding::new("discovery-fatal", "the server ends when `server/discover` is its first request")
     }
 }
 

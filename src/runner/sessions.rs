@@ -89,5 +89,8 @@ impl TargetSessions {
         self.pool.finish(&self.target).await;
         self.reusable.finish(&self.target).await;
         self.shared.finish(&self.target).await;
+        if let Some(revision) = self.target.known_revision() {
+            self.target.report(revision.as_str(), self.target.shutdowns.judge());
+        }
     }
 }

@@ -12,6 +12,7 @@ use super::history::History;
 use super::machine_paths::MachinePaths;
 use super::resolve::{self, Reachable, Starts};
 use super::scan::ScanResults;
+use super::shutdowns::ShutdownCounts;
 use super::{Emitter, Options, SessionFrames, Stop, Tamper, finding, micros, names};
 use crate::event::{Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
 use crate::plan::{Case, ChosenTools, Lane, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
@@ -41,6 +42,7 @@ pub(crate) struct RunTarget {
     /// True if generated calls may change the server's data.
     writes: AtomicBool,
     pub(crate) scan_results: ScanResults,
+    pub(crate) shutdowns: ShutdownCounts,
     /// The calls that the server has served; `None` if no generated case has to know.
     pub(crate) history: Option<History>,
     pub(crate) emitter: Emitter,
@@ -83,6 +85,7 @@ impl RunTarget {
             identity: OnceCell::new(),
             writes: AtomicBool::new(false),
             scan_results: ScanResults::default(),
+            shutdowns: ShutdownCounts::default(),
             history: rests_on_valid_calls(planned, index).then(History::default),
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),

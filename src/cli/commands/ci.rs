@@ -20,7 +20,8 @@ const VERB: Verb = Verb { command: AdHocCommand::Ci, does: "check", block: "comp
 /// Runs every check of a server that needs no suite, and gives CI a verdict.
 ///
 /// Checks the binding rules of the specification, refusals of invalid arguments, structured content and the schemas of
-/// tools, and makes a few generated calls. `--fail-on` says how severe a finding must be to end the run with exit code 1.
+/// tools, tries known attacks, looks for instructions to the model, secrets and texts of other sessions in answers, and
+/// makes a few generated calls. `--fail-on` says how severe a finding must be to end the run with exit code 1.
 #[derive(Debug, Args)]
 pub(crate) struct CiArgs {
     /// The seed of the generated calls; the same seed makes the same calls.
@@ -44,6 +45,8 @@ pub(crate) fn ci(args: CiArgs, console: &Console) -> Result<Exit, Exit> {
     own.block("negative_path", [key("tools", "*")]);
     own.block("output_schema", [key("tools", "*")]);
     own.block("schema_lint", []);
+    own.block("security", []);
+    own.block("state", []);
     own.block("fuzz", [flag_key("seed", "--seed", args.seed), flag_key("cases", "--cases", args.cases.get())]);
     args.on.run_with(VERB, own, console)
 }

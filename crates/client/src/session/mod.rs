@@ -217,9 +217,8 @@ impl Session {
         self.peer.close(watch).await
     }
 
-    /// Ends the conversation and the server in that way; says how a process of ours ended, `None` where there is none, or
-    /// where it had ended before.
-    pub async fn shut_down(&self, order: ShutdownOrder) -> (ClosedSession, Option<Shutdown>) {
+    /// Ends the conversation and the server in that way.
+    pub async fn shut_down(&self, order: ShutdownOrder) -> ClosedSession {
         self.release_start();
         self.peer.shut_down(order).await
     }
@@ -242,6 +241,8 @@ pub struct ClosedSession {
     pub end: Option<SessionEnd>,
     /// The end of the server's process, where it ended by itself and no failed request reported it.
     pub unreported_exit: Option<UnreportedExit>,
+    /// The end of a process of ours by our wish; `None` where there is none, or where it had ended before.
+    pub shutdown: Option<Shutdown>,
 }
 
 /// A conversation that did not begin, with what travelled all the same.

@@ -13,7 +13,7 @@ use super::dispatch::{self, Intake};
 use super::state::{Arrival, NO_OWNER, OutgoingLine, OutgoingRequest, SessionState};
 use super::{CallFailure, ClientAnswers, ClosedSession, SessionReply};
 use crate::transport::http::Endpoint;
-use crate::transport::{self, Link, MessageRole, ServerProcesses, Shutdown, ShutdownOrder, Stopper, TransportKind};
+use crate::transport::{self, Link, MessageRole, ServerProcesses, ShutdownOrder, Stopper, TransportKind};
 use crate::wire::{self, Era, Id, notification_line};
 
 /// The time until a killed process is gone.
@@ -160,15 +160,15 @@ impl Connection {
     /// Ends the conversation once the server was watched so long after its last message; what is left of it is handed
     /// out once.
     pub(crate) async fn close(&self, watch: Duration) -> ClosedSession {
-        self.end(watch, None).await.0
+        self.end(watch, None).await
     }
 
-    /// Ends the conversation and the server in that way; says how a process of ours ended.
-    pub(crate) async fn shut_down(&self, order: ShutdownOrder) -> (ClosedSession, Option<Shutdown>) {
+    /// Ends the conversation and the server in that way.
+    pub(crate) async fn shut_down(&self, order: ShutdownOrder) -> ClosedSession {
         self.end(Duration::ZERO, Some(order)).await
     }
 
-    async fn end(&self, watch: Duration, order: Option<ShutdownOrder>) -> (ClosedSession, Option<Shutdown>) {
+    async fn end(&self, watch: Duration, order: Option<ShutdownOrder>) -> ClosedSession {
         let closing = self.closing.lock().take();
         let (mut ending, mut unreported_exit, mut shutdown) = (None, None, None);
         if let Some(Closing { stop, dispatching }) = closing {
@@ -179,10 +179,10 @@ impl Connection {
                 state.is_end_requested = true;
                 (state.ending(), state.unreported_exit())
             };
-            match order {
-                Some(order) => shutdown = stop.shut_down(order).await,
+            shutdown = match order {
+                Some(order) => stop.shut_down(order).await,
                 None => stop.stop().await,
-            }
+            };
             if !is_over {
                 // A task that was cut off has nothing more to say.
                 let _ = dispatching.await;
@@ -194,7 +194,7 @@ impl Connection {
         let owners = std::mem::take(&mut state.frames);
         let seen = state.scanner.occasions();
         let (transport, frames) = (state.transport, state.transcript.take_frames());
-        (ClosedSession { violations, frames, owners, seen, transport, end: ending, unreported_exit }, shutdown)
+        ClosedSession { violations, frames, owners, seen, transport, end: ending, unreported_exit, shutdown }
     }
 
     /// Ends the connection by force: a process of ours is killed. Nothing is left to report about its end.

@@ -63,9 +63,10 @@ impl Stopper {
         (Self(Some(sender)), receiver)
     }
 
-    /// Asks the server to end, makes it end if it does not, and returns when nothing of it is left.
-    pub async fn stop(self) {
-        self.request(None).await;
+    /// Asks the server to end, makes it end if it does not, and returns when nothing of it is left; `None` where no process
+    /// of ours ended.
+    pub async fn stop(self) -> Option<Shutdown> {
+        self.request(None).await
     }
 
     /// The same in that way; `None` where no process of ours ended.
