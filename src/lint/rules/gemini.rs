@@ -82,6 +82,53 @@ pub(crate) static LINTS: &[Lint] = &[
         ..BASE
     },
     Lint {
+        id: "gemini-openapi-empty-value",
+        says: "`parameters` accepts no empty text in `enum`",
+        why: "the whole request is refused",
+        cure: "leave the empty text out, and let the parameter be optional",
+        link: SCHEMA,
+        good: r#"{"inputSchema": {"type": "object", "properties": {"order": {"type": "string", "enum": ["up", "down"], "description": "The order"}}}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"order": {"type": "string", "enum": ["", "up", "down"], "description": "The order"}}}}"#,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let has_empty = place.schema["enum"].as_array()?.iter().any(|value| value == "");
+            has_empty.then(|| format!("the `enum` of {} holds an empty text", place.noun()))
+        }),
+        ..BASE
+    },
+    Lint {
+        id: "gemini-openapi-properties",
+        says: "`parameters` accepts `properties` and `required` only beside the type `object`",
+        why: "the whole request is refused",
+        cure: "write `\"type\": \"object\"`, or take the keyword out",
+        link: SCHEMA,
+        good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "object", "properties": {"text": {"type": "string"}}, "description": "What to look for"}}}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "properties": {"text": {"type": "string"}}, "description": "What to look for"}}}}"#,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            let named = place.schema["type"].as_str().filter(|named| *named != "object")?;
+            let keyword = ["properties", "required"].into_iter().find(|keyword| place.has_any(&[keyword]))?;
+            Some(format!("{} is of the type `{named}` and has `{keyword}`", place.noun()))
+        }),
+        ..BASE
+    },
+    Lint {
+        id: "gemini-openapi-boolean",
+        variant: KEYWORD,
+        says: "`parameters` accepts no `true` or `false` in the place of a schema",
+        why: "the whole request is refused",
+        cure: "write a schema with a `type`, or have the client send `parametersJsonSchema`",
+        link: SCHEMA,
+        good: r#"{"inputSchema": {"type": "object", "properties": {"word": {"type": "string", "description": "What to look for"}}}}"#,
+        bad: r#"{"inputSchema": {"type": "object", "properties": {"word": true}}}"#,
+        rule: LintRule::Schemas(ToolMember::INPUT, |place| {
+            // A keyword that `parameters` does not have is a lint of its own.
+            let is_known = !place.at.ends_with("additionalProperties");
+            (place.schema.is_boolean() && is_known)
+                .then(|| format!("the schema of {} is {}", place.noun(), place.schema))
+        }),
+        also: &["open-object", "untyped-parameter"],
+        ..BASE
+    },
+    Lint {
         id: "gemini-openapi-parameter-name",
         says: "`parameters` accepts names of at most 64 letters, digits and `_`, a letter or `_` first",
         why: "the documentation of Vertex AI forbids others",

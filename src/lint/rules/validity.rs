@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::look::{ToolMember, places_within};
-use super::super::{Lint, LintFinding, LintRule, LintSubject};
+use super::super::{Lint, LintFinding, LintLevel, LintRule, LintSubject};
 use super::{ERROR, INVALID, TOOLS};
 use crate::wire::Tool;
 use crate::wire::format::{SchemaError, flaw};
@@ -89,6 +89,21 @@ pub(crate) static LINTS: &[Lint] = &[
         ..ERROR
     },
     Lint {
+        id: "circular-ref",
+        variant: INVALID,
+        level: LintLevel::Warning,
+        says: "a `$ref` leads back to itself without saying anything",
+        why: "such a schema has no meaning: some validators accept everything, others never end",
+        cure: "let one of the references lead to a schema with a `type`; a `$ref` below `properties` or `items` may lead back",
+        link: "https://json-schema.org/draft/2020-12/json-schema-core#section-9.4.1",
+        good: r##"{"outputSchema": {"type": "object", "properties": {"note": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"type": "object", "properties": {"next": {"$ref": "#/$defs/A"}}}}}}"##,
+        bad: r##"{"outputSchema": {"type": "object", "properties": {"note": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}}}"##,
+        rule: LintRule::Tool(|tool| {
+            ToolMember::BOTH.iter().find_map(|member| circular(tool.raw.get(member.key())?, member.key()))
+        }),
+        ..ERROR
+    },
+    Lint {
         id: "bad-pattern",
         variant: INVALID,
         says: "a `pattern` is not a valid regular expression",
@@ -136,6 +151,27 @@ fn dangling(root: &Value, at: &str) -> Option<(String, String)> {
         let is_plain = !pointer.contains('%');
         let leads = root.pointer(pointer).is_some();
         (is_plain && !leads).then(|| (place.at, format!("`{reference}` points to nothing")))
+    })
+}
+
+/// A local reference that only leads to references, and back to itself.
+fn circular(root: &Value, at: &str) -> Option<(String, String)> {
+    let target = |schema: &Value| {
+        let pointer = schema["$ref"].as_str()?.strip_prefix('#').filter(|pointer| !pointer.contains('%'))?;
+        root.pointer(pointer)
+    };
+    places_within(root, at).into_iter().find_map(|place| {
+        let mut seen: Vec<*const Value> = Vec::new();
+        let mut schema = place.schema;
+        while let Some(next) = target(schema) {
+            if seen.contains(&std::ptr::from_ref(next)) {
+                let reference = place.schema["$ref"].as_str().unwrap_or_default();
+                return Some((place.at, format!("`{reference}` leads in a circle of references")));
+            }
+            seen.push(std::ptr::from_ref(next));
+            schema = next;
+        }
+        None
     })
 }
 
