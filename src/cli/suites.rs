@@ -85,6 +85,11 @@ pub(crate) struct HiddenWord {
 }
 
 impl SuiteArgs {
+    /// Returns true if flags select some of the cases.
+    pub(crate) fn narrows_cases(&self) -> bool {
+        !self.filter.is_empty() || !self.row.is_empty() || self.last_failed
+    }
+
     /// The folder for state; unless the user names it, it is never reached through a link.
     pub(crate) fn state_folder(&self, first: &Path) -> FolderPlace {
         let beside = || FolderPlace::resolve(first.parent().unwrap_or(Path::new(""))).below(".mcprove");

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::adhoc::{AdHocSettings, CallingArgs, flag_key};
 use super::parsing::{drawn_seed, duration, share, typed_duration};
+use super::served::ServingRequirement;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::Verb;
@@ -20,7 +21,7 @@ const VERB: Verb = Verb { command: AdHocCommand::Fuzz, does: "call", block: "fuz
 /// Calls every tool of a server with generated arguments, valid and invalid; needs no suite.
 ///
 /// A failure is reported only after it was tried again on fresh servers. Tools that may change data are called only with
-/// `--scratch`, or if `--allow` names them.
+/// `--scratch`, or if `--allow` names them; a run that leaves out most tools for that does not pass.
 #[derive(Debug, Args)]
 pub(crate) struct FuzzArgs {
     /// The seed of the generated calls; the same seed makes the same calls. By default one is drawn and printed.
@@ -56,7 +57,10 @@ pub(crate) struct FuzzArgs {
 
 pub(crate) fn fuzz(args: FuzzArgs, console: &Console) -> Result<Exit, Exit> {
     let seed = args.seed.unwrap_or_else(|| drawn_seed().into());
-    let mut own = AdHocSettings::default();
+    let run = &args.on.run;
+    let is_narrowed = !args.tool.is_empty() || !args.block.is_empty() || run.read_only || run.suites.narrows_cases();
+    let serving = if is_narrowed { ServingRequirement::default() } else { ServingRequirement::HalfGenerated };
+    let mut own = AdHocSettings { serving, ..AdHocSettings::default() };
     own.block(
         "fuzz",
         [

@@ -28,6 +28,8 @@ pub(crate) enum ServingRequirement {
     /// A call, where generated cases called tools.
     #[default]
     WhereGenerated,
+    /// The same, and calls of half of the tools at least, whoever forbade the others.
+    HalfGenerated,
     /// A call, where any was made.
     Served,
     /// The same, and a tool, where it says that it has tools.
@@ -114,7 +116,8 @@ struct Unjudged<'a> {
 impl ObservedCalls {
     /// Counts nothing yet; `generated` lists the cases that rest on generated calls.
     pub(crate) fn new(generated: GeneratedCases, serving: ServingRequirement) -> Self {
-        let are_counted = serving != ServingRequirement::WhereGenerated || !generated.is_empty();
+        let are_counted = matches!(serving, ServingRequirement::Served | ServingRequirement::ServedAndListed)
+            || !generated.is_empty();
         Self { are_counted, generated, ..Self::default() }
     }
 
@@ -171,7 +174,7 @@ impl ObservedCalls {
             let of = if self.servers.len() > 1 { format!(" by `{name}`") } else { String::new() };
             let wants_tools = match serving {
                 ServingRequirement::ServedAndListed => true,
-                ServingRequirement::WhereGenerated | ServingRequirement::Served => {
+                ServingRequirement::WhereGenerated | ServingRequirement::HalfGenerated | ServingRequirement::Served => {
                     self.generated.calls_tools(file, name)
                 }
             };
@@ -179,13 +182,32 @@ impl ObservedCalls {
                 return Some("the server declares `tools` and lists none, so nothing is known of them".to_owned());
             }
             let is_tried = match serving {
-                ServingRequirement::WhereGenerated => !self.generated_tools(server).is_empty(),
+                ServingRequirement::WhereGenerated | ServingRequirement::HalfGenerated => {
+                    !self.generated_tools(server).is_empty()
+                }
                 ServingRequirement::Served | ServingRequirement::ServedAndListed => server.sent_calls() > 0,
             };
             (is_tried && server.served_calls() == 0).then(|| match server.sent_calls() {
                 _ if server.is_spared() => format!("no tool was called{of}, so nothing is known of them"),
                 1 => format!("the only call of a tool was not served{of}, so nothing is known of it"),
                 sent => format!("none of {sent} calls of tools was served{of}, so nothing is known of them"),
+            })
+        })
+    }
+
+    /// The tools that generated cases left alone, where those are most of a server, as a sentence.
+    fn mostly_skipped(&self) -> Option<String> {
+        self.servers.values().find_map(|server| {
+            let called = self.generated_tools(server);
+            let judged = server.listed.iter().filter(|tool| !server.only_tasks.contains(*tool));
+            let (tried, skipped): (Vec<_>, Vec<_>) = judged.partition(|tool| called.contains(tool.as_str()));
+            (skipped.len() > tried.len() && !server.has_unkept).then(|| {
+                let names = skipped.iter().take(MOST_NAMES).map(|tool| format!("`{}`", visible_line(tool)));
+                let names = names.collect::<Vec<_>>().join(", ");
+                let more = skipped.len().saturating_sub(MOST_NAMES);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let count = skipped.len();
+                format!("{count} of {} tools got no generated call: {names}{more}", count + tried.len())
             })
         })
     }
@@ -274,6 +296,13 @@ impl ObservedCalls {
             }
             return console.fail(Exit::Nothing, message, Some(&self.help_for_unserved(policy)));
         }
+        if let Some(message) = self.mostly_skipped().filter(|_| {
+            policy.requirement == ServingRequirement::HalfGenerated && !policy.allows_unjudged && exit != Exit::Findings
+        }) {
+            let help = "allow calls that may change data with `--scratch` or `--allow TOOL`, name the tools that matter with \
+                        `--tool TOOL`, or let the run pass without them with `--allow-unjudged`";
+            return console.fail(Exit::Nothing, hidden.text(&message), Some(help));
+        }
         let unjudged = if policy.allows_unjudged { Vec::new() } else { self.unjudged_tools() };
         let [first, ..] = unjudged.as_slice() else { return exit };
         let message = hidden.text(&unjudged_message(&unjudged, self.servers.len()));
@@ -360,6 +389,27 @@ mod tests {
         // A server that has only resources need not list tools.
         check(ServingRequirement::ServedAndListed, false, &[], &[], 0, false);
     }
+
+    #[test]
+    fn most_tools_have_to_be_called() {
+        for (listed, called, expected) in [
+            (&["a", "b", "c"][..], &["a"][..], Some("2 of 3 tools got no generated call: `b`, `c`")),
+            (&["a", "b"], &["a"], None),
+            (&["a", "b", "c"], &["a", "b"], None),
+            (&[], &[], None),
+        ] {
+            let mut server = AnswerCounts::default();
+            server.read_result(&json!({"tools": listed.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
+            for tool in called {
+                server.call("generated", tool);
+            }
+            let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
+            let ran = ["generated".to_owned()].into();
+            let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
+            assert_eq!(calls.mostly_skipped().as_deref(), expected, "{listed:?} {called:?}");
+        }
+    }
+
     #[test]
     fn every_tool_has_to_serve_something() {
         let get = json!({"name": "get", "inputSchema": {"properties": {"id": {"type": "string"}}}});
