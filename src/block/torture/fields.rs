@@ -6,6 +6,7 @@
 //! and the text of another call in the answer about this record, are wrong wherever they show.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use serde_json::{Value, json};
 
@@ -154,6 +155,9 @@ pub(crate) async fn find_lost_field(
     Ok(Some(LostField { finding, calls: vec![write.exchange(tool), first.read] }))
 }
 
+/// The number of earlier runs whose data is passed over.
+const MOST_EARLIER_RUNS: usize = 16;
+
 /// A required argument is lost where the record itself lacks it, or a list has another text in its place, such as an empty
 /// one; an optional argument, or one of which a list says nothing, may be left out.
 fn level_of_loss(loss: &FieldLoss, is_record: bool) -> RequirementLevel {
@@ -171,7 +175,7 @@ async fn write_fields(study: &mut WriteStudy<'_>, learned: &WritingArguments) ->
     let all = arguments.text_places();
     let present: Vec<TextPlace> = all.iter().filter(|place| place.is_present()).cloned().collect();
     for places in [all, present] {
-        let numbers = study.canaries.take(places.len());
+        let Some(numbers) = take_unknown(study, learned, places.len()).await? else { return Ok(None) };
         let first = numbers.start;
         let texts: Vec<String> = numbers.map(|number| study.canaries.of(number)).collect();
         let made = arguments.with_texts(places.iter().zip(texts.iter().map(String::as_str)));
@@ -243,6 +247,30 @@ async fn look_for_loss(
         { records }.find_map(|answer| Some((foreign_field(fields, &answer.result, &is_foreign)?, answer.call.clone())))
     };
     Ok(foreign.or_else(of_read).map(|(loss, read)| ShownLoss { loss, read, is_record: true }))
+}
+
+/// The numbers of so many canaries for which no read has an answer yet: a server may still have the data of an earlier
+/// run, whose canaries are the same. `None` where there are none.
+pub(crate) async fn take_unknown(
+    study: &mut WriteStudy<'_>,
+    learned: &WritingArguments,
+    count: usize,
+) -> Result<Option<Range<u64>>, CheckEnd> {
+    for _ in 0..MOST_EARLIER_RUNS {
+        let numbers = study.canaries.take(count);
+        let mut is_known = false;
+        for canary in numbers.clone().map(|number| study.canaries.of(number)) {
+            for read in learned.reads.iter().filter(|read| matches!(read, Read::ByText { .. })) {
+                let Some(request) = read.request(&canary, None) else { continue };
+                let reply = study.clients.request(0, request).await?.filter(SessionReply::is_served);
+                is_known |= reply.is_some_and(|reply| reply.message["result"].to_string().contains(&canary));
+            }
+        }
+        if !is_known {
+            return Ok(Some(numbers));
+        }
+    }
+    Ok(None)
 }
 
 /// Asks every read for a write with these texts, first those that show its record alone.

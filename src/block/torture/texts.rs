@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::TortureCheck;
 use super::clients::{Call, NumberedAnswer, ToolRequest};
-use super::fields::{LostField, read_answers};
+use super::fields::{LostField, read_answers, take_unknown};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::{SETTLING, WriteStudy, WritingArguments};
 use crate::check::answer_data::{AnswerData, outermost_first, texts_of};
@@ -137,7 +137,7 @@ async fn write_texts(
 ) -> Result<Option<ChangedText>, CheckEnd> {
     let arguments = learned.template.arguments();
     let places: Vec<TextPlace> = arguments.text_places().into_iter().filter(TextPlace::is_present).collect();
-    let numbers = study.canaries.take(places.len());
+    let Some(numbers) = take_unknown(study, learned, places.len()).await? else { return Ok(None) };
     let first = numbers.start;
     let texts: Vec<String> = numbers.map(|number| kind.text(&study.canaries.of(number))).collect();
     let made = arguments.with_texts(places.iter().zip(texts.iter().map(String::as_str)));
