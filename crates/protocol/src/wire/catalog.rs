@@ -82,7 +82,7 @@ impl Tool {
 
     /// The declared schema of its structured content.
     pub fn output_schema(&self) -> Option<&Value> {
-        self.raw.get("outputSchema")
+        self.raw.get("outputSchema").filter(|schema| !schema.is_null())
     }
 }
 
