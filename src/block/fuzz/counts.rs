@@ -148,7 +148,9 @@ mod tests {
     fn other_calls_have_another_hash() {
         let hash = |said: &[(usize, &str)]| {
             let mut counts = CallCounts::default();
-            said.iter().for_each(|(tool, arguments)| counts.sent(*tool, arguments.as_bytes()));
+            for (tool, arguments) in said {
+                counts.sent(*tool, arguments.as_bytes());
+            }
             counts.hash
         };
         let whole = hash(&[(0, "{\"id\":\"u1\"}"), (1, "{}")]);
