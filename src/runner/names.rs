@@ -8,7 +8,9 @@ use serde_json::Value as Json;
 
 use super::Options;
 use crate::plan::{Plan, SuitePlan};
-use crate::redact::{RESTORED_FROM, Redactor, holds_a_secret, is_secret, query_secrets, reads_drawn};
+use crate::redact::{
+    RESTORED_FROM, Redactor, holds_a_secret, is_secret, may_name_a_secret, query_secrets, reads_drawn,
+};
 use crate::source::SourceId;
 use crate::source::parse;
 use crate::source::template::{Names, Unfilled, fill, text_of};
@@ -103,7 +105,9 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
 /// The texts in a file that fill fields whose names say that they are secret, each with the name.
 fn written_secrets(plan: &Plan, source: SourceId) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    if let Ok(whole) = parse(&plan.sources, source) {
+    if may_name_a_secret(&plan.sources.file(source).text)
+        && let Ok(whole) = parse(&plan.sources, source)
+    {
         add_secrets(&whole.to_json(), &mut found);
     }
     found

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use serde_json::Value;
 
-use self::cut::{telling, telling_end, without_beginnings, without_endings};
-pub use self::fields::holds_a_secret;
+use self::cut::{holds, telling, telling_end, without_beginnings, without_endings};
 use self::fields::without_secret_members;
+pub use self::fields::{holds_a_secret, may_name_a_secret};
 pub use self::forms::{base64, from_base64, percent_encode};
 pub use self::guess::{is_secret, reads_drawn, user_of};
 pub use self::marks::{Part, RESTORED_FROM, mark, parts, variable};
@@ -223,7 +223,7 @@ impl Redactor {
         }
         // Whole forms first: the beginning of one form may be the whole beginning of another.
         let whole = known.forms.iter().fold(text.to_owned(), |text, form| {
-            if text.contains(form.as_str()) { text.replace(form.as_str(), MASK) } else { text }
+            if holds(&text, form) { text.replace(form.as_str(), MASK) } else { text }
         });
         let spelled = spelled::find(&whole, &known.spelled);
         let whole = mask(whole, &spelled);
