@@ -35,7 +35,7 @@ use crate::event::{
 };
 use crate::fault::{Fault, FaultPlayer};
 use crate::plan::arguments::ConfigSource;
-use crate::plan::{Body, Case, Script, SessionNeed};
+use crate::plan::{Body, BoxFuture, Case, Script, SessionNeed};
 use crate::session::OwnedViolation;
 use crate::source::duration_text;
 use crate::source::template::{Names, fill, from_json};
@@ -63,8 +63,10 @@ pub(crate) async fn run(sessions: Arc<TargetSessions>, case: Arc<Case>, options:
         }
         Body::Check(check) => {
             target.emitter.event(start_event(&case, 1));
-            let run = || check::run_check(&sessions, &case, check.as_ref(), &options);
-            let checked = Box::pin(run_with_control(&sessions, &case, run)).await;
+            let run = || -> BoxFuture<'_, CheckResult> {
+                Box::pin(check::run_check(&sessions, &case, check.as_ref(), &options))
+            };
+            let checked = run_with_control(&sessions, &case, &run).await;
             decided(downgrade_should(&case, checked))
         }
         Body::Scan(codes) => decided(downgrade_should(&case, target.scan_results.check(codes))),
@@ -168,12 +170,14 @@ impl CaseRun<'_> {
         self.target.emitter.event(start_event(self.case, number));
         let run = self.with_turn(turn);
         let begun = Instant::now();
-        let run_once = async || match self.case.session {
-            SessionNeed::Shared => run.run_in_shared_session().await,
-            SessionNeed::InTurn => Box::pin(run.run_in_reused_session()).await,
-            SessionNeed::Own => Box::pin(run.run_in_own_session()).await,
+        let run_once = || -> BoxFuture<'_, CheckResult> {
+            match self.case.session {
+                SessionNeed::Shared => Box::pin(run.run_in_shared_session()),
+                SessionNeed::InTurn => Box::pin(run.run_in_reused_session()),
+                SessionNeed::Own => Box::pin(run.run_in_own_session()),
+            }
         };
-        let result = Box::pin(run_with_control(self.sessions, self.case, &run_once)).await;
+        let result = run_with_control(self.sessions, self.case, &run_once).await;
         // The start of its server is no part of a case, unless it came to nothing else.
         let duration = if result.duration.is_zero() { begun.elapsed() } else { result.duration };
         downgrade_should(self.case, CheckResult { duration, ..result })

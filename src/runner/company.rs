@@ -5,7 +5,6 @@
 //! in its own way is used by one case at a time from there on.
 
 use std::collections::BTreeSet;
-use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -16,7 +15,7 @@ use super::resolve::Starts;
 use super::running::other_processes;
 use super::sessions::TargetSessions;
 use crate::event::{CheckResult, Code, Finding, Outcome, RequirementLevel};
-use crate::plan::{Case, SessionNeed};
+use crate::plan::{BoxFuture, Case, SessionNeed};
 use crate::suite::{Handshake, RestartPolicy};
 
 /// The most controls in a target that show no difference; who fails for so many other reasons fails for those.
@@ -96,20 +95,32 @@ impl TargetSessions {
 }
 
 /// Runs a case, with the control where it may have failed for another process.
-pub(crate) async fn run_with_control<F>(sessions: &TargetSessions, case: &Case, run: impl Fn() -> F) -> CheckResult
-where
-    F: Future<Output = CheckResult>,
-{
+///
+/// The control is kept on the heap, since hardly a case needs it.
+pub(crate) async fn run_with_control<'a>(
+    sessions: &TargetSessions,
+    case: &Case,
+    run: &(dyn Fn() -> BoxFuture<'a, CheckResult> + Sync),
+) -> CheckResult {
     let beside = {
         let _turn = sessions.turn(case).await;
         run().await
     };
+    if is_suspected(case, &beside) && sessions.may_be_alone() {
+        return Box::pin(control(sessions, beside, run)).await;
+    }
+    beside
+}
+
+/// Runs a case that failed once more with every other process ended, and, where it does not fail then, beside one again.
+async fn control<'a>(
+    sessions: &TargetSessions,
+    beside: CheckResult,
+    run: &(dyn Fn() -> BoxFuture<'a, CheckResult> + Sync),
+) -> CheckResult {
     let (target, turns) = (&sessions.target, &sessions.turns);
     let others = other_processes(&target.emitter.running.list(), &target.lane().server);
-    if !is_suspected(case, &beside) || others.is_empty() || !sessions.may_be_alone() || target.stop.is_set() {
-        return beside;
-    }
-    if turns.in_vain.load(Ordering::Relaxed) >= MOST_IN_VAIN {
+    if others.is_empty() || turns.in_vain.load(Ordering::Relaxed) >= MOST_IN_VAIN || target.stop.is_set() {
         return beside;
     }
     let _turn = sessions.turn_alone().await;
@@ -118,7 +129,7 @@ where
         // Another case has shown it meanwhile.
         return alone;
     }
-    let again = if fails_alike(&beside, &alone) { None } else { run_beside_another(sessions, &run).await };
+    let again = if fails_alike(&beside, &alone) { None } else { run_beside_another(sessions, run).await };
     let judgement = judge(&beside, &alone, again.as_ref());
     if judgement == Judgement::Company {
         turns.is_exclusive.store(true, Ordering::Relaxed);
@@ -129,10 +140,10 @@ where
 }
 
 /// Runs a case beside a process that does nothing else; `None` where that does not start.
-async fn run_beside_another<F>(sessions: &TargetSessions, run: impl Fn() -> F) -> Option<CheckResult>
-where
-    F: Future<Output = CheckResult>,
-{
+async fn run_beside_another<'a>(
+    sessions: &TargetSessions,
+    run: &(dyn Fn() -> BoxFuture<'a, CheckResult> + Sync),
+) -> Option<CheckResult> {
     let answers = &sessions.target.suite().answers;
     sessions.finish().await;
     let company = opening::open(&sessions.target, SessionOpening::with(answers)).await.ok()?;
