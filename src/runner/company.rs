@@ -1,8 +1,8 @@
 //! Other processes of the same server: some servers work only while they are alone, since they lock a file or a port.
 //!
-//! A case that fails may fail for the company of another process, and that is no fault of what it
-//! looks at. The control is the same case with every other process ended, and then beside one again. A target that is
-//! in its own way is used by one case at a time from there on.
+//! A case that fails may fail for the company of another process, and that is no fault of what it looks at. The control is
+//! the same case with every other process ended, and then beside one again. A target that is in its own way is used by one
+//! case at a time from there on.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
