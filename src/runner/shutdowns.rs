@@ -63,9 +63,13 @@ impl Counts {
             ),
             ..Finding::new("no-shutdown", message)
         }
-        .with_evidence("forced", format!("{} of {} ends of the process", self.forced, self.forced))
+        .with_evidence("forced", format!("{}, and no process ended with its input", processes(self.forced)))
         .with_evidence("ended after", duration_text(forced.took)))
     }
+}
+
+fn processes(count: usize) -> String {
+    if count == 1 { "1 process".to_owned() } else { format!("{count} processes") }
 }
 
 /// Returns true if the server did not answer some request.

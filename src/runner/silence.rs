@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use super::ending::{SessionEndReason, end};
 use super::opening::{self, OpenSession, SessionOpening};
@@ -20,7 +20,7 @@ use crate::wire::{Direction, Frame};
 /// The most attempts to find out which requests silence the server.
 const MOST_ATTEMPTS: usize = 12;
 
-/// The time for these attempts.
+/// The time to make the requests of the session again, and that of all attempts to leave some out.
 const SEARCH_TIME: Duration = Duration::from_secs(60);
 
 /// The time for an answer in an attempt is that of the slowest one before, so many times over, and at least this long.
@@ -28,6 +28,7 @@ const SLOWER: u32 = 20;
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 /// How a server took requests that were made one after another.
+#[derive(Debug, Clone, Copy)]
 struct Playing {
     /// The number of the request, counted from 0, after which it answered nothing any more, not even a ping.
     silent_at: Option<usize>,
@@ -48,16 +49,29 @@ pub(crate) async fn confirm(target: &RunTarget, opened: &OpenSession, case: &Cas
     if calls.iter().any(|call| is_hazardous(target, call)) {
         return None;
     }
-    let limit = target.request_timeout();
+    let limit = PlayingLimit { wait: target.request_timeout(), until: Instant::now() + SEARCH_TIME };
     let whole = play(target, case, &calls, limit).await?;
     let (last, earlier) = calls[..=whole.silent_at?].split_last()?;
-    let wait = whole.slowest.saturating_mul(SLOWER).clamp(LEAST_WAIT.min(limit), limit);
-    let alone = play(target, case, std::slice::from_ref(last), limit).await?;
-    if alone.silent_at.is_some() {
-        return None;
-    }
-    let needed = needed_calls(target, case, earlier, last, wait).await;
-    Some(describe(&needed, whole.silent_at? + 1, wait))
+    let until = Instant::now() + SEARCH_TIME;
+    let alone = play(target, case, std::slice::from_ref(last), PlayingLimit { until, ..limit }).await?;
+    let silent_at = silent_request(whole, alone)?;
+    let wait = whole.slowest.saturating_mul(SLOWER).clamp(LEAST_WAIT.min(limit.wait), limit.wait);
+    let needed = needed_calls(target, case, earlier, last, PlayingLimit { wait, until }).await;
+    Some(describe(&needed, silent_at + 1, wait))
+}
+
+/// The limits of requests that are made again.
+#[derive(Debug, Clone, Copy)]
+struct PlayingLimit {
+    /// The time for one answer.
+    wait: Duration,
+    /// No request is made after that: a server may answer each one just in time.
+    until: Instant,
+}
+
+/// The request that silences a server after those before it, counted from 0; `None` where it does alone.
+fn silent_request(whole: Playing, alone: Playing) -> Option<usize> {
+    whole.silent_at.filter(|at| *at > 0 && alone.silent_at.is_none())
 }
 
 /// The requests that cases sent in a session.
@@ -79,11 +93,11 @@ fn is_late(failure: &CallFailure) -> bool {
 }
 
 /// Makes requests one after another with a fresh server; `None` where none could be started, or it ended.
-async fn play(target: &RunTarget, case: &Case, calls: &[ReproductionCall], wait: Duration) -> Option<Playing> {
+async fn play(target: &RunTarget, case: &Case, calls: &[ReproductionCall], limit: PlayingLimit) -> Option<Playing> {
     let opening = SessionOpening::with(&target.suite().answers);
     let session = opening::open(target, opening).await.ok()?;
     session.learn(&target.known_catalog());
-    let player = Player { session: &session, owner: &case.id, timeout: wait };
+    let player = Player { session: &session, owner: &case.id, timeout: limit.wait };
     let mut playing = Playing { silent_at: None, slowest: Duration::ZERO };
     for (index, call) in calls.iter().enumerate() {
         let begun = Instant::now();
@@ -94,7 +108,7 @@ async fn play(target: &RunTarget, case: &Case, calls: &[ReproductionCall], wait:
             }
             Err(_) | Ok(_) => playing.slowest = playing.slowest.max(begun.elapsed()),
         }
-        if !session.is_open() || target.stop.is_set() {
+        if !session.is_open() || target.stop.is_set() || Instant::now() >= limit.until {
             break;
         }
     }
@@ -110,20 +124,20 @@ async fn needed_calls(
     case: &Case,
     earlier: &[ReproductionCall],
     last: &ReproductionCall,
-    wait: Duration,
+    limit: PlayingLimit,
 ) -> Vec<ReproductionCall> {
     let mut answers: Vec<bool> = Vec::new();
     let search = |answers: &mut Vec<bool>| {
         next_question::<[ReproductionCall]>(answers, |ask| drop(ddmin(earlier.to_vec(), &mut |rest| ask(rest))))
     };
-    let attempts = async {
-        while let Some(rest) = search(&mut answers).filter(|_| answers.len() < MOST_ATTEMPTS) {
-            let calls: Vec<ReproductionCall> = rest.into_iter().chain([last.clone()]).collect();
-            let played = if calls.len() == 1 { None } else { play(target, case, &calls, wait).await };
-            answers.push(played.is_some_and(|played| played.silent_at.is_some()));
+    while let Some(rest) = search(&mut answers) {
+        if answers.len() >= MOST_ATTEMPTS || Instant::now() >= limit.until || target.stop.is_set() {
+            break;
         }
-    };
-    let _ = timeout(SEARCH_TIME, attempts).await;
+        let calls: Vec<ReproductionCall> = rest.into_iter().chain([last.clone()]).collect();
+        let played = if calls.len() == 1 { None } else { play(target, case, &calls, limit).await };
+        answers.push(played.is_some_and(|played| played.silent_at.is_some()));
+    }
     let mut known = answers.into_iter();
     let mut needed = ddmin(earlier.to_vec(), &mut |_| known.next().unwrap_or(false));
     needed.push(last.clone());
@@ -153,5 +167,32 @@ fn describe(needed: &[ReproductionCall], session_calls: usize, wait: Duration) -
         ..Finding::failure(FailureClass::Timeout, message)
             .with_evidence("reproduced", reproduced)
             .with_evidence("waited", duration_text(wait))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_long_session_shows_is_a_finding() {
+        let playing = |silent_at| Playing { silent_at, slowest: Duration::ZERO };
+        for (what, whole, alone, expected) in [
+            ("it uses something up", Some(4), None, Some(4)),
+            ("one call is slow, or hangs alone", Some(4), Some(0), None),
+            ("it is the first call", Some(0), None, None),
+            ("it was late in company", None, None, None),
+        ] {
+            assert_eq!(silent_request(playing(whole), playing(alone)), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn the_finding_keeps_the_requests() {
+        let call = ReproductionCall { method: "ping".to_owned(), params: serde_json::Value::Null };
+        let found = describe(&[call.clone(), call], 7, Duration::from_secs(2));
+        assert!(found.message.contains("at request 7 of a session"), "{}", found.message);
+        let kept = found.reproduction.unwrap();
+        assert_eq!((kept.sessions[0].len(), kept.check), (2, ReproductionCheck::Silent(2_000)));
     }
 }
