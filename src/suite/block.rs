@@ -50,6 +50,9 @@ pub trait BlockReader {
     /// The suite's file, as the user knows it.
     fn suite_file(&self) -> String;
 
+    /// The suite's folder, where its paths begin.
+    fn folder(&self) -> &Path;
+
     /// The text of a file whose path is relative to the suite's folder.
     fn file(&self, path: &Path) -> io::Result<String>;
 

@@ -290,6 +290,10 @@ impl<S> BlockReader for Reader<'_, '_, S> {
         self.loader.sources.file(self.id).name.clone()
     }
 
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn file(&self, path: &Path) -> io::Result<String> {
         self.loader.files.read(&self.folder.join(path))
     }

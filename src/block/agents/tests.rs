@@ -148,6 +148,10 @@ impl BlockReader for AgentReader {
         "suite.yml".to_owned()
     }
 
+    fn folder(&self) -> &Path {
+        Path::new("")
+    }
+
     fn file(&self, _: &Path) -> io::Result<String> {
         Err(io::ErrorKind::NotFound.into())
     }

@@ -10,6 +10,7 @@ use super::store::StoreCheck;
 use super::subscriptions::SubscriptionsCheck;
 use super::{IsolationKind, RESUMED_STREAMS, SESSION_IDS, STORE, SUBSCRIPTIONS, StateSettings, users_of};
 use crate::event::Reason;
+use crate::files::FolderPlace;
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Check, Offer};
 use crate::source::Node;
@@ -57,13 +58,13 @@ pub(crate) fn cases(
         let name = format!("{} calls", ending.as_str());
         cases.push(case(&name, ending.judges(), check(ResidueCheck { settings: Arc::clone(settings), ending })));
     }
-    if let Some(written) = &settings.store {
-        cases.push(case("store", STORE, store(planner, settings, written)));
+    if let Some((written, folder)) = settings.store.as_ref().zip(settings.folder.as_ref()) {
+        cases.push(case("store", STORE, store(planner, settings, written, folder)));
     }
     cases
 }
 
-fn store(planner: &Planner<'_>, settings: &Arc<StateSettings>, written: &Node) -> Body {
+fn store(planner: &Planner<'_>, settings: &Arc<StateSettings>, written: &Node, folder: &FolderPlace) -> Body {
     let is_scratch = planner.suite.servers.get(&planner.lane.server).is_some_and(|server| server.scratch);
     if !starts_its_server(planner) {
         Body::Skipped(Reason::NotApplicable(CANNOT_RESTART.to_owned()))
@@ -71,7 +72,7 @@ fn store(planner: &Planner<'_>, settings: &Arc<StateSettings>, written: &Node) -
         let why = "the data file is damaged only if the server says `scratch: true`";
         Body::Skipped(Reason::NotApplicable(why.to_owned()))
     } else {
-        check(StoreCheck { settings: Arc::clone(settings), store: written.clone() })
+        check(StoreCheck { settings: Arc::clone(settings), store: written.clone(), folder: folder.clone() })
     }
 }
 

@@ -33,6 +33,7 @@ use self::store_file::stays_in_folder;
 use super::Kind;
 use crate::check::CheckLimits;
 use crate::check::visit::ShownText;
+use crate::files::FolderPlace;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Shape, key};
@@ -80,6 +81,8 @@ settings! {
         promised: BTreeSet<IsolationKind>,
         /// The place of `users` under `isolation`.
         users: Option<Span>,
+        /// The folder of the suite, found before a server runs that could put a link in its place; only with `store`.
+        folder: Option<FolderPlace>,
     }
 }
 
@@ -120,6 +123,7 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
         let help = "write a path from the folder of the suite, without `..`, and let the server keep its data there";
         reader.report(Diagnostic::error("bad-name", message, path.span).with_help(help.to_owned()));
     }
+    settings.folder = settings.store.as_ref().map(|_| FolderPlace::resolve(reader.folder()));
     let mut words = node.get("isolation").map(Node::items).unwrap_or_default().iter();
     settings.users = words.find(|word| word.text() == Some(IsolationKind::Users.as_str())).map(|word| word.span);
     settings.promised.clone_from(&settings.isolation);

@@ -19,6 +19,7 @@ use crate::check::evidence::finding_with_help;
 use crate::check::visit::ShownText;
 use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Reason, Severity};
+use crate::files::FolderPlace;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::Session;
@@ -33,6 +34,8 @@ pub(crate) struct StoreCheck {
     pub(crate) settings: Arc<StateSettings>,
     /// The path of the file, unfilled.
     pub(crate) store: Node,
+    /// The folder of the suite.
+    pub(crate) folder: FolderPlace,
 }
 
 impl Check for StoreCheck {
@@ -48,7 +51,7 @@ async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResu
     }
     let name = (context.filled)(&check.store).and_then(|value| value.as_str().map(str::to_owned));
     let name = name.ok_or_else(|| CheckEnd::inconclusive("`store` uses a name that only a step captures"))?;
-    let file = StoreFile::new(name, &context.suite.folder).map_err(CheckEnd::inconclusive)?;
+    let file = StoreFile::new(name, &check.folder).map_err(CheckEnd::inconclusive)?;
     let mut study = StoreStudy {
         search: Search::new(context, &check.settings, &callers.called, Seen::default()),
         context,

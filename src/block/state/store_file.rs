@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-use crate::files::{Access, Folder, Kind};
+use crate::files::{Access, Folder, FolderPlace, Kind};
 
 /// The largest data file, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -19,7 +19,7 @@ pub(crate) struct StoreFile {
     pub(crate) name: String,
     /// The folder of the suite.
     suite: Folder,
-    /// The path from there to the folder of the file, without links.
+    /// The path from there to the folder of the file, in which no link is followed.
     below: PathBuf,
     file_name: OsString,
     /// `None` where there was no file.
@@ -32,13 +32,13 @@ impl StoreFile {
     /// # Errors
     ///
     /// Fails with a sentence where the file must not be written or cannot be read.
-    pub(crate) fn new(name: String, folder: &Path) -> Result<Self, String> {
+    pub(crate) fn new(name: String, folder: &FolderPlace) -> Result<Self, String> {
         let unusable = |error: io::Error| format!("`{name}` cannot be used: {error}");
-        let written = folder.join(&name);
+        let written = Path::new(&name);
         let file_name = written.file_name().unwrap_or_default().to_owned();
-        let below = folder_below(&written, folder).map_err(unusable)?;
-        let suite = Folder::open(folder).map_err(unusable)?;
-        let before = match suite.open_below(&below).and_then(|folder| folder.read(&file_name, LARGEST)) {
+        let below = written.parent().unwrap_or(Path::new("")).to_owned();
+        let suite = folder.open().map_err(unusable)?;
+        let before = match suite.open_below(&below).map_err(unusable)?.read(&file_name, LARGEST) {
             Ok(bytes) => Some(bytes),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(unusable(error)),
@@ -109,15 +109,6 @@ pub(crate) fn stays_in_folder(written: &str) -> bool {
     Path::new(written).components().all(is_inner)
 }
 
-/// The path from a folder to the one that holds a file in it, links followed.
-fn folder_below(file: &Path, folder: &Path) -> io::Result<PathBuf> {
-    let is_plain = file.components().all(|component| component != Component::ParentDir);
-    let present = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
-    let real = |path: &Path| present(path).canonicalize();
-    let parent = file.parent().filter(|_| is_plain).ok_or_else(elsewhere)?;
-    Ok(real(parent)?.strip_prefix(real(folder)?).map_err(|_| elsewhere())?.to_owned())
-}
-
 fn elsewhere() -> io::Error {
     let why = "it must be a plain file in the folder of the suite, no link, and its folder must be there";
     io::Error::new(ErrorKind::Unsupported, why)
@@ -181,7 +172,7 @@ mod tests {
     #[test]
     fn only_files_in_the_folder_of_the_suite_are_damaged() {
         with_folder("below", |folder| {
-            let is_usable = |name: &str| StoreFile::new(name.to_owned(), folder).is_ok();
+            let is_usable = |name: &str| StoreFile::new(name.to_owned(), &FolderPlace::resolve(folder)).is_ok();
             assert!(is_usable("data/new.jsonl"));
             assert!(!is_usable("data/../../other.jsonl"));
             assert!(!is_usable("none/new.jsonl"));
@@ -198,7 +189,7 @@ mod tests {
             fs::write(folder.join("old"), "kept").unwrap();
             for (name, after) in [("old", Some("kept")), ("new", None)] {
                 let damaged = std::panic::catch_unwind(|| {
-                    let file = StoreFile::new(name.to_owned(), folder).unwrap();
+                    let file = StoreFile::new(name.to_owned(), &FolderPlace::resolve(folder)).unwrap();
                     file.write(b"damaged").unwrap();
                     panic!("a case breaks");
                 });
@@ -214,11 +205,16 @@ mod tests {
         with_folder("link", |folder| {
             let other = folder.join("other");
             fs::write(&other, "other").unwrap();
-            let file = StoreFile::new("data/notes".to_owned(), folder).unwrap();
+            let place = FolderPlace::resolve(folder);
+            let file = StoreFile::new("data/notes".to_owned(), &place).unwrap();
             std::os::unix::fs::symlink(&other, folder.join("data/notes")).unwrap();
             assert!(file.write(b"damaged").is_err() && file.restore().is_err() && file.read().is_err());
             drop(file);
-            assert!(StoreFile::new("data/notes".to_owned(), folder).is_err());
+            assert!(StoreFile::new("data/notes".to_owned(), &place).is_err());
+            fs::create_dir(folder.join("elsewhere")).unwrap();
+            fs::rename(folder.join("data"), folder.join("moved")).unwrap();
+            std::os::unix::fs::symlink("elsewhere", folder.join("data")).unwrap();
+            assert!(StoreFile::new("data/new".to_owned(), &place).is_err());
             assert_eq!(fs::read_to_string(other).unwrap(), "other");
         });
     }

@@ -253,7 +253,9 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let run = request.prepare(now, console)?;
     let watch = request.watch(&run.plan, now, console)?;
     let snapshots = Arc::new(Snapshots { known: recorded::read_texts(&run.plan), purpose: consent.purpose() });
-    let roots = SuiteFolders::new(recorded::roots(&run.plan));
+    // Only what is written needs them.
+    let roots = (consent != Consent::None).then(|| recorded::roots(&run.plan)).unwrap_or_default();
+    let roots = SuiteFolders::new(&roots);
     let (wish, stop) = Stop::new();
     let options = Options { baseline: Arc::clone(&run.known), snapshots, ..args.options(now, stop, console) };
     let signalled = SignalledRun { plan: run.plan.clone(), registry: run.registry, options: options.clone(), wish };

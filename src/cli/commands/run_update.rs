@@ -64,27 +64,32 @@ impl Consent {
     }
 }
 
-/// The folders of the suites, as they were before a server ran.
+/// The folders of the suites and of their snapshots, as they were before a server ran.
 pub(crate) struct SuiteFolders {
-    roots: Roots,
-    places: BTreeMap<PathBuf, FolderPlace>,
+    /// By the folder of the snapshots: the folder of the suite, and the path from there, links followed.
+    recordings: BTreeMap<PathBuf, (FolderPlace, io::Result<PathBuf>)>,
 }
 
 impl SuiteFolders {
-    pub(crate) fn new(roots: Roots) -> Self {
-        let places = roots.values().map(|suite| (suite.clone(), FolderPlace::resolve(suite))).collect();
-        Self { roots, places }
+    pub(crate) fn new(roots: &Roots) -> Self {
+        let found = |(folder, suite): (&PathBuf, &PathBuf)| {
+            (folder.clone(), (FolderPlace::resolve(suite), recorded::inside(folder, suite)))
+        };
+        Self { recordings: roots.iter().map(found).collect() }
     }
 
-    /// The folder of the suite to which a file belongs, and the path from there to the file, without links.
+    /// The folder of the suite to which a file belongs, and the path from there to the file, in which no folder may have
+    /// become a link.
     fn place_of(&self, file: &Path) -> io::Result<(&FolderPlace, PathBuf)> {
+        if let Some((suite, below)) = file.parent().and_then(|folder| self.recordings.get(folder)) {
+            let below = below.as_ref().map_err(|error| recorded::outside(&error.to_string()))?;
+            recorded::inside(file, suite)?;
+            return Ok((suite, below.join(file.file_name().unwrap_or_default())));
+        }
         // Recordings of models stand where the suite says, within its folder.
-        let of_models = || self.roots.values().find(|suite| file.starts_with(suite));
-        let suite = file.parent().and_then(|folder| self.roots.get(folder)).or_else(of_models);
-        let suite = suite.ok_or_else(|| recorded::outside("it is in no folder of these suites"))?;
-        let below = recorded::inside(file, suite)?;
-        let place = self.places.get(suite).ok_or_else(|| recorded::outside("it is in no folder of these suites"))?;
-        Ok((place, below))
+        let mut suites = self.recordings.values().map(|(suite, _)| suite);
+        let of_models = suites.find_map(|suite| Some((suite, file.strip_prefix(&**suite).ok()?.to_owned())));
+        of_models.ok_or_else(|| recorded::outside("it is in no folder of these suites"))
     }
 }
 
@@ -334,6 +339,33 @@ mod tests {
         check(&["what?\n", "\n", "y\n", "q\n"], "a", "bc");
         check(&[], "", "abc");
         assert_eq!(played(Consent::Given, &[]).0, "abc-d");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_becomes_a_link_during_the_run_is_not_written_to() {
+        let folder = std::env::temp_dir().join(format!("mcprove-update-{}", std::process::id()));
+        let (suite, other) = (folder.join("suite"), folder.join("suite/other"));
+        let (snapshots, by_models) = (suite.join("snapshots"), suite.join("models"));
+        for made in [&other, &snapshots, &by_models] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        let places = SuiteFolders::new(&Roots::from([(snapshots.clone(), suite)]));
+        let written = |file: PathBuf| {
+            let change = SnapshotChange { file, cases: Vec::new(), known: None, wanted: "1\n".to_owned() };
+            FileChange::Write(change).apply(&places).is_ok()
+        };
+        let write_both = || (written(snapshots.join("a.json")), written(by_models.join("a.json")));
+        assert_eq!(write_both(), (true, true));
+        for replaced in [&snapshots, &by_models] {
+            std::fs::remove_dir_all(replaced).unwrap();
+            std::os::unix::fs::symlink(&other, replaced).unwrap();
+        }
+        assert_eq!(write_both(), (false, false));
+        assert!(FileChange::Remove(snapshots.join("a.json")).apply(&places).is_err());
+        assert_eq!(std::fs::read_dir(&other).unwrap().count(), 0);
+        assert!(!written(folder.join("elsewhere.json")));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
