@@ -1,15 +1,15 @@
 //! From suites to cases, without a server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::block::{self, Block, CaseSource};
-use super::case::{Body, Case, Plan, SuitePlan};
+use super::case::{Body, Case, Plan, SessionNeed, SuitePlan};
 use super::planner::Planner;
 use super::target::Lane;
 use super::{Selection, snapshot};
 use crate::source::{Diagnostic, Sources, did_you_mean};
-use crate::suite::{LoadedSuite, Suite, Test};
+use crate::suite::{LoadedSuite, RestartPolicy, Suite, Test};
 use crate::taxonomy::Registry;
 
 /// Plans every selected case of the suites; `Err` holds what only the registry can tell, such as unknown variants.
@@ -69,6 +69,24 @@ pub fn collect_declaration<'a>(cases: impl Iterator<Item = &'a Case>) -> Declara
     declared
 }
 
+/// Adds the probe of isolation to cases that share a server which nothing restarts: state that one leaves behind meets the
+/// next one. A case alone meets nobody's.
+fn declare_isolation(suite: &Suite, cases: &mut [Case]) {
+    if suite.options.restart_policy != RestartPolicy::Never {
+        return;
+    }
+    let shares = |case: &Case| case.session == SessionNeed::Shared && can_run(&case.body);
+    let mut sharing: BTreeMap<usize, usize> = BTreeMap::new();
+    for case in cases.iter().filter(|case| shares(case)) {
+        // A template becomes several cases.
+        *sharing.entry(case.lane).or_default() += if matches!(case.body, Body::Template(_)) { 2 } else { 1 };
+    }
+    let is_met = |case: &Case| shares(case) && sharing.get(&case.lane).is_some_and(|count| *count > 1);
+    for case in cases.iter_mut().filter(|case| is_met(case)) {
+        case.probes.insert("test-isolation".to_owned());
+    }
+}
+
 fn can_run(body: &Body) -> bool {
     match body {
         Body::Script(_) | Body::Check(_) | Body::Scan(_) | Body::Template(_) => true,
@@ -118,6 +136,7 @@ fn plan_suite(suite: Arc<Suite>, blocks: Arc<[Block]>, sources: &Sources) -> Sui
         cases.extend(own.flat_map(|block| block::cases(&planner, block)));
         planner.number(&mut cases[first..], &mut taken);
     }
+    declare_isolation(&suite, &mut cases);
     for (at, case) in cases.iter_mut().enumerate() {
         case.position = vec![at];
     }

@@ -58,20 +58,44 @@ fn every_leaf_has_an_example_that_declares_it() {
 #[test]
 fn a_restart_policy_declares_isolation_and_exercises_nothing() {
     let scene = Scene::new("examples/policy");
-    let levels = |policy: &str, skip: &str| {
-        let test =
-            format!("{{ name: hello, {skip}call: echo, args: {{ message: hello }}, expect: [{{ is_error: false }}] }}");
+    let levels = |policy: &str, skip: &str, count: usize| {
+        let test = |number: usize| {
+            format!(
+                "{{ name: hello {number}, {skip}call: echo, args: {{ message: hello }}, expect: [{{ is_error: false }}] }}"
+            )
+        };
+        let tests = (0..count).map(test).collect::<Vec<_>>().join(", ");
         let options = format!("run_options: {{ restart_policy: {policy} }}");
-        scene.write("suite.yml", &format!("suite: S\nserver: {{ builtin: demo }}\n{options}\ntests: [{test}]\n"));
+        scene.write("suite.yml", &format!("suite: S\nserver: {{ builtin: demo }}\n{options}\ntests: [{tests}]\n"));
         scene.run("run suite.yml --prove --report json=report.json");
         let report: Value = serde_json::from_str(&scene.line("show report.json").stdout).unwrap();
         let scores = [&report["coverage"]["declared"], &report["coverage"]["exercised"], &report["proof"]["proven"]];
         scores.map(|score| is_counted(score, "FAULT-STATE-SESSION-LEAK"))
     };
-    assert_eq!(levels("per_test", ""), [true, false, false]);
-    assert_eq!(levels("per_test", "skip: not now, "), [false, false, false]);
-    assert_eq!(levels("per_suite", ""), [false, false, false]);
-    assert_eq!(levels("never", ""), [false, false, false]);
+    assert_eq!(levels("per_test", "", 1), [true, false, false]);
+    assert_eq!(levels("per_test", "skip: not now, ", 2), [false, false, false]);
+    assert_eq!(levels("per_suite", "", 2), [false, false, false]);
+    assert_eq!(levels("never", "", 2), [true, false, false]);
+    assert_eq!(levels("never", "skip: not now, ", 2), [false, false, false]);
+    assert_eq!(levels("never", "", 1), [false, false, false], "nobody comes after it");
+}
+
+/// Faults that have a name do nothing by themselves.
+#[test]
+fn faults_declare_recovery_where_a_test_injects_them() {
+    let scene = Scene::new("examples/injected");
+    let is_declared = |inject: &str| {
+        let test = format!(
+            "{{ name: hello, {inject}call: echo, args: {{ message: hello }}, expect: [{{ is_error: false }}] }}"
+        );
+        let faults = "faults: [{ name: slow, type: latency }]";
+        scene.write("suite.yml", &format!("suite: S\nserver: {{ builtin: demo }}\n{faults}\ntests: [{test}]\n"));
+        let seen = scene.run("fault-coverage suite.yml --format json");
+        is_counted(&serde_json::from_str(&seen.stdout).unwrap(), "FAULT-TIMEOUT-SLOW")
+    };
+    assert!(is_declared("inject: [slow], "));
+    assert!(!is_declared("inject: [slow], skip: not now, "));
+    assert!(!is_declared(""));
 }
 
 /// An expression judges what it looks at, as a path does.

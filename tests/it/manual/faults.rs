@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::iter;
 
 use mcprove::taxonomy::{Family, Leaf, PROBES, Registry, Revisions, START, Transport, Variant};
 use mcprove::{fault, source};
@@ -96,7 +97,8 @@ fn overview(registry: &Registry) -> String {
 fn probes(registry: &Registry) -> String {
     let mut rows = String::from("\n## Probes\n\n| probe | what it does | in a suite |\n| --- | --- | --- |\n");
     for probe in PROBES {
-        push_row(&mut rows, [&code(probe.id), probe.meaning, &code(probe.block)]);
+        let keys = iter::once(&probe.block).chain(probe.others).map(|key| code(key)).collect::<Vec<_>>().join(", ");
+        push_row(&mut rows, [&code(probe.id), probe.meaning, &keys]);
     }
     for (id, meaning) in &registry.own_probes {
         push_row(&mut rows, [&code(id), meaning, ""]);
