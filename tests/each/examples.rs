@@ -7,6 +7,7 @@ use std::iter;
 use std::path::Path;
 
 use libtest_mimic::Trial;
+use serde_json::Value;
 
 use crate::harness::{Scene, Seen, files, path, root};
 use crate::test;
@@ -59,9 +60,20 @@ fn check(name: &str) {
     let seen = scene.run(&format!("check {}", path.display()));
     assert_eq!(seen.status, 0, "{}", seen.text());
     let expected = i32::from(FAILING.iter().any(|file| path.ends_with(file)));
-    let seen = run(&scene, &format!("run {} --state-dir state", path.display()));
+    let seen = run(&scene, &format!("run {} --state-dir state --report json=report.json", path.display()));
     assert_eq!(seen.status, expected, "{}", seen.text());
+    // An example judges all of its cases.
+    let report = fs::read_to_string(scene.folder.join("report.json")).unwrap();
+    assert_eq!(not_judged(&serde_json::from_str(&report).unwrap()), [""; 0], "{}", seen.text());
     scene.assert_nothing_survives();
+}
+
+/// The names of the cases in a report that came to no verdict.
+pub(crate) fn not_judged(report: &Value) -> Vec<String> {
+    let suites = report["suites"].as_array().unwrap().iter();
+    let cases = suites.flat_map(|suite| suite["cases"].as_array().unwrap());
+    let open = cases.filter(|case| ["inconclusive", "errored"].contains(&case["outcome"].as_str().unwrap()));
+    open.map(|case| case["case"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Runs `mcprove` where servers find it too, as `mcprove serve …`.

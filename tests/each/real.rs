@@ -7,6 +7,7 @@ use std::path::Path;
 use libtest_mimic::Trial;
 use serde_json::Value;
 
+use crate::examples::not_judged;
 use crate::harness::{Scene, alone_with, files, is_installed, root};
 use crate::test;
 
@@ -79,6 +80,10 @@ fn proven(scene: &Scene, suite: &Path) -> Option<String> {
         return Some(seen.text());
     }
     let report: Value = serde_json::from_str(&fs::read_to_string(scene.folder.join("proof.json")).unwrap()).unwrap();
+    let open = not_judged(&report);
+    if !open.is_empty() {
+        return Some(format!("{name}: not judged: {open:?}\n{}", seen.text()));
+    }
     let proof = &report["proof"];
     let killed = ["killed_by_expectations", "killed_by_scans"].map(|how| proof["totals"][how].as_u64().unwrap());
     let is_proven = proof["control"]["left_out"] == Value::Array(Vec::new()) && killed.iter().sum::<u64>() > 0;
