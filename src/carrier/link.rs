@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::encoder::{ReplyEncoder, RequestContext};
 use crate::fault::{
     AnswerLoss, Arrival, ChangedMessage, FaultPlayer, HeardMessage, LiveExchange, LiveRequest, MatchedRequest,
-    PendingRequest, PendingRequests, ReplyContent, RequestHead, ServerReply, set_headers,
+    MessageCopy, PendingRequest, PendingRequests, ReplyContent, RequestHead, ServerReply, set_headers,
 };
 use crate::transport::relay::{Interceptor, Passed, intercept};
 use crate::transport::{
@@ -176,13 +176,13 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
         let mut begun = self.player.begin(SaidMessage { bytes, owner, headers, frame: *frame });
         let mut back = self.release_cancelled(&begun);
         let heard = self.player.hear(&mut begun.exchange, &message.bytes);
-        let HeardMessage { is_killed, arrival, .. } = heard;
+        let (is_killed, arrival, copies) = (heard.is_killed, heard.arrival, heard.copies.clone());
         begun.id = begun.id.filter(|_| heard.bytes.is_some());
         let onward = self.forward(message, heard);
         if is_killed {
             back.extend(self.kill());
         }
-        back.extend(self.await_answer(begun, arrival, context));
+        back.extend(self.await_answer(begun, arrival, &copies, context));
         Passed { onward, back }
     }
 
@@ -191,6 +191,7 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
         &mut self,
         begun: BegunExchange<E>,
         arrival: Option<Arrival>,
+        copies: &[MessageCopy],
         context: RequestContext,
     ) -> Vec<Scheduled> {
         let BegunExchange { mut exchange, id, progress_token, .. } = begun;
@@ -202,7 +203,7 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
         let known_id = Some(id.clone()).filter(|_| arrival != Some(Arrival::Truncate));
         let exchange = PendingMessage { id, exchange, context };
         // What the client of a run sends is bounded by the plan.
-        self.pending.add(PendingRequest { id: known_id, progress_token, exchange, weight: 0 }, arrival);
+        self.pending.add(PendingRequest { id: known_id, progress_token, exchange, weight: 0 }, copies);
         Vec::new()
     }
 
@@ -226,13 +227,11 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
             // What breaks off, or comes in pieces, is no slower for that.
             let form = heard.transfer.filter(|_| form == MessageForm::Whole).map_or(form, MessageForm::Slow);
             let message = OutgoingMessage { bytes, headers, form, ..message };
-            let second = match heard.arrival {
-                Some(Arrival::Twice) => Some(message.clone()),
-                Some(Arrival::Cancelled) if !is_given_up => cancellation(&message),
-                Some(Arrival::Nothing | Arrival::Truncate | Arrival::Torn | Arrival::Pieces | Arrival::Cancelled)
-                | None => None,
-            };
-            onward.extend([Some(message), second].into_iter().flatten().map(Outgoing::Message));
+            let is_cancelled = heard.arrival == Some(Arrival::Cancelled) && !is_given_up;
+            let cancellation = is_cancelled.then(|| cancellation(&message)).flatten();
+            let copies: Vec<OutgoingMessage> =
+                heard.copies.into_iter().map(|copy| OutgoingMessage { bytes: copy.bytes, ..message.clone() }).collect();
+            onward.extend([message].into_iter().chain(copies).chain(cancellation).map(Outgoing::Message));
         }
         onward.extend(heard.is_killed.then(|| disrupt(Disruption::Kill)));
         onward
@@ -258,7 +257,7 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
             let is_line_heard = self.player.hear(&mut begun.exchange, line).bytes.is_some();
             is_heard &= is_line_heard;
             begun.id = begun.id.filter(|_| is_line_heard);
-            back.extend(self.await_answer(begun, None, RequestContext::RAW));
+            back.extend(self.await_answer(begun, None, &[], RequestContext::RAW));
         }
         let onward = if is_heard { vec![Outgoing::Raw { pieces, owner }] } else { Vec::new() };
         Passed { onward, back }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::exchange::{ReplyContent, ServerEnd, ServerReply};
 use super::words::Arrival;
 
@@ -12,6 +14,8 @@ pub struct HeardMessage {
     pub bytes: Option<Vec<u8>>,
     /// The way in which it arrives; once and whole without it.
     pub arrival: Option<Arrival>,
+    /// The messages that the server receives beside it, at once: it hears of the same more than once.
+    pub copies: Vec<MessageCopy>,
     /// The server is killed as soon as it has the message, or before.
     pub is_killed: bool,
     /// The time for which the server stands still from then on.
@@ -24,6 +28,23 @@ pub struct HeardMessage {
     pub headers: Vec<(String, Option<String>)>,
     /// The names of the faults that changed it.
     pub faults: Vec<String>,
+}
+
+/// A further time that a message reaches the server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageCopy {
+    /// The message.
+    pub bytes: Vec<u8>,
+    /// Its id, whose answer is dropped; `None` for a message without an answer.
+    pub id: Option<Value>,
+}
+
+impl HeardMessage {
+    /// The number of times that the server hears of the message: not at all if no whole message arrives.
+    pub fn count(&self) -> u32 {
+        let is_heard = self.bytes.is_some() && !matches!(self.arrival, Some(Arrival::Truncate | Arrival::Torn));
+        u32::from(is_heard) + u32::try_from(self.copies.len()).unwrap_or(u32::MAX - 1)
+    }
 }
 
 /// The messages that are sent in the place of one message, or of none.

@@ -1,5 +1,6 @@
 //! Which exchanges a fault strikes.
 
+use std::collections::BTreeMap;
 use std::slice;
 
 use serde_json::{Map, Value};
@@ -10,9 +11,10 @@ use super::parsed_message::{MessageKind, ParsedMessage};
 use super::path_condition::{NamedCondition, PathConditions, fits};
 use super::schema_check;
 use super::words::{
-    AnswerCondition, ArgumentFit, Carrier, ExchangeOwner, KindCondition, Occurrence, SearchScope, ToolKind,
+    AnswerCondition, ArgumentFit, BurstUnit, Carrier, ExchangeOwner, KindCondition, Occurrence, SearchScope, ToolKind,
 };
 use crate::path::DottedPath;
+use crate::source::{FNV, fnv};
 use crate::wire::{Catalog, Tool};
 
 /// The conditions on an exchange; keys that are left out match everything.
@@ -79,6 +81,7 @@ pub(crate) struct Chance {
     pub(crate) share: f64,
     /// The average number that is struck in a row; `None` if each is drawn by itself.
     pub(crate) burst: Option<f64>,
+    pub(crate) burst_of: BurstUnit,
     pub(crate) fault: String,
     pub(crate) server: String,
     pub(crate) seed: u64,
@@ -169,10 +172,10 @@ impl Match {
         let mut counter = MatchCounter::default();
         for (index, _) in history.exchanges[..at].iter().enumerate().filter(|(_, other)| is_counted(other)) {
             if self.matches(index, history) {
-                counter.count(self);
+                counter.count(self, task_of(&history.exchanges[index]));
             }
         }
-        counter.count(self).is_some()
+        counter.count(self, task_of(this)).is_some()
     }
 
     fn matches(&self, at: usize, history: &ExchangeHistory<'_>) -> bool {
@@ -405,24 +408,54 @@ impl Match {
     }
 }
 
+/// The most tasks of which is known whether a burst strikes them.
+const MOST_TASKS: usize = 10_000;
+
 /// Counts the exchanges that match, and follows the bursts.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct MatchCounter {
     count: u64,
+    /// The number of exchanges or tasks that a burst could begin or end with.
+    steps: u64,
     /// Tells if the last one was within a burst.
     burst: Option<bool>,
+    /// By a hash of the name of a task, whether it is within a burst.
+    tasks: BTreeMap<u64, bool>,
 }
 
 impl MatchCounter {
-    /// Counts one more; returns its number if it is struck.
-    pub(crate) fn count(&mut self, on: &Match) -> Option<u64> {
+    /// Counts one more, of a task if it names one; returns its number if it is struck.
+    pub(crate) fn count(&mut self, on: &Match, task: Option<&str>) -> Option<u64> {
         self.count += 1;
         let is_turn = on.turn.comes(self.count);
         let Some((chance, length)) = on.burst() else { return is_turn.then_some(self.count) };
-        let is_in = chance.next_of_burst(length, self.burst, self.count);
-        self.burst = Some(is_in);
+        let task = task.filter(|_| chance.burst_of == BurstUnit::Tasks).map(|task| fnv(FNV, task.as_bytes()));
+        let known = task.and_then(|task| self.tasks.get(&task).copied());
+        let is_in = known.unwrap_or_else(|| self.step(chance, length));
+        if let Some(task) = task {
+            // A task that goes on after so many others may have another fate.
+            if self.tasks.len() >= MOST_TASKS {
+                self.tasks.clear();
+            }
+            self.tasks.insert(task, is_in);
+        }
         (is_turn && is_in).then_some(self.count)
     }
+
+    fn step(&mut self, chance: &Chance, length: f64) -> bool {
+        self.steps += 1;
+        let is_in = chance.next_of_burst(length, self.burst, self.steps);
+        self.burst = Some(is_in);
+        is_in
+    }
+}
+
+/// The member of `_meta` with which a client names the task of a call.
+const TASK_MEMBER: &str = "/_meta/mcprove~1task";
+
+/// The task that a client names in its request.
+pub(crate) fn task_of(exchange: &MessageExchange) -> Option<&str> {
+    exchange.params().pointer(TASK_MEMBER)?.as_str()
 }
 
 impl RelatedExchange {
@@ -508,17 +541,45 @@ mod tests {
         ] {
             let on = Match { turn, ..Match::default() };
             let mut counter = MatchCounter::default();
-            let struck: Vec<u64> = (0..4).filter_map(|_| counter.count(&on)).collect();
+            let struck: Vec<u64> = (0..4).filter_map(|_| counter.count(&on, None)).collect();
             assert_eq!(struck, expected, "{turn:?}");
         }
     }
 
     #[test]
     fn a_burst_of_everything_has_no_end() {
-        let chance = Chance { share: 1.0, burst: Some(4.0), fault: String::new(), server: String::new(), seed: 0 };
+        let chance = chance(1.0, BurstUnit::Calls);
         let on = Match { chance: Some(chance), ..Match::default() };
         let mut counter = MatchCounter::default();
-        assert!((1..100).all(|number| counter.count(&on) == Some(number)));
+        assert!((1..100).all(|number| counter.count(&on, None) == Some(number)));
         assert!(on.counts_whole_server());
+    }
+
+    fn chance(share: f64, burst_of: BurstUnit) -> Chance {
+        let (fault, server) = (String::new(), String::new());
+        Chance { share, burst: Some(4.0), burst_of, fault, server, seed: 0 }
+    }
+
+    /// Ten calls of each task, those of two tasks by turns.
+    #[test]
+    fn a_burst_of_tasks_strikes_all_calls_of_a_task_or_none() {
+        let struck = |burst_of, is_named: bool| {
+            let on = Match { chance: Some(chance(0.5, burst_of)), ..Match::default() };
+            let mut counter = MatchCounter::default();
+            let calls = (0..400).map(|number| (number / 20) * 2 + number % 2);
+            let mut by_task: BTreeMap<u32, u32> = BTreeMap::new();
+            for task in calls {
+                let name = task.to_string();
+                let is_struck = counter.count(&on, is_named.then_some(name.as_str())).is_some();
+                *by_task.entry(task).or_default() += u32::from(is_struck);
+            }
+            by_task.into_values().collect::<Vec<u32>>()
+        };
+        let of_tasks = struck(BurstUnit::Tasks, true);
+        assert!(of_tasks.iter().all(|calls| [0, 10].contains(calls)), "{of_tasks:?}");
+        assert!(of_tasks.contains(&0) && of_tasks.contains(&10), "{of_tasks:?}");
+        let of_calls = struck(BurstUnit::Calls, true);
+        assert!(of_calls.iter().any(|calls| ![0, 10].contains(calls)), "{of_calls:?}");
+        assert_eq!(struck(BurstUnit::Tasks, false), of_calls, "a call without a task counts by itself");
     }
 }

@@ -6,15 +6,16 @@
 use super::Fault;
 use super::condition::{Chance, Match, MatchTurn, MessageCondition, RelatedExchange};
 use super::draw::greatest_burst_share;
-use super::effect::{Copies, FaultEffect};
+use super::effect::{Copies, FaultEffect, Jitter};
 use super::exchange::ServerEnd;
 use super::grammar::{EFFECT, PLAN, PLANS};
 use super::hearing::{ConnectionFault, Hearing};
 use super::path_reader::{PathReader, items_of, lower_case};
 use super::preset::decode_named;
 use super::words::{
-    AnswerCondition, AnswerSource, ArgumentFit, Arrival, Carrier, CountScope, ExchangeOwner, IdEdit, KillMoment,
-    KindCondition, LateReply, Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind, ValueEdit,
+    AnswerCondition, AnswerSource, ArgumentFit, Arrival, BurstUnit, Carrier, CountScope, ExchangeOwner, IdEdit,
+    KillMoment, KindCondition, LateReply, Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind,
+    ValueEdit,
 };
 use super::written::Written;
 use crate::path::DottedPath;
@@ -211,6 +212,7 @@ impl FaultReader<'_> {
             remove: self.paths().places(node.get("remove")),
             headers: node.get("headers").map(|headers| self.headers(headers)).unwrap_or_default(),
             bandwidth: node.get("bandwidth").and_then(Node::whole).and_then(Bandwidth::new),
+            times: node.get("times").and_then(Node::whole).and_then(|times| u32::try_from(times).ok()),
         }
     }
 
@@ -282,7 +284,8 @@ impl FaultReader<'_> {
                     .with_help("a share lies between 0 and 1; `0.2` is every fifth".to_owned()),
             );
         }
-        Some(Chance { share, burst: None, fault: self.name.to_owned(), server: String::new(), seed: 0 })
+        let (fault, server) = (self.name.to_owned(), String::new());
+        Some(Chance { share, burst: None, burst_of: BurstUnit::Calls, fault, server, seed: 0 })
     }
 
     /// The chance with the length of its bursts.
@@ -294,7 +297,8 @@ impl FaultReader<'_> {
             burst_mistake(chance.share, length)
                 .map(|(message, help)| Diagnostic::error("bad-number", message, burst.span).with_help(help)),
         );
-        Chance { burst: Some(length), ..chance }
+        let burst_of = word(node, "burst_of", BurstUnit::from_word).unwrap_or(BurstUnit::Calls);
+        Chance { burst: Some(length), burst_of, ..chance }
     }
 
     fn paths(&mut self) -> PathReader<'_> {
@@ -388,7 +392,7 @@ impl FaultReader<'_> {
             "failure" => FaultEffect::Failure(text?.to_owned()),
             "delay" => FaultEffect::Delay(parse_duration(text?)?),
             "bandwidth" => FaultEffect::Bandwidth(value.whole().and_then(Bandwidth::new)?),
-            "jitter" => FaultEffect::Jitter(parse_duration(text?)?),
+            "jitter" => FaultEffect::Jitter(Jitter::new(parse_duration(text?)?, self.name)),
             "slow" => FaultEffect::Slow(parse_duration(text?)?),
             "stderr" => FaultEffect::Stderr(text?.to_owned()),
             "reid" => FaultEffect::Reid(text.and_then(IdEdit::from_word)?),

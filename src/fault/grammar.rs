@@ -2,8 +2,8 @@
 
 use super::preset::TYPED;
 use super::words::{
-    AnswerCondition, AnswerSource, ArgumentFit, Arrival, Carrier, CountScope, ExchangeOwner, IdEdit, KillMoment,
-    KindCondition, LateReply, Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind,
+    AnswerCondition, AnswerSource, ArgumentFit, Arrival, BurstUnit, Carrier, CountScope, ExchangeOwner, IdEdit,
+    KillMoment, KindCondition, LateReply, Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind,
 };
 use crate::source::grammar::{Key, Object, Shape, key, required};
 
@@ -45,7 +45,7 @@ pub static FAULT: &[Key] = &[
             Shape::Object(&EFFECT),
             Shape::List(&Shape::Either(&[Shape::Choice(PlainEffect::WORDS), Shape::Object(&EFFECT)])),
         ]),
-        "Changes to the answer and to what comes with it. `stall`: it never comes, and neither does anything else in its session, in which the server hears nothing more until the faults end; `torn`: half of it comes, and the server ends; `reset`: half of it comes, and its connection is reset, or a stream ends.",
+        "Changes to the answer and to what comes with it. `stall`: it never comes, and neither does anything else in its session, in which the server hears nothing more until the faults end; `torn`: half of it comes, and the server ends; `reset`: half of it comes, and its connection is reset, or a stream ends; `drift`: the values of a result have other types, in structured content and in the texts that a model reads, and a text that is no JSON comes as `{\"text\": …}` if there is no structured content.",
     ),
     key(
         "before",
@@ -170,6 +170,14 @@ static CONDITION: Object = Object {
                 "How many matching exchanges are changed in a row, on average; `share` is the share in all.",
             )
             .beside(&["share"]),
+            key(
+                "burst_of",
+                Shape::Choice(BurstUnit::WORDS),
+                "What `burst` counts: `calls`, or the `tasks` that clients name, all of whose exchanges are changed or none; \
+                 an exchange that names none counts by itself.",
+            )
+            .beside(&["burst"])
+            .default("calls"),
             key("nth", Shape::Range(1, u64::MAX), "Only the one with this number, counted from 1."),
             key(
                 "from",
@@ -219,11 +227,19 @@ static HEARS: Object = Object {
     doc: "Changes to the client's message before the server receives it.",
     keys: &[
         CHANGE,
-        &[key(
-            "bandwidth",
-            BANDWIDTH,
-            "How many bytes of it arrive in a second; what follows on a stream waits for them.",
-        )],
+        &[
+            key(
+                "bandwidth",
+                BANDWIDTH,
+                "How many bytes of it arrive in a second; what follows on a stream waits for them.",
+            ),
+            key(
+                "times",
+                Shape::Range(2, 1000),
+                "How many times it arrives, all at once, as when a client asks again and again: each further time under \
+                 an id of its own, whose answer is dropped.",
+            ),
+        ],
     ],
 };
 

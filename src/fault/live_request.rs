@@ -4,10 +4,14 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::condition::task_of;
 use super::exchange::{ClientMessage, MessageExchange};
 use super::parsed_message::{MessageKind, ParsedMessage, RequestHead, split_http};
 use super::words::Carrier;
 use crate::wire::value_memory;
+
+/// The header with which a client names the task of a call.
+const TASK_HEADER: &str = "mcprove-task";
 
 /// A message of a client on its way to the server, or an HTTP request.
 #[derive(Debug, Clone)]
@@ -16,6 +20,8 @@ pub struct LiveRequest {
     pub(crate) kind: MessageKind,
     /// Its index among the calls of tools, for [`FaultPlayer::give_up`](super::FaultPlayer::give_up).
     pub call: Option<usize>,
+    /// The number of equal requests before it, in all sessions; counted only if faults draw.
+    pub(crate) asked_before: u32,
     /// The session or conversation that it belongs to.
     pub scope: String,
     /// The request of HTTP that brought it.
@@ -40,7 +46,15 @@ impl LiveRequest {
         };
         let kind =
             if head.is_none() && parsed_kind == MessageKind::Empty { MessageKind::Unparsable } else { parsed_kind };
-        Self { exchange: MessageExchange::new(sent), kind, call: None, scope, head, is_at_endpoint: true }
+        Self {
+            exchange: MessageExchange::new(sent),
+            kind,
+            call: None,
+            asked_before: 0,
+            scope,
+            head,
+            is_at_endpoint: true,
+        }
     }
 
     /// A request of HTTP as it is written, head and body, in the session that its header names; `None` for other bytes.
@@ -70,7 +84,7 @@ impl LiveRequest {
     /// The start or the end of a conversation over streams.
     pub fn moment(kind: MessageKind, scope: String) -> Self {
         let exchange = MessageExchange::new(ClientMessage::Raw(Vec::new()));
-        Self { exchange, kind, call: None, scope, head: None, is_at_endpoint: true }
+        Self { exchange, kind, call: None, asked_before: 0, scope, head: None, is_at_endpoint: true }
     }
 
     /// The kind of message.
@@ -91,6 +105,12 @@ impl LiveRequest {
     /// The tool that the message calls.
     pub fn tool(&self) -> Option<&str> {
         self.exchange.tool()
+    }
+
+    /// The task that the client names, in `_meta` or in a header.
+    pub fn task(&self) -> Option<&str> {
+        let header = || self.head.as_ref()?.headers.get(TASK_HEADER)?.as_str();
+        task_of(&self.exchange).or_else(header)
     }
 
     /// The id of the message, if it can stand in an answer.

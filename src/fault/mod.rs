@@ -29,7 +29,7 @@ mod tests;
 mod words;
 mod written;
 
-pub use self::changed_message::{AnswerLoss, ChangedMessage, HeardMessage};
+pub use self::changed_message::{AnswerLoss, ChangedMessage, HeardMessage, MessageCopy};
 pub use self::condition::{Match, MatchedSubjects};
 pub use self::decode::{decode, decode_all, decode_match, load};
 pub use self::draw::{FaultDrawKey, burst_chance, draw, greatest_burst_share};
@@ -128,6 +128,11 @@ impl Fault {
     pub fn with_draws(mut self, seed: u64, server: &str) -> Self {
         if let Some(chance) = &mut self.on.chance {
             (chance.seed, chance.server) = (seed, server.to_owned());
+        }
+        for effect in &mut self.answers {
+            if let FaultEffect::Jitter(jitter) = effect {
+                jitter.seed = seed;
+            }
         }
         self
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::words::Arrival;
+use super::changed_message::MessageCopy;
 
 /// The most requests of a conversation without an answer.
 const MOST_PENDING: usize = 10_000;
@@ -24,7 +24,7 @@ pub struct PendingRequests<E> {
     waiting: VecDeque<PendingRequest<E>>,
     /// The memory that they take.
     held: usize,
-    /// The ids of requests that the server received twice: one answer of each is dropped.
+    /// The ids of the copies of requests that the server received beside them: one answer for each is dropped.
     repeated: VecDeque<Value>,
 }
 
@@ -46,7 +46,7 @@ pub struct PendingRequest<E> {
 pub enum MatchedRequest<E> {
     /// It had no answer yet.
     First(E),
-    /// It has its answer, and the server received it twice.
+    /// It is a copy of a request that the server received beside it.
     Again,
     /// None is known.
     Unknown,
@@ -64,12 +64,10 @@ impl<E> PendingRequests<E> {
         Self { limit, waiting: VecDeque::new(), held: 0, repeated: VecDeque::new() }
     }
 
-    /// Adds a request that the server received; returns those that are forgotten instead.
-    pub fn add(&mut self, request: PendingRequest<E>, arrival: Option<Arrival>) -> Vec<PendingRequest<E>> {
-        if arrival == Some(Arrival::Twice) {
-            self.repeated.extend(request.id.clone());
-        }
-        if self.repeated.len() > self.limit {
+    /// Adds a request that the server received, with its copies; returns those that are forgotten instead.
+    pub fn add(&mut self, request: PendingRequest<E>, copies: &[MessageCopy]) -> Vec<PendingRequest<E>> {
+        self.repeated.extend(copies.iter().filter_map(|copy| copy.id.clone()));
+        while self.repeated.len() > self.limit {
             self.repeated.pop_front();
         }
         self.held += request.weight;
@@ -151,13 +149,14 @@ mod tests {
 
     use super::*;
 
-    fn pending(requests: &[(Value, Option<Arrival>)]) -> PendingRequests<usize> {
+    fn pending(requests: &[(Value, Option<Value>)]) -> PendingRequests<usize> {
         let mut pending = PendingRequests::default();
-        for (exchange, (id, arrival)) in requests.iter().enumerate() {
+        for (exchange, (id, copied)) in requests.iter().enumerate() {
             let id = Some(id.clone()).filter(|id| !id.is_null());
             let progress_token = id.as_ref().map(|id| json!(format!("token {id}")));
             let request = PendingRequest { id, progress_token, exchange, weight: 1 };
-            assert!(pending.add(request, *arrival).is_empty());
+            let copies = copied.iter().map(|id| MessageCopy { bytes: Vec::new(), id: Some(id.clone()) });
+            assert!(pending.add(request, &copies.collect::<Vec<_>>()).is_empty());
         }
         pending
     }
@@ -165,12 +164,12 @@ mod tests {
     #[test]
     fn answers_belong_to_requests() {
         use MatchedRequest::{Again, First, Unknown};
-        let twice = Some(Arrival::Twice);
         for (requests, answers) in [
             (vec![(json!(1), None), (json!(2), None)], vec![(json!(2), First(1)), (json!(1), First(0))]),
             (vec![(json!(1), None)], vec![(json!(1), First(0)), (json!(1), Unknown)]),
             (vec![(json!(1), None)], vec![(json!("1"), Unknown), (Value::Null, Unknown)]),
-            (vec![(json!(1), twice)], vec![(json!(1), First(0)), (json!(1), Again), (json!(1), Unknown)]),
+            (vec![(json!(1), Some(json!(1)))], vec![(json!(1), First(0)), (json!(1), Again), (json!(1), Unknown)]),
+            (vec![(json!(1), Some(json!("mcprove-1")))], vec![(json!("mcprove-1"), Again), (json!(1), First(0))]),
             (vec![(Value::Null, None); 2], vec![(Value::Null, First(0)), (Value::Null, First(1))]),
         ] {
             let mut pending = pending(&requests);
@@ -207,7 +206,7 @@ mod tests {
             PendingRequest { id, progress_token: None, exchange, weight }
         };
         let mut add = |number, weight| {
-            let forgotten = pending.add(request(number, weight), None);
+            let forgotten = pending.add(request(number, weight), &[]);
             forgotten.into_iter().map(|request| request.exchange).collect::<Vec<_>>()
         };
         let forgotten: Vec<_> = (0..4).map(|number| add(number, 1)).collect();

@@ -6,13 +6,13 @@
 use std::cell::OnceCell;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::changed_message::{AnswerLoss, ChangedMessage, HeardMessage};
+use super::changed_message::{AnswerLoss, ChangedMessage, HeardMessage, MessageCopy};
 use super::description;
 use super::effect::{EffectContext, FaultEffect, filled_headers, set_headers};
 use super::exchange::{ReplyContent, ServerReply};
@@ -38,6 +38,8 @@ pub struct FaultPlayer {
     is_healed: AtomicBool,
     has_ended: AtomicBool,
     has_broken_off: AtomicBool,
+    /// The copies of requests so far.
+    copies: AtomicU64,
     clock: fn() -> Duration,
 }
 
@@ -77,6 +79,7 @@ impl FaultPlayer {
             is_healed: flag(),
             has_ended: flag(),
             has_broken_off: flag(),
+            copies: AtomicU64::new(0),
             clock: || Duration::ZERO,
         }
     }
@@ -158,12 +161,12 @@ impl FaultPlayer {
         if self.is_healed.load(Ordering::Relaxed) {
             return LiveExchange { request, matched: Vec::new() };
         }
-        let occurrence = self.memory.lock().count_equal(&mut request, self.needs);
+        self.memory.lock().count_equal(&mut request, self.needs);
         let (parsed, carrier) = (request.parse(), request.carrier());
         let known = OnceCell::new();
         let fits_context = |on: &Match| {
             let known = known.get_or_init(|| self.memory.lock().exchanges_up_to(&request));
-            on.fits_context(&parsed, known.last(), &known.history(), occurrence)
+            on.fits_context(&parsed, known.last(), &known.history(), request.asked_before)
         };
         let faults = self.faults.iter().enumerate();
         let about = faults.filter(|(_, fault)| {
@@ -175,7 +178,7 @@ impl FaultPlayer {
                 && fits_context(&fault.on)
         });
         let matched = about.filter_map(|(index, fault)| {
-            let count = if fault.on.depends_on_answer() { None } else { Some(self.count(index, &request.scope)?) };
+            let count = if fault.on.depends_on_answer() { None } else { Some(self.count(index, &request)?) };
             Some(MatchedFault { index, count })
         });
         let matched = matched.collect();
@@ -242,11 +245,19 @@ impl FaultPlayer {
         if let Some((fault, arrival)) = faults().find_map(|(fault, _)| Some((fault, fault.hears.arrival?))) {
             note(fault, vec![arrival.change().to_owned()]);
             heard.arrival = Some(arrival);
+            if arrival == Arrival::Twice {
+                heard.copies.push(MessageCopy { bytes: received.clone(), id: exchange.request.id() });
+            }
             // Over HTTP, a request has a connection of its own.
             self.note_end(arrival == Arrival::Torn && exchange.request.carrier() == Carrier::Stream);
             if matches!(arrival, Arrival::Truncate | Arrival::Torn) {
                 received.truncate(received.len() / 2);
             }
+        }
+        let storm = faults().find_map(|(fault, _)| Some((fault, fault.hears.times?)));
+        if let Some((fault, times)) = storm.filter(|_| heard.arrival.is_none()) {
+            note(fault, vec![format!("the server hears of it {times} times")]);
+            heard.copies.extend((1..times).map(|_| self.copy_with_own_id(&received)));
         }
         for (fault, _) in faults() {
             let Some(bandwidth) = fault.hears.bandwidth else { continue };
@@ -256,6 +267,19 @@ impl FaultPlayer {
         }
         heard.bytes = Some(received);
         heard
+    }
+
+    /// The same message as another request of its client: under an id that no other has, and without a token for progress,
+    /// which would be that of the first one. What is no request stays as it is.
+    fn copy_with_own_id(&self, bytes: &[u8]) -> MessageCopy {
+        let request = serde_json::from_slice::<Value>(bytes).ok().filter(|message| message.get("id").is_some());
+        let Some(mut message) = request else { return MessageCopy { bytes: bytes.to_vec(), id: None } };
+        let id = Value::from(format!("mcprove-{}", self.copies.fetch_add(1, Ordering::Relaxed) + 1));
+        message["id"] = id.clone();
+        if let Some(Value::Object(meta)) = message.pointer_mut("/params/_meta") {
+            meta.shift_remove("progressToken");
+        }
+        MessageCopy { bytes: message.to_string().into_bytes(), id: Some(id) }
     }
 
     /// Changes an answer, which is `None` if there was none.
@@ -269,7 +293,7 @@ impl FaultPlayer {
         let hits = exchange.matched.iter().filter_map(|matched| {
             let MatchedFault { index, count } = *matched;
             let is_met = || self.faults[index].on.is_answered(&replies, (!replies.is_empty()).then_some(0));
-            let count = count.or_else(|| is_met().then(|| self.count(index, &request.scope)).flatten())?;
+            let count = count.or_else(|| is_met().then(|| self.count(index, request)).flatten())?;
             Some(FaultHit { index, count })
         });
         let hits: Vec<FaultHit> = hits.collect();
@@ -299,7 +323,9 @@ impl FaultPlayer {
         let parsed = during.map(|request| (request.parse(), request.carrier()));
         let faults = self.faults.iter().enumerate();
         let about = faults.filter(|(_, fault)| fault.on.is_sent(method, parsed.as_ref()) && fault.on.means(&reply));
-        let hits = about.filter_map(|(index, _)| Some(FaultHit { index, count: self.count(index, scope)? }));
+        let task = during.and_then(LiveRequest::task);
+        let count = |index: usize| self.memory.lock().count_match(index, &self.faults[index], scope, task);
+        let hits = about.filter_map(|(index, _)| Some(FaultHit { index, count: count(index)? }));
         let hits: Vec<FaultHit> = hits.collect();
         let mut names = during.map(|request| self.names(request, 0)).unwrap_or_default();
         names.extend(answer_names(&reply));
@@ -368,7 +394,8 @@ impl FaultPlayer {
             names.insert("count".to_owned(), hit.count.into());
             let before = changed.own.clone();
             let own = std::mem::take(&mut changed.own);
-            let mut work = EffectContext::on_its_way(last, &history, request.parse(), own, names);
+            let mut work = EffectContext::on_its_way(last, &history, request.parse(), own, names)
+                .asked_after(request.asked_before);
             let outcome = fault.strike(&fault.answers, &mut work);
             changed.before.extend(outcome.before.into_iter().filter_map(|reply| reply.content.bytes()));
             changed.after.extend(outcome.after.into_iter().filter_map(|reply| reply.content.bytes()));
@@ -411,8 +438,8 @@ impl FaultPlayer {
         self.can_stall && !self.is_healed.load(Ordering::Relaxed) && self.memory.lock().stalled.contains(scope)
     }
 
-    fn count(&self, index: usize, scope: &str) -> Option<u64> {
-        self.memory.lock().count_match(index, &self.faults[index], scope)
+    fn count(&self, index: usize, request: &LiveRequest) -> Option<u64> {
+        self.memory.lock().count_match(index, &self.faults[index], &request.scope, request.task())
     }
 
     fn names(&self, request: &LiveRequest, count: u64) -> Names {

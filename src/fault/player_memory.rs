@@ -50,7 +50,7 @@ pub struct PassedCall {
 /// The knowledge that faults need; the rest is not kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NeededMemory {
-    /// The number of equal requests.
+    /// The numbers of equal requests.
     counts: bool,
     /// Earlier exchanges.
     history: bool,
@@ -62,7 +62,9 @@ impl NeededMemory {
     pub(crate) fn of(faults: &[Fault]) -> Self {
         let borrows = |fault: &Fault| fault.answers.iter().any(FaultEffect::borrows);
         Self {
-            counts: faults.iter().any(|fault| fault.on.counts_the_same()),
+            counts: faults
+                .iter()
+                .any(|fault| fault.on.counts_the_same() || fault.answers.iter().any(FaultEffect::draws)),
             history: faults.iter().any(|fault| fault.on.looks_back() || borrows(fault)),
             earlier: faults.iter().any(|fault| fault.recalls),
         }
@@ -135,12 +137,11 @@ impl PlayerMemory {
         }
     }
 
-    /// Counts the equal requests before this one: in its scope, which the request then knows, and in all, which is
-    /// returned.
-    pub(crate) fn count_equal(&mut self, request: &mut LiveRequest, needs: NeededMemory) -> u32 {
-        let ClientMessage::Message { method, params, .. } = &request.exchange.sent else { return 0 };
+    /// Counts the equal requests before this one, in its scope and in all.
+    pub(crate) fn count_equal(&mut self, request: &mut LiveRequest, needs: NeededMemory) {
+        let ClientMessage::Message { method, params, .. } = &request.exchange.sent else { return };
         if !needs.counts {
-            return 0;
+            return;
         }
         // Whole arguments would fill the memory.
         let key = fnv(fnv(FNV, method.as_bytes()), canonical(params).as_bytes());
@@ -150,13 +151,13 @@ impl PlayerMemory {
             *count - 1
         };
         request.exchange.occurrence = next(&request.scope);
-        next("")
+        request.asked_before = next("");
     }
 
     /// Counts one more that a fault matches; returns its number if it is struck.
-    pub(crate) fn count_match(&mut self, index: usize, fault: &Fault, scope: &str) -> Option<u64> {
+    pub(crate) fn count_match(&mut self, index: usize, fault: &Fault, scope: &str, task: Option<&str>) -> Option<u64> {
         let scope = if fault.on.counts_whole_server() { "" } else { scope };
-        self.counters.entry((index, scope.to_owned())).or_default().count(&fault.on)
+        self.counters.entry((index, scope.to_owned())).or_default().count(&fault.on, task)
     }
 
     /// Remembers an exchange, as far as faults need it.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::condition::Chance;
 use super::decode::{CHANGES, NOTHING, burst_mistake, decode, decode_match};
-use super::effect::FaultEffect;
+use super::effect::{FaultEffect, Jitter};
 use super::grammar::BANDWIDTH;
 use super::path_reader::items_of;
-use super::words::ValueEdit;
+use super::words::{BurstUnit, ValueEdit};
 use super::{FAULT, Fault};
 use crate::path::DottedPath;
 use crate::source::grammar::{Key, Object, Shape, key, required};
@@ -46,6 +46,7 @@ const PRESET_NAMES: &[&str] = &[
     "unavailable",
     "partial_result",
     "schema_drift",
+    "retry_storm",
     "garbage",
     "truncated",
     "torn",
@@ -103,6 +104,12 @@ pub(crate) static TYPED: &[Key] = &[
         "The only direction in which the type `bandwidth` limits them.",
     )
     .beside(&["type"]),
+    key(
+        "times",
+        Shape::Range(2, 1000),
+        "How many times the server hears of the call with the type `retry_storm`; 5 by default.",
+    )
+    .beside(&["type"]),
     // The words of mcp-chaos.
     key("added_ms", Shape::Number, "As `added`, in milliseconds.").beside(&["type"]).without(&["added"]),
     key("jitter_ms", Shape::Number, "As `jitter`, in milliseconds.").beside(&["type"]).without(&["jitter"]),
@@ -110,7 +117,9 @@ pub(crate) static TYPED: &[Key] = &[
     key("rate", Shape::Number, "As `share`.").beside(&["type"]).without(&["share", "probability"]),
     key("burst_len", Shape::Number, "As `burst`.").beside(&["type"]).without(&["burst"]),
     key("episode_rate", Shape::Number, "As `share`.").beside(&["type"]).without(&["share", "rate"]),
-    key("episode_len", Shape::Number, "As `burst`.").beside(&["type"]).without(&["burst", "burst_len"]),
+    key("episode_len", Shape::Number, "As `burst`, and counts the tasks that clients name instead of calls.")
+        .beside(&["type"])
+        .without(&["burst", "burst_len"]),
 ];
 
 /// The types with what they do, as a table in Markdown.
@@ -143,13 +152,17 @@ pub fn decode_named(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Vec
     };
     let mut fault = preset.fault(name);
     if let Some(on) = node.get("on") {
+        // Episodes and shares of a type stay, unless `on` has its own.
+        let chance = fault.on.chance.take();
         fault.on = decode_match(name, on, found);
+        fault.on.chance = fault.on.chance.or(chance);
     }
     let tools = tools(node);
     fault.strike_only(&tools);
     fault.draw(name, node, found);
-    fault.add_delay(node, found);
+    fault.add_delay(name, node, found);
     fault.limit(node, found);
+    fault.repeat(node, found);
     let unlisted = (preset.name == "drop_tool").then(|| unlist_tools(name, &tools));
     [Some(fault), unlisted].into_iter().flatten().collect()
 }
@@ -206,7 +219,9 @@ impl Fault {
         let burst = ["burst", "burst_len", "episode_len"].iter().find_map(|key| node.get(key));
         let number = |node: Option<&Node>| node.and_then(number);
         let old = self.on.chance.take();
-        let (old_share, old_burst) = old.map_or((None, None), |old| (Some(old.share), old.burst));
+        let (old_share, old_burst) = old.as_ref().map_or((None, None), |old| (Some(old.share), old.burst));
+        let counts_tasks = node.get("episode_len").is_some();
+        let burst_of = if counts_tasks { BurstUnit::Tasks } else { old.map_or(BurstUnit::Calls, |old| old.burst_of) };
         let Some(drawn) = number(share).or(old_share) else { return };
         let length = number(burst).or(old_burst);
         if let Some(wrong) = share.filter(|_| !(0.0..=1.0).contains(&drawn)) {
@@ -221,7 +236,7 @@ impl Fault {
             );
         }
         let (fault, server) = (name.to_owned(), String::new());
-        self.on.chance = Some(Chance { share: drawn, burst: length, fault, server, seed: 0 });
+        self.on.chance = Some(Chance { share: drawn, burst: length, burst_of, fault, server, seed: 0 });
     }
 
     /// Takes over the bandwidth and the direction that stand beside a type.
@@ -245,8 +260,19 @@ impl Fault {
         }
     }
 
+    /// Takes over the number of times that stands beside a type.
+    fn repeat(&mut self, node: &Node, found: &mut Vec<Diagnostic>) {
+        let Some(times) = node.get("times") else { return };
+        if self.hears.times.is_none() {
+            let message = "`times` is for `type: retry_storm`, and this type repeats nothing";
+            found.push(Diagnostic::error("useless-key", message, times.span));
+        } else if let Some(number) = times.whole().and_then(|number| u32::try_from(number).ok()) {
+            self.hears.times = Some(number);
+        }
+    }
+
     /// Takes over the delay and the jitter that stand beside a type.
-    fn add_delay(&mut self, node: &Node, found: &mut Vec<Diagnostic>) {
+    fn add_delay(&mut self, name: &str, node: &Node, found: &mut Vec<Diagnostic>) {
         let is_delay = |effect: &FaultEffect| matches!(effect, FaultEffect::Delay(_));
         for (key, in_ms) in [("added", "added_ms"), ("jitter", "jitter_ms")] {
             let Some(given) = node.get(key).or(node.get(in_ms)) else { continue };
@@ -268,7 +294,7 @@ impl Fault {
             };
             let Some(by) = by else { continue };
             if key == "jitter" {
-                self.answers.push(FaultEffect::Jitter(by));
+                self.answers.push(FaultEffect::Jitter(Jitter::new(by, name)));
             } else {
                 self.answers.retain(|effect| !is_delay(effect));
                 self.answers.insert(0, FaultEffect::Delay(by));

@@ -85,6 +85,16 @@ words! {
 }
 
 words! {
+    /// What a burst counts.
+    pub(crate) BurstUnit {
+        /// Exchanges.
+        Calls = "calls",
+        /// The tasks that clients name: all exchanges of one are struck, or none.
+        Tasks = "tasks",
+    }
+}
+
+words! {
     /// Whose exchange it is.
     pub(crate) ExchangeOwner {
         /// A case's.
@@ -285,6 +295,8 @@ words! {
         Torn = "torn",
         /// Half of the answer comes, and its connection is reset; a stream ends.
         Reset = "reset",
+        /// The values of a result have other types, in structured content and in its texts.
+        Drift = "drift",
         /// The answer stands on several lines.
         Indent = "indent",
         /// A notification stands on the line of the answer.

@@ -15,16 +15,19 @@ use futures_core::Stream;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::connection::ConnectionReset;
 use super::events::{EventSplitter, RelayedEvent};
 use super::interrupted::ResumedStream;
 use super::traffic::RelayedExchange;
 use super::{BATCH, Relay, RelayStop};
-use crate::fault::{Arrival, ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerReply};
+use crate::fault::{ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerReply};
 use crate::transport::Transfer;
 use crate::wire::HttpHead;
+
+/// The longest time for which the answer to a copy of a request is read: one that breaks off would be a cancellation.
+const COPY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Longer bodies are refused instead of filling the memory.
 const LONGEST_BODY: usize = 64 * 1024 * 1024;
@@ -51,7 +54,7 @@ pub async fn answer<F>(
     next: impl Fn(Request) -> F,
 ) -> Response
 where
-    F: Future<Output = Response>,
+    F: Future<Output = Response> + Send + 'static,
 {
     if relay.is_transparent() {
         return next(request).await;
@@ -92,11 +95,11 @@ where
                 };
                 Request::from_parts(parts.clone(), body)
             };
-            if heard.arrival == Some(Arrival::Twice) {
-                tokio::join!(next(request()), next(request())).0
-            } else {
-                next(request()).await
+            for copy in heard.copies {
+                let request = Request::from_parts(parts.clone(), Body::from(copy.bytes));
+                tokio::spawn(read_and_drop(next(request)));
             }
+            next(request()).await
         }
         None if matches!(exchange.live.request.kind(), MessageKind::Notification | MessageKind::Response) => {
             StatusCode::ACCEPTED.into_response()
@@ -117,6 +120,16 @@ where
     } else {
         rewrite_response(relay, &exchange, response, reset).await
     }
+}
+
+/// Reads the answer to a copy of a request, which nobody gets.
+async fn read_and_drop(answer: impl Future<Output = Response>) {
+    let read = async {
+        let mut pieces = pin!(answer.await.into_body().into_data_stream());
+        while let Some(Ok(_)) = poll_fn(|context| pieces.as_mut().poll_next(context)).await {}
+    };
+    // One that never ends is not waited for.
+    let _ = timeout(COPY_TIMEOUT, read).await;
 }
 
 fn incoming(parts: &Parts, body: &[u8]) -> LiveRequest {

@@ -57,7 +57,7 @@ impl InterruptedRequests {
         let (id, progress_token) = (request.id(), request.progress_token().cloned());
         let weight = request.weight() + last_event.len();
         let exchange = InterruptedRequest { exchange: Arc::clone(exchange), last_event };
-        let forgotten = self.0.lock().add(PendingRequest { id, progress_token, exchange, weight }, None);
+        let forgotten = self.0.lock().add(PendingRequest { id, progress_token, exchange, weight }, &[]);
         // Its call ends outside of the lock.
         drop(forgotten);
     }

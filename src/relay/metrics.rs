@@ -91,6 +91,7 @@ impl RelayMetrics {
             ("eta", "Effective tool availability: availability times correctness.", figures.effective_availability),
             ("tcsr", "The share of the intents that were met in the end.", figures.success_rate),
             ("tcaf", "Calls for an intent.", figures.amplification),
+            ("tcaf_at_server", "How many times the server heard of an intent.", figures.amplification_at_server),
             ("blast_radius", "The share of the tasks that failed.", figures.blast_radius.map(|blast| blast.share)),
         ];
         for (name, help, share) in shares {

@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use super::traffic::RelayedExchange;
 use super::{BATCH, MOST_READ, Relay, RelayStop};
 use crate::fault::{
-    Arrival, ChangedMessage, HeardMessage, LiveRequest, MatchedRequest, MessageKind, PendingRequest, PendingRequests,
+    ChangedMessage, HeardMessage, LiveRequest, MatchedRequest, MessageKind, PendingRequest, PendingRequests,
     ReplyContent, ServerEnd, ServerReply,
 };
 use crate::transport::Transfer;
@@ -205,8 +205,8 @@ impl StreamRelay {
                     }
                     None => server.write_all(&bytes).await?,
                 }
-                if heard.arrival == Some(Arrival::Twice) {
-                    server.write_all(&bytes).await?;
+                for copy in heard.copies {
+                    server.write_all(&with_newline(copy.bytes)).await?;
                 }
             }
             server.flush().await?;
@@ -243,7 +243,7 @@ impl StreamRelay {
                 let progress_token = exchange.live.request.progress_token().cloned();
                 let weight = exchange.live.request.weight();
                 let request = PendingRequest { id, progress_token, exchange: Arc::new(exchange), weight };
-                let forgotten = self.pending.lock().add(request, heard.arrival);
+                let forgotten = self.pending.lock().add(request, &heard.copies);
                 // Its call ends outside of the lock.
                 drop(forgotten);
             }

@@ -16,10 +16,6 @@ use crate::schema::Judge;
 use crate::source::{duration_text, shorten};
 use crate::wire::{canonical, is_served};
 
-/// The member of `_meta` and the header of HTTP with which a client names the task of a call.
-const TASK_MEMBER: &str = "/_meta/mcprove~1task";
-const TASK_HEADER: &str = "mcprove-task";
-
 /// The longest name of a task that is kept, in characters.
 const LONGEST_TASK: usize = 200;
 
@@ -116,6 +112,8 @@ struct OpenCall {
     tool: String,
     /// A hash of task, tool and arguments.
     key: u64,
+    /// How many times the server heard of it.
+    heard: u32,
     /// The server received another message than the client sent.
     is_misheard: bool,
 }
@@ -132,8 +130,7 @@ impl Relay {
         let begun = Instant::now();
         let params = request.params();
         let session = self.session(&request.scope);
-        let header = || request.head.as_ref()?.headers.get(TASK_HEADER)?.as_str();
-        let task = match params.pointer(TASK_MEMBER).and_then(Value::as_str).or_else(header) {
+        let task = match request.task() {
             Some(task) => task.chars().take(LONGEST_TASK).collect(),
             None if session > 0 => format!("session {session}"),
             None => format!("call {}", self.next_call()),
@@ -150,7 +147,7 @@ impl Relay {
             number = intent.number;
         }
         let intent = format!("{key:016x}-{number}");
-        Some(OpenCall { begun, task, intent, tool, key, is_misheard: false })
+        Some(OpenCall { begun, task, intent, tool, key, heard: 1, is_misheard: false })
     }
 
     /// The message as the server hears it.
@@ -166,10 +163,12 @@ impl Relay {
         exchange.is_struck.store(true, Ordering::Relaxed);
         let is_other = heard.bytes.as_deref().is_some_and(|heard| heard != bytes);
         if let Some(call) = exchange.call.lock().as_mut() {
-            call.is_misheard = is_other;
+            (call.heard, call.is_misheard) = (heard.count(), is_other);
         }
         let mut changes = Vec::new();
         changes.extend(heard.bytes.is_none().then(|| "the server does not hear of it".to_owned()));
+        let times = heard.count();
+        changes.extend((times > 1 && heard.arrival.is_none()).then(|| format!("the server hears of it {times} times")));
         let is_whole = heard.arrival.is_none();
         changes.extend((is_other && is_whole).then(|| "the server hears another message".to_owned()));
         changes.extend(heard.headers.iter().map(|(name, value)| match value {
@@ -341,11 +340,14 @@ impl RelayedExchange {
             return;
         }
         let is_altered = call.is_misheard || content_of(own) != content_of(answer);
-        let outcome = own.map_or(CallOutcome::Unanswered, |own| outcome(own, is_altered));
-        if let Some(intent) = relay.intents.lock().get_mut(&call.key).filter(|_| outcome.looks_good()) {
+        let outcome =
+            own.map_or(CallOutcome::Unanswered, |own| outcome(own, self.live.request.id().as_ref(), is_altered));
+        let conforms = own.filter(|_| outcome.looks_good()).and_then(|own| relay.conforms(&call.tool, own));
+        // A client that sees that the result is wrong may want the same again.
+        let is_taken = outcome == CallOutcome::Served || outcome == CallOutcome::Altered && conforms != Some(false);
+        if let Some(intent) = relay.intents.lock().get_mut(&call.key).filter(|_| is_taken) {
             intent.is_over = true;
         }
-        let conforms = own.filter(|_| outcome.looks_good()).and_then(|own| relay.conforms(&call.tool, own));
         self.report_end(&relay, call, (outcome, conforms), changed.delay());
     }
 
@@ -364,11 +366,11 @@ impl RelayedExchange {
 
     fn report_end(&self, relay: &Relay, call: OpenCall, (outcome, conforms): CallEnd, delay: Duration) {
         let Some(watcher) = &relay.watcher else { return };
-        let OpenCall { begun, task, intent, tool, .. } = call;
+        let OpenCall { begun, task, intent, tool, heard, .. } = call;
         let (took, is_struck) = (begun.elapsed() + delay, self.is_struck.load(Ordering::Relaxed));
         relay.refuse(watcher.on_call(&RelayedCall {
             session: relay.session(&self.live.request.scope),
-            record: CallRecord { task, intent, tool, outcome, took, is_struck, conforms },
+            record: CallRecord { task, intent, tool, outcome, took, heard, is_struck, conforms },
         }));
     }
 }
@@ -395,13 +397,18 @@ fn asks_back(reply: &ServerReply) -> bool {
     result.get("task").is_some() || result.get("resultType").is_some_and(|kind| kind != "complete")
 }
 
-fn outcome(reply: &ServerReply, is_altered: bool) -> CallOutcome {
+/// The outcome of a call with that id by its answer, as its client sees it.
+fn outcome(reply: &ServerReply, id: Option<&Value>, is_altered: bool) -> CallOutcome {
     if reply.http.as_ref().is_some_and(|http| http.status >= 400) {
         return CallOutcome::Error;
     }
     match &reply.content {
+        // The client waits on for the answer to its request.
+        ReplyContent::Message(message) if is_altered && message.get("id") != id => CallOutcome::Unanswered,
+        ReplyContent::Message(message) if is_altered && message["jsonrpc"] != "2.0" => CallOutcome::Broken,
         ReplyContent::Message(message) if message.get("error").is_some() => CallOutcome::Error,
         ReplyContent::Message(message) if !is_served(message) && message.get("result").is_some() => CallOutcome::Failed,
+        ReplyContent::Message(message) if is_altered && !is_readable(&message["result"]) => CallOutcome::Broken,
         ReplyContent::Message(message) if message.get("result").is_some() => {
             if is_altered {
                 CallOutcome::Altered
@@ -412,6 +419,17 @@ fn outcome(reply: &ServerReply, is_altered: bool) -> CallOutcome {
         ReplyContent::Message(_) | ReplyContent::Bytes(_) | ReplyContent::Torn(_) => CallOutcome::Broken,
         ReplyContent::Stderr(_) | ReplyContent::Stalled | ReplyContent::Ended(_) => CallOutcome::Unanswered,
     }
+}
+
+/// A client can read it as the result of a call: what all revisions demand of its members holds.
+fn is_readable(result: &Value) -> bool {
+    let is_text_or_none = |value: Option<&Value>| value.is_none_or(Value::is_string);
+    let is_block = |block: &Value| {
+        let is_text = block["type"] == "text";
+        block["type"].is_string() && (!is_text || block["text"].is_string()) && is_text_or_none(block.get("mimeType"))
+    };
+    let has_blocks = result["content"].as_array().is_some_and(|content| content.iter().all(is_block));
+    has_blocks && result.get("isError").is_none_or(Value::is_boolean)
 }
 
 fn content_of(reply: Option<&ServerReply>) -> Option<&ReplyContent> {
@@ -481,5 +499,37 @@ fn kind_of_content(before: &ReplyContent, after: &ReplyContent) -> Option<&'stat
         }
         (_, ReplyContent::Torn(_)) => Some("cut off in the middle"),
         _ => Some("bytes instead of the message"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_a_client_can_read_is_altered() {
+        let text = json!({"type": "text", "text": "5"});
+        let answer = |result: Value| json!({"jsonrpc": "2.0", "id": 7, "result": result});
+        for (message, expected) in [
+            (answer(json!({"content": [text]})), CallOutcome::Altered),
+            (answer(json!({"content": []})), CallOutcome::Altered),
+            (answer(json!({"content": [text], "structuredContent": {"sum": "5"}})), CallOutcome::Altered),
+            (answer(json!({})), CallOutcome::Broken),
+            (answer(json!({"content": null})), CallOutcome::Broken),
+            (answer(json!({"content": [{"type": "text", "text": 5}]})), CallOutcome::Broken),
+            (answer(json!({"content": [text], "isError": "false"})), CallOutcome::Broken),
+            (json!({"jsonrpc": "1.0", "id": 7, "result": {"content": [text]}}), CallOutcome::Broken),
+            (json!({"jsonrpc": "2.0", "id": "7", "result": {"content": [text]}}), CallOutcome::Unanswered),
+            (json!({"jsonrpc": "2.0", "result": {"content": [text]}}), CallOutcome::Unanswered),
+            (answer(json!({"content": [text], "isError": true})), CallOutcome::Failed),
+            (json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32603, "message": "no"}}), CallOutcome::Error),
+        ] {
+            let reply = ServerReply::now(ReplyContent::Message(message.clone()), None);
+            assert_eq!(outcome(&reply, Some(&json!(7)), true), expected, "{message}");
+        }
+        let own = ServerReply::now(ReplyContent::Message(answer(json!({}))), None);
+        assert_eq!(outcome(&own, Some(&json!(7)), false), CallOutcome::Served, "the server's own answer");
     }
 }

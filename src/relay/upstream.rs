@@ -120,10 +120,10 @@ impl Upstream {
         }
     }
 
-    async fn respond(&self, request: Request, reset: ConnectionReset) -> Response {
+    async fn respond(self: Arc<Self>, request: Request, reset: ConnectionReset) -> Response {
         let is_endpoint = request.uri().path().trim_end_matches('/') == self.address.path.trim_end_matches('/');
         let place = RequestPlace { is_endpoint, reset: Some(reset) };
-        http::answer(&self.relay, request, place, |request| self.forward(request)).await
+        http::answer(&self.relay, request, place, |request| Arc::clone(&self).forward(request)).await
     }
 
     /// Has a redirect to the server lead to the relay, or the client would go around it.
@@ -138,7 +138,7 @@ impl Upstream {
     }
 
     /// Sends a request to the server; if it cannot be reached, the response says so.
-    async fn forward(&self, mut request: Request) -> Response {
+    async fn forward(self: Arc<Self>, mut request: Request) -> Response {
         let path = request.uri().path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
         let url = Uri::builder().scheme(Scheme::HTTP).authority(self.address.authority.clone()).path_and_query(path);
         let Ok(url) = url.build() else { return StatusCode::BAD_REQUEST.into_response() };

@@ -237,6 +237,7 @@ impl RelayWatcher for RelayLog {
                 "intent": record.intent,
                 "outcome": record.outcome.word(),
                 "took_ms": took,
+                "heard": record.heard,
                 "is_struck": record.is_struck,
                 "conforms": record.conforms,
             }),
@@ -305,6 +306,14 @@ fn text(figures: &ReliabilityFigures) -> String {
             share(figures.conformance)
         ),
     ];
+    if figures.heard != *calls || figures.heard_again > 0 {
+        lines.push(format!(
+            "  the server heard {}, {} of them again; TCAF at the server {}",
+            count(figures.heard, "call"),
+            figures.heard_again,
+            share(figures.amplification_at_server)
+        ));
+    }
     if let Some(blast) = figures.blast_radius {
         lines.push(format!(
             "  blast radius {:.3} ({:.3} to {:.3}): {failed_tasks} of {tasks} tasks failed",

@@ -123,7 +123,7 @@ pub(crate) fn unfill(work: &mut EffectContext<'_>) {
 }
 
 /// The value in another type.
-fn retype(value: &Value) -> Value {
+pub(crate) fn retype(value: &Value) -> Value {
     match value {
         Value::String(text) => json!(text.chars().count()),
         Value::Array(items) => json!({"items": items}),

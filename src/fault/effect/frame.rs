@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{EffectContext, answer, borrow, edit};
+use super::{EffectContext, Jitter, answer, borrow, drift, edit};
 use crate::fault::draw::{FaultDrawKey, draw};
 use crate::fault::exchange::{MessageExchange, ReplyContent, ServerEnd, ServerReply};
 use crate::fault::parsed_message::{MessageKind, ParsedMessage};
@@ -53,6 +53,7 @@ pub(crate) fn plain(effect: PlainEffect, work: &mut EffectContext<'_>) -> Result
             }
         }
         PlainEffect::Unfill => edit::unfill(work),
+        PlainEffect::Drift => drift::drift(work),
         PlainEffect::Stall => end(ReplyContent::Stalled, work),
         PlainEffect::End => end(ReplyContent::Ended(ServerEnd::Closed), work),
     }
@@ -129,16 +130,16 @@ pub(crate) fn transfer(bandwidth: Bandwidth, work: &mut EffectContext<'_>) {
 }
 
 /// Delays the answer by a part of this, which depends on what was asked and how often.
-pub(crate) fn jitter(by: Duration, work: &mut EffectContext<'_>) {
+pub(crate) fn jitter(jitter: &Jitter, work: &mut EffectContext<'_>) {
     let key = FaultDrawKey {
-        fault: "jitter",
-        server: "",
+        fault: &jitter.fault,
+        server: "jitter",
         method: work.parsed.method.as_deref().unwrap_or_default(),
         tool: work.parsed.tool().unwrap_or_default(),
         arguments: &work.parsed.params,
-        occurrence: work.exchange.occurrence,
+        occurrence: work.asked_before,
     };
-    delay(by.mul_f64(draw(0, &key)), work);
+    delay(jitter.by.mul_f64(draw(jitter.seed, &key)), work);
 }
 
 /// Puts something before or after the answer; last where there is none.

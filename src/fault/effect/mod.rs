@@ -2,6 +2,7 @@
 
 mod answer;
 mod borrow;
+mod drift;
 mod edit;
 mod frame;
 mod shape;
@@ -59,7 +60,7 @@ pub(crate) enum FaultEffect {
     Misshape(SchemaBreach),
     Delay(Duration),
     /// Delays it by up to this much more.
-    Jitter(Duration),
+    Jitter(Jitter),
     /// Delays it by as much as its bytes take.
     Bandwidth(Bandwidth),
     /// Delays the answer, but not beyond the timeout of the request.
@@ -83,6 +84,20 @@ pub(crate) enum FaultEffect {
     End(ServerEnd),
 }
 
+/// A delay of up to this length, which is drawn for each request.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Jitter {
+    pub(crate) by: Duration,
+    pub(crate) fault: String,
+    pub(crate) seed: u64,
+}
+
+impl Jitter {
+    pub(crate) fn new(by: Duration, fault: &str) -> Self {
+        Self { by, fault: fault.to_owned(), seed: 0 }
+    }
+}
+
 /// Copies of an item within its list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Copies {
@@ -99,6 +114,8 @@ pub(crate) struct EffectContext<'a> {
     pub(crate) exchange: &'a MessageExchange,
     pub(crate) parsed: ParsedMessage<'a>,
     pub(crate) replies: Vec<ServerReply>,
+    /// The number of equal requests before this one, in all sessions; of recorded ones, in its own.
+    pub(crate) asked_before: u32,
     /// The replies are one message on its way, of any kind, rather than all that came.
     is_on_its_way: bool,
     names: OnceCell<Names>,
@@ -111,6 +128,11 @@ impl FaultEffect {
             self,
             Self::Give(_) | Self::Mix(_) | Self::Ignore(_) | Self::Late(_) | Self::Plain(PlainEffect::Accept)
         )
+    }
+
+    /// It depends on a draw.
+    pub(crate) fn draws(&self) -> bool {
+        matches!(self, Self::Jitter(_))
     }
 
     /// The changed replies are still the protocol.
@@ -151,7 +173,7 @@ impl FaultEffect {
             Self::Failure(text) => return answer::fail(work, text),
             Self::Misshape(breach) => return shape::misshape(*breach, work),
             Self::Delay(by) | Self::Slow(by) => frame::delay(*by, work),
-            Self::Jitter(by) => frame::jitter(*by, work),
+            Self::Jitter(jitter) => frame::jitter(jitter, work),
             Self::Bandwidth(bandwidth) => frame::transfer(*bandwidth, work),
             Self::Stderr(text) => frame::stderr(text, work),
             Self::Reid(how) => return frame::reid(*how, work),
@@ -174,7 +196,8 @@ impl<'a> EffectContext<'a> {
     pub(crate) fn new(at: usize, history: &'a ExchangeHistory<'a>) -> Self {
         let exchange = &history.exchanges[at];
         let (parsed, replies) = (ParsedMessage::of(exchange), exchange.replies.clone());
-        Self { at, history, exchange, parsed, replies, is_on_its_way: false, names: OnceCell::new() }
+        let asked_before = exchange.occurrence;
+        Self { at, history, exchange, parsed, replies, asked_before, is_on_its_way: false, names: OnceCell::new() }
     }
 
     /// One message on its way, or none; `names` are those that templates can use.
@@ -186,7 +209,13 @@ impl<'a> EffectContext<'a> {
         names: Names,
     ) -> Self {
         let exchange = &history.exchanges[at];
-        Self { at, history, exchange, parsed, replies, is_on_its_way: true, names: names.into() }
+        let asked_before = exchange.occurrence;
+        Self { at, history, exchange, parsed, replies, asked_before, is_on_its_way: true, names: names.into() }
+    }
+
+    /// The same after so many equal requests in all sessions.
+    pub(crate) fn asked_after(self, asked_before: u32) -> Self {
+        Self { asked_before, ..self }
     }
 
     /// The names that templates can use.

@@ -14,7 +14,7 @@ use super::super::replay::{ReplayLog, ReplayMoment};
 use super::conversation::{LiveConversation, RecordedConversation};
 use crate::carrier::{BegunExchange, LinkPlayer, SaidMessage};
 use crate::fault::{
-    Arrival, ChangedMessage, ClientMessage, Fault, HeardMessage, MessageExchange, ReplyContent, ServerReply,
+    ChangedMessage, ClientMessage, Fault, HeardMessage, MessageCopy, MessageExchange, ReplyContent, ServerReply,
 };
 use crate::wire::{RpcMessage, classify};
 
@@ -150,8 +150,10 @@ impl LinkPlayer<LiveMessage> for FaultInjector {
         if is_doubled {
             self.log().struck.push(message.moment.clone());
         }
-        let arrival = is_doubled.then_some(Arrival::Twice);
-        HeardMessage { bytes: Some(bytes.to_vec()), arrival, ..HeardMessage::default() }
+        let id = |sent: ClientMessage| if let ClientMessage::Message { id, .. } = sent { id } else { None };
+        let copy = || MessageCopy { bytes: bytes.to_vec(), id: read_message(bytes).and_then(id) };
+        let copies = is_doubled.then(copy).into_iter().collect();
+        HeardMessage { bytes: Some(bytes.to_vec()), copies, ..HeardMessage::default() }
     }
 
     fn answer(&mut self, message: &mut LiveMessage, answer: Option<ServerReply>) -> ChangedMessage {

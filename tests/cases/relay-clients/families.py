@@ -28,6 +28,7 @@ FAMILIES = {
     "unavailable": f"{{ type: unavailable, {SECOND} }}",
     "partial_result": f"{{ type: partial_result, {SECOND} }}",
     "schema_drift": f"{{ type: schema_drift, {SECOND} }}",
+    "retry_storm": f"{{ type: retry_storm, times: 3, {SECOND} }}",
     "garbage": f"{{ type: garbage, {SECOND} }}",
     "truncated": f"{{ type: truncated, {SECOND} }}",
     "torn": f"{{ type: torn, {SECOND} }}",

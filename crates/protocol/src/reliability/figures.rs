@@ -19,14 +19,25 @@ pub struct Reliability {
     good: u64,
     looking_good: u64,
     struck: u64,
-    altered: u64,
+    unnoticed: u64,
     noticed: u64,
     conforming: u64,
     compared: u64,
+    /// How many times the server heard of calls.
+    heard: u64,
     /// The calls of each task with figures of its own.
     kept: u64,
-    /// By task, what the client wanted, and whether it got that in the end.
-    tasks: BTreeMap<String, BTreeMap<String, bool>>,
+    /// By task, what the client wanted.
+    tasks: BTreeMap<String, BTreeMap<String, IntentTally>>,
+}
+
+/// What became of an intent.
+#[derive(Debug, Clone, Copy, Default)]
+struct IntentTally {
+    /// The client got what it wanted in the end.
+    is_met: bool,
+    /// How many times the server heard of it.
+    heard: u64,
 }
 
 /// The figures of some calls. Shares are between 0 and 1, and `None` where there is nothing to take a share of.
@@ -48,13 +59,19 @@ pub struct ReliabilityFigures {
     pub success_rate: Option<f64>,
     /// TCAF, tool call amplification: calls for an intent.
     pub amplification: Option<f64>,
+    /// How many times the server heard of calls.
+    pub heard: u64,
+    /// How many times it heard of an intent of which it had heard before: what it may do twice.
+    pub heard_again: u64,
+    /// The amplification at the server: how many times it heard of an intent.
+    pub amplification_at_server: Option<f64>,
     /// The share of the structured results that fit the output schema of their tool.
     pub conformance: Option<f64>,
     /// Calls that a fault changed.
     pub struck: u64,
     /// Those of them that failed so that the client can know.
     pub failed_safely: u64,
-    /// Those of them that failed and look good.
+    /// Those of them that failed and look good, to a client that compares results with the output schema, too.
     pub failed_silently: u64,
     /// Tasks of which at least one intent was not met.
     pub failed_tasks: u64,
@@ -72,27 +89,30 @@ impl Reliability {
     pub fn add(&mut self, call: &CallRecord) {
         let is_in_time = self.deadline.is_none_or(|deadline| call.took <= deadline);
         let is_good = call.outcome == CallOutcome::Served && is_in_time;
-        let is_altered = call.outcome == CallOutcome::Altered;
+        let is_unnoticed = call.outcome == CallOutcome::Altered && call.conforms != Some(false);
         self.calls += 1;
         self.good += u64::from(call.outcome == CallOutcome::Served);
         self.looking_good += u64::from(call.outcome.looks_good());
         self.struck += u64::from(call.is_struck);
-        self.altered += u64::from(call.is_struck && is_altered);
-        self.noticed += u64::from(call.is_struck && !is_good && !is_altered);
+        self.unnoticed += u64::from(call.is_struck && is_unnoticed);
+        self.noticed += u64::from(call.is_struck && !is_good && !is_unnoticed);
+        self.heard += u64::from(call.heard);
         self.compared += u64::from(call.conforms.is_some());
         self.conforming += u64::from(call.conforms == Some(true));
         if self.tasks.len() >= MOST_TASKS && !self.tasks.contains_key(&call.task) {
             return;
         }
         self.kept += 1;
-        *self.tasks.entry(call.task.clone()).or_default().entry(call.intent.clone()).or_default() |= is_good;
+        let intent = self.tasks.entry(call.task.clone()).or_default().entry(call.intent.clone()).or_default();
+        intent.is_met |= is_good;
+        intent.heard += u64::from(call.heard);
     }
 
     /// The figures so far.
     pub fn figures(&self) -> ReliabilityFigures {
         let intents = || self.tasks.values().flat_map(BTreeMap::values);
-        let (all, met) = (intents().count() as u64, intents().filter(|is_met| **is_met).count() as u64);
-        let is_failed = |intents: &&BTreeMap<String, bool>| intents.values().any(|is_met| !is_met);
+        let (all, met) = (intents().count() as u64, intents().filter(|intent| intent.is_met).count() as u64);
+        let is_failed = |intents: &&BTreeMap<String, IntentTally>| intents.values().any(|intent| !intent.is_met);
         let (tasks, failed_tasks) = (self.tasks.len() as u64, self.tasks.values().filter(is_failed).count() as u64);
         ReliabilityFigures {
             calls: self.calls,
@@ -103,10 +123,13 @@ impl Reliability {
             effective_availability: share(self.good, self.calls),
             success_rate: share(met, all),
             amplification: share(self.kept, all),
+            heard: self.heard,
+            heard_again: intents().map(|intent| intent.heard.saturating_sub(1)).sum(),
+            amplification_at_server: share(intents().map(|intent| intent.heard).sum(), all),
             conformance: share(self.conforming, self.compared),
             struck: self.struck,
             failed_safely: self.noticed,
-            failed_silently: self.altered,
+            failed_silently: self.unnoticed,
             failed_tasks,
             blast_radius: (tasks > 0).then(|| Interval::wilson(failed_tasks, tasks)),
         }
@@ -130,6 +153,9 @@ impl ReliabilityFigures {
             "eta": self.effective_availability,
             "tcsr": self.success_rate,
             "tcaf": self.amplification,
+            "heard": self.heard,
+            "heard_again": self.heard_again,
+            "tcaf_at_server": self.amplification_at_server,
             "schema_conformance": self.conformance,
             "struck": self.struck,
             "failed_safely": self.failed_safely,
@@ -153,6 +179,7 @@ mod tests {
             tool: "add".to_owned(),
             outcome,
             took: Duration::from_millis(20),
+            heard: 1,
             is_struck: outcome != CallOutcome::Served,
             conforms: None,
         }
@@ -195,6 +222,33 @@ mod tests {
         assert_eq!((found.availability, found.correctness), (Some(1.0), Some(0.5)));
         assert_eq!((found.effective_availability, found.failed_silently), (Some(0.5), 1));
         assert_eq!(found.failed_tasks, 1);
+    }
+
+    #[test]
+    fn what_the_output_schema_shows_is_no_silent_failure() {
+        let wrong = |conforms| CallRecord { conforms, ..call("1", "a", CallOutcome::Altered) };
+        for (conforms, safely, silently) in [(None, 0, 1), (Some(true), 0, 1), (Some(false), 1, 0)] {
+            let found = figures(None, &[wrong(conforms)]);
+            assert_eq!((found.failed_safely, found.failed_silently), (safely, silently), "{conforms:?}");
+            assert_eq!(found.failed_tasks, 1, "{conforms:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_hears_of_an_intent_is_counted() {
+        use CallOutcome::{Served, Unanswered};
+        let heard = |heard, outcome| CallRecord { heard, ..call("1", "a", outcome) };
+        for (calls, again, amplification) in [
+            (vec![heard(1, Served)], 0, Some(1.0)),
+            // The client repeats a call whose answer was lost, or that was.
+            (vec![heard(1, Unanswered), heard(1, Served)], 1, Some(2.0)),
+            (vec![heard(0, Unanswered), heard(1, Served)], 0, Some(1.0)),
+            (vec![heard(5, Served)], 4, Some(5.0)),
+            (vec![], 0, None),
+        ] {
+            let found = figures(None, &calls);
+            assert_eq!((found.heard_again, found.amplification_at_server), (again, amplification), "{calls:?}");
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct CallRecord {
     pub outcome: CallOutcome,
     /// The time from the request to its answer, or until it was given up.
     pub took: Duration,
+    /// How many times the server heard of it: not at all, once, or more often if a fault repeats it.
+    pub heard: u32,
     /// Whether a fault changed it, its answer or its time.
     pub is_struck: bool,
     /// Whether the structured result fits the output schema of the tool; `None` where there is nothing to compare.
@@ -26,14 +28,14 @@ pub struct CallRecord {
 pub enum CallOutcome {
     /// A result without `isError`.
     Served,
-    /// A result without `isError` that is not the server's own, or answers another request than the client's: the
-    /// client cannot know.
+    /// A result without `isError` that is not the server's own, or answers another request than the client's: nothing
+    /// but the output schema of the tool can tell the client.
     Altered,
     /// A result with `isError`.
     Failed,
     /// An error of JSON-RPC or of HTTP.
     Error,
-    /// Something that is no message.
+    /// Something that is no message, or no result of a call.
     Broken,
     /// Nothing.
     Unanswered,
