@@ -291,7 +291,7 @@ impl<S> BlockReader for Reader<'_, '_, S> {
     }
 
     fn folder(&self) -> &Path {
-        &self.folder
+        self.folder
     }
 
     fn file(&self, path: &Path) -> io::Result<String> {

@@ -254,7 +254,7 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let watch = request.watch(&run.plan, now, console)?;
     let snapshots = Arc::new(Snapshots { known: recorded::read_texts(&run.plan), purpose: consent.purpose() });
     // Only what is written needs them.
-    let roots = (consent != Consent::None).then(|| recorded::roots(&run.plan)).unwrap_or_default();
+    let roots = if consent == Consent::None { recorded::Roots::default() } else { recorded::roots(&run.plan) };
     let roots = SuiteFolders::new(&roots);
     let (wish, stop) = Stop::new();
     let options = Options { baseline: Arc::clone(&run.known), snapshots, ..args.options(now, stop, console) };
