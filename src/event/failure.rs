@@ -171,6 +171,8 @@ pub enum StepProblem {
     ReadOnly,
     /// The request was answered before it was cancelled.
     NotCancelled,
+    /// The step would call a tool for which other cases waited in vain.
+    NeverAnswered,
     /// Instead of an answer came a message that breaks this rule of the protocol.
     BrokenAnswer {
         /// The code of the rule's scan.

@@ -63,6 +63,8 @@ pub enum Reason {
     NoSessionId,
     /// A request was answered before it was cancelled.
     NotCancelled(String),
+    /// A generated step would call a tool for which other cases waited in vain.
+    NeverAnswered(String),
     /// Messages after a cancellation cannot be seen over HTTP in this revision.
     CancellationUnseen,
     /// An expectation could not be evaluated.
@@ -167,6 +169,7 @@ impl Reason {
             | Self::AnswerNotRead(text)
             | Self::Unfilled(text)
             | Self::NotCancelled(text)
+            | Self::NeverAnswered(text)
             | Self::NotEvaluated(text)
             | Self::MissingValue(text)
             | Self::PreconditionFailed(text)
@@ -215,6 +218,7 @@ impl fmt::Display for Reason {
             | Self::AnswerNotRead(text)
             | Self::Unfilled(text)
             | Self::NotCancelled(text)
+            | Self::NeverAnswered(text)
             | Self::NotEvaluated(text)
             | Self::Internal(text) => to.write_str(text),
             Self::RevisionNotSupported { supported, requested } => {

@@ -487,6 +487,9 @@ impl CaseRun<'_> {
             .with_evidence("server", alive)
             .with_evidence("stderr", conversation.speaker.session.stderr_tail().join("\n"));
         let found = finding::at(found, conversation.sources, self.case.span, "this case");
+        if let Some(at) = unanswered {
+            conversation.note_end_of_call::<()>(at, &Err(found.clone()));
+        }
         let earlier = std::mem::take(&mut conversation.broken);
         CheckResult::found(Outcome::Failed, earlier.into_iter().chain([found]).collect())
     }

@@ -11,6 +11,7 @@ use super::history::History;
 use super::permission::{self, ReadOnlyFilter};
 use super::snapshot::SnapshotRecorder;
 use super::target::RunTarget;
+use super::unanswered::{self, UnansweredCalls};
 use super::{injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
 use crate::event::{Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
@@ -56,6 +57,8 @@ pub(crate) struct Conversation<'a> {
     pub(crate) config_source: ConfigSource,
     /// The calls that were served so far; `None` if no generated case has to know.
     pub(crate) history: Option<&'a History>,
+    /// The calls without an answer so far; `None` where each is worth a wait.
+    pub(crate) unanswered: Option<&'a UnansweredCalls>,
     /// The faults that strike what is said.
     pub(crate) faults: Option<&'a Arc<FaultPlayer>>,
     /// The names that no answer provided: those of the suite and of the case.
@@ -85,6 +88,7 @@ impl<'a> Conversation<'a> {
             broken: Vec::new(),
             given: [None; 3],
             history: None,
+            unanswered: target.unanswered.as_ref(),
             faults: None,
             config_source: ConfigSource::Suite,
         }
@@ -182,7 +186,8 @@ impl<'a> Conversation<'a> {
                 let filter =
                     ReadOnlyFilter { suite: self.suite, catalog: &self.speaker.catalog, is_derived: self.is_derived };
                 filter.permit(intent, step)
-            });
+            })
+            .and_then(|intent| self.unless_in_vain(intent, &exchange, step));
         let index = self.exchanges.len();
         if let Some(history) = self.history {
             history.note_request(&exchange, &self.speaker.catalog);
@@ -197,6 +202,7 @@ impl<'a> Conversation<'a> {
             },
             Err(found) => Err(found),
         };
+        self.note_end_of_call(index, &result);
         if let Ok(Some(heard)) = &result {
             let is_raw = matches!(step.action, Action::Http(_) | Action::Send(_));
             // Raw messages are judged by their own expectations.
@@ -204,6 +210,19 @@ impl<'a> Conversation<'a> {
             self.note_unflagged(heard, index);
         }
         (index, result)
+    }
+
+    fn unless_in_vain(&self, intent: Intent, exchange: &Exchange, step: &Step) -> Result<Intent, Finding> {
+        let Some(unanswered) = self.unanswered else { return Ok(intent) };
+        let is_generated = unanswered::is_generated(step, self.is_derived, self.sources);
+        unanswered.permit(intent, exchange, self.speaker.owner, is_generated)
+    }
+
+    /// Takes note of an answer that came, or did not come in time.
+    pub(crate) fn note_end_of_call<T>(&self, index: usize, result: &Result<T, Finding>) {
+        if let Some(unanswered) = self.unanswered {
+            unanswered.note(&self.exchanges[index], self.speaker.owner, result);
+        }
     }
 
     /// Takes note of a tool that says in its result that it failed, and does not flag it. What tools that run programs

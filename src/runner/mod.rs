@@ -46,6 +46,7 @@ mod suite;
 mod suite_steps;
 mod target;
 mod tool_settings;
+mod unanswered;
 mod verdict;
 mod visit;
 mod witness;

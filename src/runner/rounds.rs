@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::conversation::Conversation;
 use super::finding;
 use super::verdict::of_findings;
-use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, Severity};
+use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Phase, Reason, Severity};
 use crate::plan::{Rounds, Script, Values, ValuesError};
 use crate::reproduce::{next_question, shrink};
 use crate::source::duration_text;
@@ -136,7 +136,7 @@ impl Series<'_, '_> {
             let message = format!("{}{place}{with}", found.message);
             let found = Finding { message, severity: found.severity.or(severity), ..found };
             let found = Finding { help: found.help.clone().or_else(|| property.why.clone()), ..found };
-            if self.values.drawn_values(&smallest.names).as_object().is_none_or(serde_json::Map::is_empty) {
+            if is_empty(&self.values.drawn_values(&smallest.names)) {
                 return found;
             }
             let seen_first = if first == told { String::new() } else { first.clone() };
@@ -150,7 +150,9 @@ impl Series<'_, '_> {
         let drawn = self.values.drawn_values(&broken.names);
         let code = broken.found.first().map(|found| found.code.clone());
         let mut best = broken;
-        if drawn.as_object().is_none_or(serde_json::Map::is_empty) || drawn.to_string().len() > SHRINKABLE {
+        // Each value that gets no answer either would cost as much time as the first.
+        let is_unanswered = best.found.iter().any(|found| found.class == Some(FailureClass::Timeout));
+        if is_unanswered || is_empty(&drawn) || drawn.to_string().len() > SHRINKABLE {
             return best;
         }
         let mut answers = Vec::new();
@@ -178,6 +180,10 @@ impl Series<'_, '_> {
         }
         text
     }
+}
+
+fn is_empty(drawn: &Value) -> bool {
+    drawn.as_object().is_none_or(serde_json::Map::is_empty)
 }
 
 /// The next smaller value to try, given the results of the values that were tried before.

@@ -35,10 +35,14 @@ impl Conversation<'_> {
 
 /// Returns true if a finding says that a step could not be judged.
 fn is_without_verdict(found: &Finding) -> bool {
-    use StepProblem::{NoSessionId, NoToken, NotApplicable, NotCancelled, ReadOnly, ToolNotAllowed, Unfilled};
+    use StepProblem::{
+        NeverAnswered, NoSessionId, NoToken, NotApplicable, NotCancelled, ReadOnly, ToolNotAllowed, Unfilled,
+    };
     matches!(
         found.step_problem.as_deref(),
-        Some(Unfilled | NoToken | NoSessionId | NotApplicable | NotCancelled | ToolNotAllowed | ReadOnly)
+        Some(
+            Unfilled | NoToken | NoSessionId | NotApplicable | NotCancelled | NeverAnswered | ToolNotAllowed | ReadOnly
+        )
     )
 }
 

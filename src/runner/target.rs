@@ -13,6 +13,7 @@ use super::machine_paths::MachinePaths;
 use super::resolve::{self, Reachable, Starts};
 use super::scan::ScanResults;
 use super::shutdowns::ShutdownCounts;
+use super::unanswered::UnansweredCalls;
 use super::{Emitter, Options, SessionFrames, Stop, Tamper, finding, micros, names};
 use crate::event::{Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
 use crate::plan::{Case, ChosenTools, Lane, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
@@ -45,6 +46,8 @@ pub(crate) struct RunTarget {
     pub(crate) shutdowns: ShutdownCounts,
     /// The calls that the server has served; `None` if no generated case has to know.
     pub(crate) history: Option<History>,
+    /// The calls without an answer; `None` where what answers is no server, but a recording, or may be a mutant.
+    pub(crate) unanswered: Option<UnansweredCalls>,
     pub(crate) emitter: Emitter,
     pub(crate) tamper: Option<Tamper>,
     pub(crate) stop: Stop,
@@ -87,6 +90,7 @@ impl RunTarget {
             scan_results: ScanResults::default(),
             shutdowns: ShutdownCounts::default(),
             history: rests_on_valid_calls(planned, index).then(History::default),
+            unanswered: (options.replay.is_none() && options.tamper.is_none()).then(UnansweredCalls::default),
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),
             stop: options.stop.clone(),

@@ -36,6 +36,9 @@ pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
         let reason = Reason::Unfilled(first.message.clone());
         return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
     }
+    if let Some(unanswered) = message_of(&StepProblem::NeverAnswered) {
+        return CheckResult::because(Outcome::Inconclusive, Reason::NeverAnswered(unanswered));
+    }
     match message_of(&StepProblem::NotCancelled) {
         Some(early) => CheckResult::because(Outcome::Inconclusive, Reason::NotCancelled(early)),
         None => CheckResult::found(Outcome::Failed, found),
@@ -70,6 +73,7 @@ pub(crate) fn skip_reason_of(found: &Finding) -> Option<Reason> {
         | StepProblem::AnswerNotRead
         | StepProblem::NoSessionId
         | StepProblem::NotCancelled
+        | StepProblem::NeverAnswered
         | StepProblem::BrokenAnswer { .. } => None,
     }
 }
