@@ -96,7 +96,9 @@ where
                 Request::from_parts(parts.clone(), body)
             };
             for copy in heard.copies {
-                let request = Request::from_parts(parts.clone(), Body::from(copy.bytes));
+                let mut parts = parts.clone();
+                parts.headers.remove(header::CONTENT_LENGTH);
+                let request = Request::from_parts(parts, Body::from(copy.bytes));
                 tokio::spawn(read_and_drop(next(request)));
             }
             next(request()).await
