@@ -55,6 +55,8 @@ impl TargetSessions {
             Err(SessionError::Broken(_)) if target.catalog.get().is_some() => {}
             Err(error) => return Err(error),
         }
+        // Asked for before a server starts: who opens the shared session again waits for a start, and keeps the names.
+        let names = self.shared.names(target).await;
         let session = self.fresh(case, turn, faults).await?;
         session.learn(&target.known_catalog());
         if let Some(faults) = faults {
@@ -66,7 +68,7 @@ impl TargetSessions {
         if target.sets_up_every_session() {
             return set_up(target, session).await.map_err(SessionError::of_setup);
         }
-        Ok(OpenSession { session, names: self.shared.names(target).await })
+        Ok(OpenSession { session, names })
     }
 
     /// A server that was started ahead, or one that is started now.

@@ -1,9 +1,11 @@
 //! Servers that start at the same time: no more than there are processors, however many cases run at a time.
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use std::{fs, io};
 
 use mcprove::block::load;
@@ -15,8 +17,12 @@ use mcprove::source::Sources;
 use mcprove::suite::Files;
 use mcprove::taxonomy::Registry;
 use tokio::runtime::Builder;
+use tokio::time::timeout;
 
 use crate::harness::{self, Scene};
+
+/// The time after which a run counts as one that does not end.
+const MOST_TIME: Duration = Duration::from_secs(120);
 
 /// A server that notes when it starts and when it is ready, which takes it a while.
 const SERVER: &str = r#"
@@ -53,6 +59,11 @@ tests:
   - { name: five, handshake: false, steps: [{ send: { json: *ping }, expect: [] }] }
   - { name: six, handshake: false, steps: [{ send: { json: *ping }, expect: [] }] }
 "#;
+
+/// The line that ends the server of [`SERVER`].
+const FRAIL: &str = r#"    if "logging/die" in line:
+        os._exit(7)
+    message = json"#;
 
 /// A server with three tools that read, and one that writes; it counts its calls.
 const COUNTING: &str = r#"
@@ -101,11 +112,9 @@ impl Observer for Passed {
     fn session(&mut self, _: &SessionFrames, _: &Redactor) {}
 }
 
-#[test]
-fn no_more_servers_start_at_a_time_than_there_are_processors() {
-    let scene = Scene::bare("starts");
-    scene.write("server.py", SERVER);
-    scene.write("suite.yml", SUITE);
+/// Runs the suite of a scene where one server starts at a time; returns the number of cases that passed, `None` where the
+/// run does not end.
+fn passed_cases(scene: &Scene, parallel: usize) -> Option<usize> {
     let mut sources = Sources::default();
     let suite = load(&scene.folder.join("suite.yml"), &Disk, &mut sources, &mut Vec::new()).unwrap();
     let registry = Registry::builtin();
@@ -113,20 +122,47 @@ fn no_more_servers_start_at_a_time_than_there_are_processors() {
     let (_wish, stop) = Stop::new();
     let path = ("PATH".to_owned(), harness::path().into_string().unwrap());
     let options = Options {
-        parallel: Some(6),
+        parallel: Some(parallel),
         processors: 1,
         environment: Arc::new(BTreeMap::from([path])),
         ..Options::new(0, stop)
     };
     let mut passed = Passed::default();
     let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(runner::run(plan, options, registry, &mut passed));
-    assert_eq!(passed.0, 24);
+    let run = async { timeout(MOST_TIME, runner::run(plan, options, registry, &mut passed)).await.is_ok() };
+    runtime.block_on(run).then_some(passed.0)
+}
+
+#[test]
+fn no_more_servers_start_at_a_time_than_there_are_processors() {
+    let scene = Scene::bare("starts");
+    scene.write("server.py", SERVER);
+    scene.write("suite.yml", SUITE);
+    let passed = passed_cases(&scene, 6);
+    assert_eq!(passed, Some(24));
     let log = fs::read_to_string(scene.folder.join("log")).unwrap();
     let lines: Vec<&str> = log.lines().collect();
     for pair in lines.chunks(2) {
         assert_eq!(pair, ["start", "ready"], "a server starts before the one before it is ready: {lines:?}");
     }
+}
+
+#[test]
+fn a_shared_server_that_ends_starts_again_while_others_start() {
+    let scene = Scene::bare("crash-beside-starts");
+    scene.write("server.py", &SERVER.replace("time.sleep(0.2)", "").replace("    message = json", FRAIL));
+    let tests = ('a'..'g').map(|name| {
+        format!(
+            "  - {{ name: ends {name}, request: logging/die, expect: [] }}
+  - {{ name: begins {name}, rows: [{{ at: 1 }}, {{ at: 2 }}, {{ at: 3 }}], handshake: false, request: ping, expect: [] }}
+"
+        )
+    });
+    let head =
+        "suite: A shared server that ends\nserver: { command: [python3, server.py], protocol: 2025-11-25 }\ntests:\n";
+    let suite: String = [head.to_owned()].into_iter().chain(tests).collect();
+    scene.write("suite.yml", &suite);
+    assert_eq!(passed_cases(&scene, 8), Some(18));
 }
 
 #[test]
