@@ -12,19 +12,25 @@ use super::secrets::{self, KnownSecret};
 use crate::check::canary::Canaries;
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::plan::generated::text_node;
-use crate::plan::witness::filled_arguments;
+use crate::plan::witness::{arguments_for_call, filled_arguments};
 use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer, ServerChoice};
 use crate::redact::Redactor;
 use crate::session::{CallFailure, FailureReason, Session, SessionRequest};
 use crate::source::{Located, beginning, words};
 use crate::suite::AddedSettings;
-use crate::wire::{Channel, Direction, Frame, ListKind, Tool};
+use crate::wire::{Catalog, Channel, Direction, Frame, ListKind, Tool};
 
 /// The variable that holds the secret.
 const VARIABLE: &str = "MCPROVE_SECRET_API_KEY";
 
+/// A tool that no server lists.
+const UNKNOWN_TOOL: &str = "mcprove_no_such_tool";
+
 /// The most tools that are called.
 const MOST_TOOLS: usize = 100;
+
+/// The most completions that are asked for.
+const MOST_COMPLETIONS: usize = 16;
 
 /// The longest part of a message that is printed, in characters.
 const SHOWN: usize = 300;
@@ -107,6 +113,9 @@ fn verdict(secrets: &[KnownSecret], seen: SeenVisit<'_>) -> CheckResult {
     if let Some(found) = ended.map(|failure| Finding::from(&*failure)).or(exit) {
         return CheckResult::found(Outcome::Failed, vec![found]);
     }
+    if calls == 0 {
+        return CheckResult::not_applicable("the server lists no tool that may be called".to_owned());
+    }
     if served == 0 {
         return CheckResult::inconclusive("the server served no call, so nothing of its environment could show");
     }
@@ -178,7 +187,7 @@ struct EnvironmentVisit<'a> {
 }
 
 impl EnvironmentVisit<'_> {
-    /// Lists everything, and calls every tool validly and in ways that it must refuse.
+    /// Lists everything, calls every tool validly and in ways that it must refuse, and asks for completions and a task.
     async fn call_everything(&mut self, settings: &SecuritySettings) -> Result<(), Box<CallFailure>> {
         for kind in ListKind::ALL {
             if !self.session.server.capabilities[kind.capability()].is_null() {
@@ -187,7 +196,8 @@ impl EnvironmentVisit<'_> {
         }
         let context = self.context;
         let tools = context.catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
-        for tool in tools.filter(|tool| !shows_environment(tool)).take(MOST_TOOLS) {
+        let called: Vec<&Tool> = tools.filter(|tool| !shows_environment(tool)).take(MOST_TOOLS).collect();
+        for tool in &called {
             let Ok(valid) = filled_arguments(context, tool) else { continue };
             let properties = tool.input_schema()["properties"].clone();
             // A tool that writes may keep what it is told.
@@ -196,33 +206,88 @@ impl EnvironmentVisit<'_> {
                 self.request("tools/call", json!({"name": tool.name, "arguments": arguments})).await?;
             }
         }
-        self.request("tools/call", json!({"name": "mcprove_no_such_tool", "arguments": {}})).await?;
-        self.request("mcprove/no_such_method", json!({})).await
+        if !self.session.server.capabilities["completions"].is_null() {
+            for params in completions(context.catalog).take(MOST_COMPLETIONS) {
+                self.request("completion/complete", params).await?;
+            }
+        }
+        if !self.session.server.capabilities["tasks"]["requests"]["tools"]["call"].is_null() {
+            self.follow_task(&called).await?;
+        }
+        if !self.session.server.capabilities["tools"].is_null() {
+            self.request("tools/call", json!({"name": UNKNOWN_TOOL, "arguments": {}})).await?;
+        }
+        self.request("mcprove/no_such_method", json!({})).await.map(drop)
     }
 
-    async fn request(&mut self, method: &str, params: Value) -> Result<(), Box<CallFailure>> {
+    /// Calls the first tool that may be called as a task, and asks for everything that its task shows.
+    async fn follow_task(&mut self, tools: &[&Tool]) -> Result<(), Box<CallFailure>> {
+        let context = self.context;
+        let callable = tools.iter().filter(|tool| takes_task(tool)).find_map(|tool| {
+            let arguments = arguments_for_call(context.suite, context.server_name, tool).ok()?;
+            Some((tool, (context.filled)(&arguments)?))
+        });
+        let Some((tool, arguments)) = callable else { return Ok(()) };
+        let call = json!({"name": tool.name, "arguments": arguments, "task": {"ttl": 60_000}});
+        let created = self.request("tools/call", call).await?;
+        let task = json!({"taskId": created["result"]["task"]["taskId"]});
+        self.request("tasks/list", json!({})).await?;
+        let state = self.request("tasks/get", task.clone()).await?;
+        let is_over = ["completed", "failed"].iter().any(|status| state["result"]["status"] == **status);
+        self.request(if is_over { "tasks/result" } else { "tasks/cancel" }, task).await.map(drop)
+    }
+
+    /// The answer to a request; null where none came.
+    async fn request(&mut self, method: &str, params: Value) -> Result<Value, Box<CallFailure>> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || !self.session.is_open() {
-            return Ok(());
+            return Ok(Value::Null);
         }
-        let is_call = method == "tools/call";
+        let is_call = method == "tools/call" && params["name"] != UNKNOWN_TOOL;
         self.calls += usize::from(is_call);
         let request = SessionRequest {
             owner: self.context.owner,
             method,
             params: Some(params),
             timeout: Some(self.context.request_timeout.min(left)),
-            progress: false,
+            // Servers report progress only to those who ask for it.
+            progress: is_call,
         };
         match self.session.request(request).await {
             Ok(reply) => {
                 self.served += usize::from(is_call && reply.is_served());
-                Ok(())
+                Ok((*reply.message).clone())
             }
             Err(failure) if matches!(failure.reason, FailureReason::Exited(_)) => Err(Box::new(failure)),
-            Err(_) => Ok(()),
+            Err(_) => Ok(Value::Null),
         }
     }
+}
+
+/// Returns true if a tool may be called as a task.
+fn takes_task(tool: &Tool) -> bool {
+    tool.raw["execution"]["taskSupport"].as_str().is_some_and(|support| support != "forbidden")
+}
+
+/// Questions for the values of the first argument of each prompt and of each template of resources.
+fn completions(catalog: &Catalog) -> impl Iterator<Item = Value> {
+    let prompts = catalog.prompts.iter().filter_map(|prompt| {
+        let argument = prompt["arguments"].get(0)?["name"].as_str()?;
+        Some((json!({"type": "ref/prompt", "name": prompt["name"].as_str()?}), argument))
+    });
+    let templates = catalog.resource_templates.iter().filter_map(|template| {
+        let uri = template["uriTemplate"].as_str()?;
+        Some((json!({"type": "ref/resource", "uri": uri}), first_variable(uri)?))
+    });
+    prompts.chain(templates).map(|(subject, name)| json!({"ref": subject, "argument": {"name": name, "value": ""}}))
+}
+
+/// The name of the first variable of a URI template.
+fn first_variable(template: &str) -> Option<&str> {
+    let (_, rest) = template.split_once('{')?;
+    let (expression, _) = rest.split_once('}')?;
+    let name = expression.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']);
+    name.split([',', '*', ':']).next().filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -269,12 +334,14 @@ mod tests {
     fn nothing_shows_where_nothing_was_served() {
         let secrets = [KnownSecret::canary("API_KEY", SECRET.to_owned())];
         let seen = |served, exit| SeenVisit { frames: &[], calls: 3, served, ended: None, exit };
+        let uncalled = SeenVisit { calls: 0, ..seen(0, None) };
         let exit = Finding::new("server-exited", "the server ended");
         for (seen, expected) in [
             (seen(0, None), Outcome::Inconclusive),
             (seen(0, Some(exit.clone())), Outcome::Failed),
             (seen(2, Some(exit)), Outcome::Failed),
             (seen(2, None), Outcome::Passed),
+            (uncalled, Outcome::Skipped),
         ] {
             assert_eq!(verdict(&secrets, seen).outcome, expected);
         }
@@ -291,6 +358,40 @@ mod tests {
         ] {
             let tool = Tool::new(json!({"name": name, "description": description}));
             assert_eq!(shows_environment(&tool), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn completions_are_asked_for_first_arguments() {
+        let catalog = Catalog {
+            prompts: vec![
+                json!({"name": "greet", "arguments": [{"name": "who"}, {"name": "how"}]}),
+                json!({"name": "plain"}),
+            ],
+            resource_templates: vec![
+                json!({"uriTemplate": "users://{id}"}),
+                json!({"uriTemplate": "pages:{/path*}{?q}"}),
+                json!({"uriTemplate": "users://all"}),
+                json!({"uriTemplate": "users://{"}),
+                json!({"uriTemplate": "users://{}"}),
+                json!({"uriTemplate": 7}),
+            ],
+            ..Catalog::default()
+        };
+        let asked: Vec<String> = completions(&catalog).map(|params| params["argument"]["name"].to_string()).collect();
+        assert_eq!(asked, ["\"who\"", "\"id\"", "\"path\""]);
+    }
+
+    #[test]
+    fn tools_that_may_be_called_as_tasks() {
+        for (execution, expected) in [
+            (json!({"taskSupport": "required"}), true),
+            (json!({"taskSupport": "optional"}), true),
+            (json!({"taskSupport": "forbidden"}), false),
+            (json!({}), false),
+            (json!(null), false),
+        ] {
+            assert_eq!(takes_task(&Tool::new(json!({"name": "get", "execution": execution}))), expected, "{execution}");
         }
     }
 
