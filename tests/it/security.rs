@@ -270,7 +270,10 @@ const VULNERABLE: &str = "tests/real/vulnerable";
 const PAGE: &str = "docs/security.md";
 const PART: &str = "known vulnerabilities";
 
-/// The codes of findings that an attack can have.
+/// The most tools and rules that a row of the table names.
+const MOST_PLACES: usize = 4;
+
+/// The codes of findings that any attack can have; others count where a buggy version is to show them.
 const CODES: [&str; 5] =
     ["path-escape", "executed-argument", "argument-as-option", "fetched-loopback", "leaked-environment"];
 
@@ -291,7 +294,7 @@ fn known_vulnerabilities_are_found_and_their_fixes_are_not_accused() {
             let expected = if index == 0 { server.finds.clone() } else { BTreeSet::new() };
             assert_eq!(codes, expected, "{} {version}", server.package);
             let places: BTreeSet<&str> = found.iter().map(|(_, place)| place.as_str()).collect();
-            let places: Vec<&str> = places.into_iter().collect();
+            let places: Vec<&str> = places.into_iter().take(MOST_PLACES).collect();
             let codes: Vec<String> = codes.iter().map(|code| format!("`{code}`")).collect();
             let codes = if codes.is_empty() { "nothing".to_owned() } else { codes.join(", ") };
             let advisory = if index == 0 { server.advisory.as_str() } else { "fixed" };
@@ -331,5 +334,5 @@ fn attack(server: &VulnerableServer, version: &str, start: &str) -> Vec<(String,
         case["findings"].as_array().unwrap().iter().map(move |found| (found["code"].clone(), place.clone()))
     });
     let findings = findings.map(|(code, place)| (code.as_str().unwrap().to_owned(), place));
-    findings.filter(|(code, _)| CODES.contains(&code.as_str())).collect()
+    findings.filter(|(code, _)| CODES.contains(&code.as_str()) || server.finds.contains(code)).collect()
 }
