@@ -1,6 +1,7 @@
 """Keeps nodes of a graph: graph.py FAULT, over stdio. `GRAPH_READ_ONLY` forbids writing.
 
-FAULT: `none`; `argument`, in which `readOnly: false` lifts that; `mode`, in which `mode: "force"` does.
+FAULT: `none`; `argument`, in which `readOnly: false` lifts that; `mode`, in which `mode: "force"` does; `words`, which forbids
+it in results that are no errors.
 """
 
 import json
@@ -40,7 +41,8 @@ def call(name, arguments):
     if name == "query_graph" and not re.fullmatch(QUERY["properties"]["query"]["pattern"], query):
         return {"content": [{"type": "text", "text": "`query` is LIST or ADD NAME"}], "isError": True}
     if query != "LIST" and forbids(arguments):
-        return {"content": [{"type": "text", "text": "nothing is written"}], "isError": True}
+        text = "cannot add a node: the server is read-only" if FAULT == "words" else "nothing is written"
+        return {"content": [{"type": "text", "text": text}], "isError": FAULT != "words"}
     if query != "LIST":
         NODES.append(query.removeprefix("ADD "))
     return {"content": [{"type": "text", "text": json.dumps(NODES)}]}

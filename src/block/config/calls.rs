@@ -27,6 +27,25 @@ const MOST_DRAWN: usize = 4;
 /// The largest of them, in bytes of JSON.
 const LARGEST: usize = 2048;
 
+/// The longest text that is read as a refusal, in bytes.
+const LONGEST_REFUSAL: usize = 400;
+
+/// Words of refusals, in lower case.
+const REFUSING: [&str; 12] = [
+    "read-only",
+    "read only",
+    "readonly",
+    "not allowed",
+    "not permitted",
+    "permission denied",
+    "access denied",
+    "forbidden",
+    "is disabled",
+    "are disabled",
+    "refused",
+    "cannot ",
+];
+
 pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &CallClaim) -> Result<String, CheckEnd> {
     let writers = if claim.read_only && claim.refuses.is_empty() { writers(sides)? } else { Vec::new() };
     let mut witnessed = call_without_setting(sides, claim, &writers).await?;
@@ -205,6 +224,7 @@ async fn refused_calls(
         match tried.judge(sides, &mut state).await? {
             (RefusalVerdict::ServedUnchanged, ..) => witnessed.unchanged.push(name_of(&step)),
             (RefusalVerdict::Refused, answer, _) => found.extend(answer.unmet),
+            (RefusalVerdict::RefusedAsSuccess, answer, _) => found.push(unflagged_finding(sides, &answer)),
             (RefusalVerdict::Served, answer, change) => {
                 found.push(served_finding(sides, &answer, change));
                 continue;
@@ -215,7 +235,7 @@ async fn refused_calls(
             witnessed.switched += 1;
             let tried = TriedCall { step: &step, must_refuse: false, session, view: &view };
             match tried.judge(sides, &mut state).await? {
-                (RefusalVerdict::ServedUnchanged | RefusalVerdict::Refused, ..) => {}
+                (RefusalVerdict::ServedUnchanged | RefusalVerdict::Refused | RefusalVerdict::RefusedAsSuccess, ..) => {}
                 (RefusalVerdict::Served, answer, change) => {
                     found.push(lifted_finding(sides, claim, &switch, &answer, change));
                     break;
@@ -246,13 +266,18 @@ impl TriedCall<'_> {
         state: &mut ShownState,
     ) -> Result<(RefusalVerdict, SideAnswer, Option<ShownChange>), CheckEnd> {
         let answer = sides.ask(self.session, self.step, &Names::new()).await?;
-        let is_looked_at = !(answer.is_served && self.must_refuse);
+        let says_refusal = answer.is_served && says_refusal(&answer.message["result"]);
+        let is_looked_at = !(answer.is_served && self.must_refuse) || says_refusal;
         let change = if is_looked_at { change_since(self.view, self.session, state).await } else { None };
         if change.is_some() {
             *state = self.view.observe_stable(self.session, Duration::ZERO).await;
         }
-        let seen =
-            SeenRefusal { is_served: answer.is_served, must_refuse: self.must_refuse, has_changed: change.is_some() };
+        let seen = SeenRefusal {
+            is_served: answer.is_served,
+            says_refusal,
+            must_refuse: self.must_refuse,
+            has_changed: change.is_some(),
+        };
         Ok((seen.judge(), answer, change))
     }
 }
@@ -276,6 +301,8 @@ fn switched_steps(sides: &Sides<'_>, step: &Step) -> Vec<(String, Step)> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RefusalVerdict {
     Refused,
+    /// It was refused in words, in a result that says it was served.
+    RefusedAsSuccess,
     /// It was refused, and something has changed all the same.
     RefusedButDone,
     Served,
@@ -287,6 +314,8 @@ enum RefusalVerdict {
 #[derive(Debug, Clone, Copy)]
 struct SeenRefusal {
     is_served: bool,
+    /// It was served, as far as the result says, and its text says that it was refused.
+    says_refusal: bool,
     /// Somebody wrote that the call must be refused, whatever it does.
     must_refuse: bool,
     /// The state has changed since.
@@ -296,12 +325,30 @@ struct SeenRefusal {
 impl SeenRefusal {
     fn judge(self) -> RefusalVerdict {
         match (self.is_served, self.has_changed) {
+            (true, false) if self.says_refusal => RefusalVerdict::RefusedAsSuccess,
             (true, false) if !self.must_refuse => RefusalVerdict::ServedUnchanged,
             (true, _) => RefusalVerdict::Served,
             (false, true) => RefusalVerdict::RefusedButDone,
             (false, false) => RefusalVerdict::Refused,
         }
     }
+}
+
+/// The result of a call is one short text that refuses it: nothing that a tool returns when it did what it was asked for.
+fn says_refusal(result: &Value) -> bool {
+    let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let [block] = blocks else { return false };
+    let text = block["text"].as_str().filter(|text| text.len() <= LONGEST_REFUSAL).unwrap_or_default().to_lowercase();
+    REFUSING.iter().any(|words| text.contains(words))
+}
+
+/// A call that was refused in words only, which is a refusal all the same.
+fn unflagged_finding(sides: &Sides<'_>, answer: &SideAnswer) -> Finding {
+    let (setting, call) = (sides.setting_text(), sides.call_text(answer));
+    let message = format!("started with {setting}, the server refuses {call} in words, without `isError: true`");
+    let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
+    let found = sides.finding("error-as-success", message, answer);
+    Finding { level: RequirementLevel::Should, help: Some(help), ..found }
 }
 
 /// A call that was served although it must be refused.
@@ -443,19 +490,40 @@ mod tests {
 
     #[test]
     fn calls_that_must_be_refused_are_judged_by_their_effect() {
-        use RefusalVerdict::{Refused, RefusedButDone, Served, ServedUnchanged};
-        for (is_served, is_found, has_changed, expected) in [
-            (false, false, false, Refused),
-            (false, true, false, Refused),
-            (false, false, true, RefusedButDone),
-            (false, true, true, RefusedButDone),
-            (true, false, false, Served),
-            (true, false, true, Served),
-            (true, true, true, Served),
-            (true, true, false, ServedUnchanged),
+        use RefusalVerdict::{Refused, RefusedAsSuccess, RefusedButDone, Served, ServedUnchanged};
+        for (is_served, says_refusal, is_found, has_changed, expected) in [
+            (false, false, false, false, Refused),
+            (false, false, true, false, Refused),
+            (false, false, false, true, RefusedButDone),
+            (false, false, true, true, RefusedButDone),
+            (true, false, false, false, Served),
+            (true, false, false, true, Served),
+            (true, false, true, true, Served),
+            (true, false, true, false, ServedUnchanged),
+            (true, true, false, false, RefusedAsSuccess),
+            (true, true, true, false, RefusedAsSuccess),
+            // What it says does not count if it was done.
+            (true, true, false, true, Served),
+            (true, true, true, true, Served),
         ] {
-            let seen = SeenRefusal { is_served, must_refuse: !is_found, has_changed };
+            let seen = SeenRefusal { is_served, says_refusal, must_refuse: !is_found, has_changed };
             assert_eq!(seen.judge(), expected, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_told_by_its_words() {
+        let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+        for (result, expected) in [
+            (text("Cannot add: this server is in read-only mode"), true),
+            (text("Command 'rm' is not allowed"), true),
+            (text("added beta"), false),
+            (text(&format!("read-only {}", "x".repeat(500))), false),
+            (json!({"content": [{"type": "text", "text": "not allowed"}, {"type": "text", "text": "done"}]}), false),
+            (json!({"content": []}), false),
+            (json!({"structuredContent": {"added": true}}), false),
+        ] {
+            assert_eq!(says_refusal(&result), expected, "{result}");
         }
     }
 
