@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value;
 
 use crate::wire::read_json;
 
@@ -59,7 +60,10 @@ pub(crate) fn unreadable(text: &str) -> Option<&'static str> {
         "shows a stack trace"
     } else if interpreter_message(trimmed).is_some() {
         "is an interpreter's message"
-    } else if read_json(trimmed).is_some_and(|value| value.is_object() || value.is_array()) {
+    } else if let Some(json) = read_json(trimmed).filter(|value| value.is_object() || value.is_array()) {
+        if has_readable_text(&json) {
+            return None;
+        }
         "is JSON and nothing else"
     } else if !trimmed.contains(char::is_whitespace) && trimmed.is_ascii() {
         "is a bare code"
@@ -69,6 +73,16 @@ pub(crate) fn unreadable(text: &str) -> Option<&'static str> {
         return None;
     };
     Some(reason)
+}
+
+/// Returns true if one of the texts in a JSON value is written for a reader.
+fn has_readable_text(json: &Value) -> bool {
+    match json {
+        Value::String(text) => unreadable(text).is_none(),
+        Value::Array(items) => items.iter().any(has_readable_text),
+        Value::Object(members) => members.values().any(has_readable_text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// The part of an error's text that only the interpreter can have written: the tool broke while it worked.

@@ -85,11 +85,14 @@ fn readable_error() {
         &Step::tool_error("no user nope; see list_usrs"),
         &label("the server lists no tool `list_usrs` to suggest; did you mean `list_users`?"),
     );
+    let json = "{\"errorMessage\": \"Error: there is no user `nope`\"}";
+    check("readable_error: true", &Step::tool_error(json), "");
     let unnamed = "does not name any value or parameter of the call";
     for (text, reason) in [
         ("", "has no text"),
         ("constraint_violation", "does not name any value or parameter of the call; is a bare code"),
         ("[object Object]", "does not name any value or parameter of the call; says `[object Object]`"),
+        ("{\"error\": \"E5 x\"}", "does not name any value or parameter of the call; is JSON and nothing else"),
         ("{\"error\": 5}", "does not name any value or parameter of the call; is JSON and nothing else"),
         (
             "Traceback (most recent call last):\n  File \"a.py\", line 3, in f",
