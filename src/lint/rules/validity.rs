@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::look::{ToolMember, places_within};
 use super::super::{Lint, LintFinding, LintLevel, LintRule, LintSubject};
-use super::{ERROR, INVALID, TOOLS};
+use super::{ERROR, INVALID, REJECTED, TOOLS, WARNING};
 use crate::wire::Tool;
 use crate::wire::format::{SchemaError, flaw};
 
@@ -116,6 +116,25 @@ pub(crate) static LINTS: &[Lint] = &[
             all_broken(tool).find_map(|(member, schema, _)| unreadable_pattern(schema, member.key()))
         }),
         ..ERROR
+    },
+    Lint {
+        id: "output-dialect",
+        variant: REJECTED,
+        says: "an `outputSchema` declares another dialect than 2020-12",
+        why: "clients with a recent official SDK for TypeScript, among them Claude Desktop, validate results in 2020-12 only, \
+              and refuse every call of such a tool before it is sent",
+        cure: "leave out `$schema`, or declare `https://json-schema.org/draft/2020-12/schema`",
+        link: "https://github.com/anthropics/claude-code/issues/90549",
+        good: r#"{"outputSchema": {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": {"found": {"type": "integer"}}}}"#,
+        bad: r#"{"outputSchema": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"found": {"type": "integer"}}}}"#,
+        rule: LintRule::Tool(|tool| {
+            let dialect = tool.output_schema()?["$schema"].as_str()?;
+            let is_known = dialect.trim_end_matches('#') == "https://json-schema.org/draft/2020-12/schema";
+            let says =
+                || ("outputSchema.$schema".to_owned(), format!("the `outputSchema` is in the dialect `{dialect}`"));
+            (!is_known).then(says)
+        }),
+        ..WARNING
     },
 ];
 
