@@ -12,6 +12,7 @@ use super::Load;
 use super::growth::Growth;
 use super::measurement::{Measurement, Measurements};
 use crate::check::evidence::refused_with_help;
+use crate::check::latency::latency_text;
 use crate::check::{CheckEnd, CheckLimits, CheckLog, CheckRequest, CheckSession, SessionCaller, call_params};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::arguments::ConfigSource;
@@ -86,7 +87,9 @@ struct LoadCalls {
     refused: usize,
     /// The served call that took longest.
     slowest: Option<SessionReply>,
+    /// The first refused call, and the time of the one that took longest.
     refusal: Option<SessionReply>,
+    slowest_refusal: Duration,
     failure: Option<CallFailure>,
     /// The resources of the server's processes before and after; nothing where nobody can tell.
     growth: Option<Growth>,
@@ -134,8 +137,9 @@ impl LoadCaller {
 
 impl LoadCalls {
     fn count(&mut self, reply: SessionReply) {
-        if reply.message.get("result").is_none_or(|result| result["isError"] == true) {
+        if !reply.is_served() {
             self.refused += 1;
+            self.slowest_refusal = self.slowest_refusal.max(reply.elapsed);
             self.refusal.get_or_insert(reply);
             return;
         }
@@ -152,6 +156,7 @@ impl LoadCalls {
             refused: self.refused + other.refused,
             slowest: [self.slowest, other.slowest].into_iter().flatten().max_by_key(|reply| reply.elapsed),
             refusal: self.refusal.or(other.refusal),
+            slowest_refusal: self.slowest_refusal.max(other.slowest_refusal),
             failure: self.failure.or(other.failure),
             growth: None,
         }
@@ -192,9 +197,13 @@ fn verdict(judged: &JudgedLoad<'_>, calls: LoadCalls, measurement: &Measurement)
     if let Some(refusal) = calls.refusal {
         let exchange = Some(log.add_reply(&title, &refusal));
         let all = calls.refused + measurement.served_calls();
-        let message =
-            format!("`{tool}` refused {} of {all} identical valid calls, {} at a time", calls.refused, load.in_flight);
-        let help = "refused calls are not measured: raise the server's limit in tests, or make fewer `calls`";
+        let message = format!(
+            "`{tool}` refused {} of {all} identical valid calls, {} at a time; the slowest refusal took {}",
+            calls.refused,
+            load.in_flight,
+            latency_text(calls.slowest_refusal)
+        );
+        let help = "bounds are about served calls: raise the server's limit in tests, or make fewer `calls`";
         let help = Some(help.to_owned());
         let found =
             Finding { level: RequirementLevel::Should, exchange, help, ..Finding::new("calls-refused", message) };
@@ -217,7 +226,9 @@ mod tests {
         for took in times {
             calls.count(SessionReply { elapsed: Duration::from_millis(*took), ..tests::served("ok") });
         }
-        (0..refused).for_each(|_| calls.count(tests::refused()));
+        (1..=refused as u64).for_each(|number| {
+            calls.count(SessionReply { elapsed: Duration::from_millis(20 * number), ..tests::refused() });
+        });
         calls
     }
 
@@ -244,7 +255,7 @@ mod tests {
             (
                 "{ latency: { max: 1s } }",
                 calls(&[10], 2),
-                "warned: `get` refused 2 of 3 identical valid calls, 1 at a time",
+                "warned: `get` refused 2 of 3 identical valid calls, 1 at a time; the slowest refusal took 40.0 ms",
             ),
             ("{ latency: { max: 1s } }", calls(&[], 2), "inconclusive: "),
             (
