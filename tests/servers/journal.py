@@ -1,7 +1,8 @@
 """A journal of notes over stdio, in memory or in a file of JSON lines: journal.py MODE [FILE].
 
 MODE: `sound` keeps all notes of a call or none, stops when a call is cancelled, and skips lines that it cannot read;
-`half` keeps the valid notes of a call that it refuses, `late` those of a cancelled one. If a line cannot be read, `explains`
+`half` keeps the valid notes of a call that it refuses, `late` those of a cancelled one, and `stuck` answers nothing after
+a call that it should refuse. If a line cannot be read, `explains`
 fails with every call, `complains` does not start and says why, `forgets` begins an empty journal, `crashes` ends when it is
 asked, `hangs` does not answer, and `dies` does not start.
 """
@@ -62,6 +63,8 @@ def load():
 
 def check(note):
     if not note or not isinstance(note, str):
+        if MODE == "stuck":
+            output.acquire()
         raise Refused("a note is empty")
 
 

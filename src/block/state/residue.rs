@@ -102,7 +102,8 @@ async fn run(check: &ResidueCheck, context: &CheckContext<'_>) -> CheckResult {
     }
     let protocol_revision = session.server.revision.to_string();
     study.round.close(session).await;
-    CheckResult { protocol_revision, ..study.result() }
+    let hang = if study.findings.is_empty() { study.round.find_hang().await } else { None };
+    CheckResult { protocol_revision, ..study.result(hang) }
 }
 
 /// An answer that differs from the one before.
@@ -294,21 +295,22 @@ impl ResidueStudy<'_> {
         self.findings.push(confirmation.weigh(found, "by a second call"));
     }
 
-    fn result(mut self) -> CheckResult {
+    /// The result; `hang` is the finding about a call after which the server answers nothing.
+    fn result(mut self, hang: Option<Finding>) -> CheckResult {
         let frames = self.round.take_frames();
-        let exit = self.round.exit();
+        let end = self.round.exit().or(hang);
         let seen = SeenResidue {
             ending: self.ending,
             judged: self.judged,
             unjudged: self.unjudged,
             spent: self.round.limits.end_if_over(),
         };
-        let result = match exit {
+        let result = match end {
             _ if !self.findings.is_empty() => {
                 let result = CheckEnd::Failed(self.findings).into_result();
                 CheckResult { exchanges: self.exchanges, ..result }
             }
-            Some(exit) => CheckEnd::failed(exit).into_result(),
+            Some(end) => CheckEnd::failed(end).into_result(),
             None => seen.judge().unwrap_or_else(CheckEnd::into_result),
         };
         CheckResult { frames, ..result }

@@ -16,13 +16,16 @@ use super::places::{SECOND_SESSION_REFUSED, open_users, user_names, without_sess
 use super::{IsolationKind, StateSettings};
 use crate::check::canary::Canaries;
 use crate::check::evidence::finding_with_help;
+use crate::check::hang::find_hang;
 use crate::check::raw_http::{HttpProbe, SESSION_ID};
 use crate::check::{CheckEnd, CheckLimits, Confirmation};
-use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, RequirementLevel, Severity};
+use crate::event::{
+    CheckResult, Exchange, Finding, Outcome, Phase, Reason, ReproductionCall, RequirementLevel, Severity,
+};
 use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer};
 use crate::session::{RawExchange, Session};
 use crate::source::{beginning, beginning_of_json};
-use crate::transport::http::ReadUntil;
+use crate::transport::http::{ExchangeEnd, ReadUntil};
 use crate::wire::Era;
 use crate::wire::sse::SseEvent;
 
@@ -59,6 +62,7 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
         limits: settings.limits(),
         canaries: Canaries::random(),
         frames: Vec::new(),
+        silent_request: None,
         exit: None,
         protocol_revision: String::new(),
     };
@@ -71,7 +75,11 @@ async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> CheckResul
             }
             again => search.result(first, &Confirmation::of_try(again.map(|_| false))),
         },
-        Ok(_) | Err(_) => search.result(first, &Confirmation::of(0, 0)),
+        Ok(_) | Err(_) => {
+            let hang = search.find_hang().await;
+            search.exit = search.exit.take().or(hang);
+            search.result(first, &Confirmation::of(0, 0))
+        }
     }
 }
 
@@ -115,6 +123,9 @@ struct ReplaySearch<'a> {
     limits: CheckLimits,
     canaries: Canaries,
     frames: Vec<u32>,
+    /// The first request to which nothing came back.
+    silent_request: Option<ReproductionCall>,
+    /// The server ended, or answers nothing after that request.
     exit: Option<Finding>,
     protocol_revision: String,
 }
@@ -208,7 +219,15 @@ impl ReplaySearch<'_> {
                 until: ReadUntil::Answer,
                 deadline: self.limits.deadline().min(Instant::now() + self.context.request_timeout),
             };
-            let Some(exchange) = self.send(owner, &probe).await else { continue };
+            let answered = self.send(owner, &probe).await;
+            if answered
+                .as_ref()
+                .is_none_or(|exchange| exchange.messages().is_empty() && exchange.ended != ExchangeEnd::Complete)
+            {
+                let (method, params) = (body["method"].as_str().unwrap_or_default().to_owned(), body["params"].clone());
+                self.silent_request.get_or_insert(ReproductionCall { method, params });
+            }
+            let Some(exchange) = answered else { continue };
             is_answered |= exchange.messages().iter().any(|message| belongs_to(message, &canary));
             has_ids |= exchange.response.events.iter().any(|event| event.id.is_some());
             if let Some(event_id) = event_id_before_end(&exchange, &canary) {
@@ -262,6 +281,11 @@ impl ReplaySearch<'_> {
             && exchange.messages().iter().any(|message| belongs_to(message, &stream.canary));
         let sent = format!("Last-Event-ID: {}", stream.event_id);
         is_replayed.then(|| exchange_of("GET", &sent, &exchange, &stream.canary))
+    }
+
+    /// The finding where the first request without an answer silences a fresh server.
+    async fn find_hang(&self) -> Option<Finding> {
+        find_hang(self.context, self.limits.clone(), self.silent_request.as_ref()?).await
     }
 
     async fn send(&mut self, session: &Session, probe: &HttpProbe<'_>) -> Option<RawExchange> {

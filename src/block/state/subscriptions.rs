@@ -75,9 +75,9 @@ async fn run(check: &SubscriptionsCheck, context: &CheckContext<'_>) -> CheckRes
     let facts =
         |confirmation| UpdateFacts { offers_updates: check.offers_updates, is_promised, confirmation, writers: &names };
     // A finding that new sessions confirm is no accident.
-    let again = match &first.exit {
+    let again = match &first.end {
         None if first.foreign.is_some() => round(check, context, &writers, &limits).await,
-        Some(exit) => Err(CheckEnd::failed(exit.clone())),
+        Some(end) => Err(CheckEnd::failed(end.clone())),
         None => return first.result(&facts(Confirmation::of(0, 0))),
     };
     match again {
@@ -129,7 +129,8 @@ struct SeenUpdates {
     failure: Option<String>,
     protocol_revision: String,
     frames: Vec<u32>,
-    exit: Option<Finding>,
+    /// The server ended, or answers nothing after one of the requests.
+    end: Option<Finding>,
 }
 
 async fn round(
@@ -174,7 +175,10 @@ async fn round(
         round.close(session).await;
     }
     seen.frames = round.take_frames();
-    seen.exit = round.exit();
+    seen.end = round.exit();
+    if seen.end.is_none() && seen.foreign.is_none() {
+        seen.end = round.find_hang().await;
+    }
     Ok(seen)
 }
 
@@ -366,12 +370,12 @@ impl SeenUpdates {
         findings.extend(self.foreign.as_ref().map(|update| self.foreign_update(update, facts)));
         findings.extend(self.unasked.as_ref().map(|update| self.unasked_update(update)));
         findings.extend(self.late.as_ref().map(|update| self.late_update(update)));
-        let result = match &self.exit {
+        let result = match &self.end {
             _ if !findings.is_empty() => {
                 let calls = self.witness.iter().chain(&self.unsubscribed).map(|call| call.exchange.clone());
                 CheckResult { exchanges: calls.collect(), ..CheckEnd::Failed(findings).into_result() }
             }
-            Some(exit) => CheckEnd::failed(exit.clone()).into_result(),
+            Some(end) => CheckEnd::failed(end.clone()).into_result(),
             None => match self.judge_without_findings(facts) {
                 Ok(note) => CheckResult::because(Outcome::Passed, Reason::Measured(note)),
                 Err(end) => end.into_result(),
@@ -518,7 +522,7 @@ mod tests {
             (SeenUpdates::default(), Outcome::Inconclusive, "lists no resource"),
             (silent(), Outcome::Skipped, "no call of `add` changes a resource"),
             (SeenUpdates { failure: late(), ..silent() }, Outcome::Inconclusive, "that is listed: no answer"),
-            (SeenUpdates { exit: Some(Finding::new("exit", "it ended")), ..subscribed() }, Outcome::Failed, "None"),
+            (SeenUpdates { end: Some(Finding::new("exit", "it ended")), ..subscribed() }, Outcome::Failed, "None"),
         ] {
             let result = seen.result(&facts(true, false));
             let reason = format!("{:?}", result.reason);
