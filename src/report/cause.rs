@@ -90,6 +90,10 @@ fn is_general(result: &CaseResult, finding: &Finding) -> bool {
     if is_of_scan && finding.class == Some(FailureClass::ProtocolError) {
         return true;
     }
+    // A server that does not start says the same of every case.
+    if result.outcome == Outcome::Errored && finding.class.is_some() {
+        return true;
+    }
     if finding.class.is_some() || finding.reproduction.is_some() {
         return false;
     }

@@ -1,6 +1,6 @@
 //! One finding, quoted like a compile error, with the answer and the evidence below it.
 
-use crate::event::{Exchange, Finding, RequirementLevel};
+use crate::event::{Exchange, FailureClass, Finding, RequirementLevel};
 use crate::source::{Excerpt, Quote, Severity, Style, render_excerpt};
 
 use super::answer::answer_text;
@@ -10,6 +10,8 @@ use super::layout::{self, KeepLines};
 const EVIDENCE_LINES: usize = 10;
 /// The most lines of a difference.
 const DIFF_LINES: usize = 16;
+/// The name of the evidence from standard error.
+const STDERR: &str = "stderr";
 /// The longest name of a piece of evidence.
 const EVIDENCE_NAME: usize = 20;
 
@@ -60,7 +62,12 @@ fn notes(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> Vec<(
         notes.extend(optional("actual", &finding.actual, 3).filter(|_| !is_told));
     }
     for (name, text) in finding.evidence.iter().take(Finding::SHOWN_EVIDENCE) {
-        notes.push(long(&layout::crop(name, EVIDENCE_NAME), text, KeepLines::Last(EVIDENCE_LINES)));
+        let name = layout::crop(name, EVIDENCE_NAME);
+        notes.push(if name == STDERR && finding.class == Some(FailureClass::ProcessExited) {
+            (name.clone(), layout::last_words(text, EVIDENCE_LINES, room(&name)))
+        } else {
+            long(&name, text, KeepLines::Last(EVIDENCE_LINES))
+        });
     }
     notes.extend(answered.map(|exchange| short("answered", &answer_text(&exchange.received), 3)));
     if let (Some(frame), None) = (finding.frame, finding.exchange) {

@@ -25,6 +25,9 @@ pub(crate) enum KeepLines {
     Last(usize),
 }
 
+/// The number of lines that the last line of a text fills at most.
+const LAST_LINE: usize = 8;
+
 /// The text in a colour, if colours may be used.
 pub(crate) fn paint(text: &str, look: anstyle::Style, style: &Style) -> String {
     match style.color {
@@ -115,6 +118,19 @@ pub(crate) fn block(text: &str, keep: KeepLines, width: usize) -> String {
     shown.join("\n")
 }
 
+/// The last lines of what a program said before it ended, the very last one whole: that is why it ended, and often how to
+/// mend it.
+pub(crate) fn last_words(text: &str, count: usize, width: usize) -> String {
+    let text = text.trim_end();
+    let (earlier, last) = text.rsplit_once('\n').unwrap_or(("", text));
+    let last = wrap_some(last, width, lines_in(LAST_LINE, width));
+    if earlier.is_empty() {
+        last
+    } else {
+        block(earlier, KeepLines::Last(count.saturating_sub(1)), width) + "\n" + &last
+    }
+}
+
 /// Every line moved to the right.
 pub(crate) fn indent(text: &str, by: &str) -> String {
     text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("{by}{line}\n") }).collect()
@@ -180,6 +196,8 @@ mod tests {
         let frame = "  File \"/home/me/project/src/server.py\", line 31, in call";
         assert_eq!(block(frame, KeepLines::Last(2), 45), "  File \"…/src/server.py\", line 31, in call");
         assert_eq!(block("at f (file:///home/me/a.js:3:1)", KeepLines::Last(2), 24), "at f (…/me/a.js:3:1)");
+        let traceback = "at f\nat g\nError: it cannot start; install it";
+        assert_eq!(last_words(traceback, 2, 20), "… 1 line before these\nat g\nError: it cannot\nstart; install it");
         let endless = "n".repeat(2_000_000);
         assert_eq!(wrap(&endless, 8).len(), 250_000);
         let style = Style::new(Color::Never, 40);
