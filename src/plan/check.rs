@@ -189,6 +189,12 @@ pub trait Check: Debug + Send + Sync {
         true
     }
 
+    /// Returns true if it writes several things at once, or ends the server in the middle of a write, so that what the
+    /// server has stored may be damaged. Such checks come after all others, which read what is stored.
+    fn may_damage_store(&self) -> bool {
+        false
+    }
+
     /// Returns true if it sends the same again to a server that answers the same, so that a recording can answer it.
     fn can_be_replayed(&self) -> bool {
         !self.sends()

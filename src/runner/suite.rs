@@ -48,6 +48,8 @@ pub(crate) struct SuiteRun<'a> {
     running: JoinSet<(CaseResult, tokio::sync::OwnedSemaphorePermit)>,
     begun: HashMap<tokio::task::Id, RunningCase>,
     broken: usize,
+    /// Cases that may damage what the server has stored, and come after those that read it.
+    damaging: Vec<Arc<Case>>,
     /// Cases that look at what all others said, and wait for them.
     last: Vec<Arc<Case>>,
 }
@@ -67,6 +69,7 @@ impl<'a> SuiteRun<'a> {
             running: JoinSet::new(),
             begun: HashMap::new(),
             broken: 0,
+            damaging: Vec::new(),
             last: Vec::new(),
         }
     }
@@ -79,13 +82,15 @@ impl<'a> SuiteRun<'a> {
     pub(crate) async fn run(mut self) -> usize {
         let planned = self.suite_plan();
         self.expect(&planned.cases);
-        let unreached = match self.options.order_of(&planned.suite) {
+        let mut unreached = match self.options.order_of(&planned.suite) {
             Order::Declared => self.run_declared().await,
             Order::Shuffled => self.run_shuffled().await,
         };
-        while let Some(finished) = self.running.join_next_with_id().await {
-            self.take_finished(finished);
+        self.finish_running().await;
+        for case in std::mem::take(&mut self.damaging) {
+            unreached.extend(self.start(case).await);
         }
+        self.finish_running().await;
         for target in &self.targets {
             target.target.sections().into_iter().for_each(|section| self.emitter.send(RunMessage::Section(section)));
             target.finish().await;
@@ -103,6 +108,13 @@ impl<'a> SuiteRun<'a> {
             self.emitter.event(Event::CaseFinished(Box::new(result)));
         }
         unreached.len()
+    }
+
+    /// Waits for the cases that are under way.
+    async fn finish_running(&mut self) {
+        while let Some(finished) = self.running.join_next_with_id().await {
+            self.take_finished(finished);
+        }
     }
 
     /// Begins the cases as they are written; what a template stands for is found out when its turn comes, together
@@ -224,10 +236,17 @@ impl<'a> SuiteRun<'a> {
 
     /// Begins a case once there is room; hands it back where the run ended while it waited.
     async fn begin(&mut self, case: Arc<Case>) -> Option<Arc<Case>> {
-        if matches!(case.body, Body::Scan(_)) {
-            self.last.push(case);
-            return None;
+        match &case.body {
+            Body::Scan(_) => self.last.push(case),
+            Body::Check(check) if check.may_damage_store() => self.damaging.push(case),
+            Body::Check(_) | Body::Script(_) | Body::Template(_) | Body::Skipped(_) | Body::Failed(_) => {
+                return self.start(case).await;
+            }
         }
+        None
+    }
+
+    async fn start(&mut self, case: Arc<Case>) -> Option<Arc<Case>> {
         let needed = self.slots_of(&case);
         let permit = loop {
             let slots = Arc::clone(&self.slots);

@@ -116,6 +116,10 @@ impl Check for CampaignCheck {
             result
         })
     }
+
+    fn may_damage_store(&self) -> bool {
+        true
+    }
 }
 
 /// A test without secrets, and with the name of its server where the suite has several.

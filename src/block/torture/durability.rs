@@ -54,6 +54,10 @@ impl Check for DurabilityCheck {
             trial.run().await
         })
     }
+
+    fn may_damage_store(&self) -> bool {
+        true
+    }
 }
 
 /// The kills of a case.

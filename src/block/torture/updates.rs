@@ -46,6 +46,10 @@ impl Check for UpdatesCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move { run(self, &context).await })
     }
+
+    fn may_damage_store(&self) -> bool {
+        true
+    }
 }
 
 async fn run(check: &UpdatesCheck, context: &CheckContext<'_>) -> CheckResult {
