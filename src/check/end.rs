@@ -68,6 +68,10 @@ impl CheckEnd {
     /// The result of the check.
     pub(crate) fn into_result(self) -> CheckResult {
         match self {
+            Self::Unanswered(failure) if failure.lack.is_some() => {
+                let words = failure.lack.unwrap_or_default();
+                CheckResult::because(Outcome::Inconclusive, Reason::SurroundingsLack(words))
+            }
             Self::Unanswered(failure) => CheckResult {
                 frames: failure.frame.into_iter().collect(),
                 ..CheckResult::found(Outcome::Failed, vec![Finding::from(&*failure)])
@@ -103,7 +107,17 @@ pub(crate) fn outcome_of(findings: &[Finding]) -> Outcome {
 #[cfg(test)]
 pub(crate) fn failure_of_test(reason: FailureReason) -> CallFailure {
     let (method, stderr, stray) = ("tools/call".to_owned(), Vec::new(), Vec::new());
-    CallFailure { reason, method, frame: Some(3), violation: None, stderr, stray, alive: true, is_local: true }
+    CallFailure {
+        reason,
+        method,
+        frame: Some(3),
+        violation: None,
+        stderr,
+        stray,
+        alive: true,
+        is_local: true,
+        lack: None,
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,8 @@ pub(crate) fn refused_with_help(tool: &str, refusal: Option<&SessionReply>, help
 /// The reason for which nothing follows where a valid call of a tool has this answer.
 pub(crate) fn valid_call_refused(tool: &str, answer: String, help: String) -> Reason {
     let call = format!("tools/call {tool}");
-    Reason::ValidCallRefused(RefusedCall { call, answer, help, purpose: CallPurpose::Check })
+    let words = answer.clone();
+    RefusedCall { call, answer, help, purpose: CallPurpose::Check }.reason(&words)
 }
 
 /// A finding that says what to do about it.

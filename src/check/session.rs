@@ -11,7 +11,7 @@ use super::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::{CheckContext, CloseServer, OpenServer};
 use crate::session::{AwaitedAnswers, CallFailure, RawMessage, Session, SessionReply, SessionRequest};
-use crate::wire::{Era, ListKind};
+use crate::wire::ListKind;
 
 /// A session with a fresh server, or another one with the same server, and the check to which it belongs.
 pub(crate) struct CheckSession<'a> {
@@ -191,10 +191,7 @@ impl SessionCaller {
 
     /// The request that any server of its era answers.
     pub(crate) fn sign_of_life(&self) -> &'static str {
-        match self.session.server.revision.era() {
-            Era::Session => "ping",
-            Era::Stateless => "server/discover",
-        }
+        self.session.sign_of_life()
     }
 
     /// Makes the request that any server of its era answers.

@@ -36,7 +36,11 @@ impl From<&CallFailure> for Finding {
                     // Whether a process runs behind an address cannot be seen from here.
                     (true, false) => "",
                 };
-                Self::failure(FailureClass::Timeout, failed.to_string()).with_evidence("server", server)
+                let late = Self::failure(FailureClass::Timeout, failed.to_string()).with_evidence("server", server);
+                match &failed.lack {
+                    Some(words) => late.with_problem(StepProblem::SurroundingsLack(words.clone())),
+                    None => late,
+                }
             }
             FailureReason::Exited(exit) => {
                 Self::failure(FailureClass::ProcessExited, failed.to_string()).with_evidence(EXIT, exit.to_string())
@@ -95,7 +99,7 @@ pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
         HttpFailure::ConnectionRefused { .. } | HttpFailure::Dns { .. } | HttpFailure::Unreachable { .. } => {
             FailureClass::ConnectionRefused
         }
-        HttpFailure::Reset(_) => FailureClass::ConnectionLost,
+        HttpFailure::Reset(_) | HttpFailure::ResetAgain(_) => FailureClass::ConnectionLost,
         HttpFailure::Tls(_) | HttpFailure::UntrustedCertificate(_) => FailureClass::TlsError,
         HttpFailure::Status(_) | HttpFailure::SessionLost(_) | HttpFailure::Redirect(_) => FailureClass::HttpStatus,
         HttpFailure::AuthRequired(_) | HttpFailure::TokenRefused(_) | HttpFailure::NoToken(_) => {
@@ -128,6 +132,9 @@ fn http_help(failure: &HttpFailure) -> Option<&'static str> {
     Some(match failure {
         HttpFailure::ConnectionRefused { .. } => {
             "start the server first, or write its `command` beside the `url` and mcprove starts it"
+        }
+        HttpFailure::ResetAgain(_) => {
+            "see the server's log, or that of a proxy before it, for why it ends the connection without a whole answer"
         }
         HttpFailure::AuthRequired(_) => "give them with `auth: { bearer: \"{{ env.TOKEN }}\" }`",
         HttpFailure::NotHttp(_) => {
@@ -188,7 +195,11 @@ pub fn of_violations(violations: &[OwnedViolation], frames: &[Frame]) -> Vec<Fin
 
 /// A broken rule of the protocol with the line that shows it.
 pub fn of_violation(violation: &ProtocolViolation, line: &str) -> Finding {
-    let class = if violation.rule.is_some() { FailureClass::ProtocolError } else { FailureClass::HttpStatus };
+    let class = match violation.rule {
+        Some(_) => FailureClass::ProtocolError,
+        None if violation.code == ProtocolViolation::CONNECTION_LOST => FailureClass::ConnectionLost,
+        None => FailureClass::HttpStatus,
+    };
     let finding = Finding {
         level: if violation.is_advice() { RequirementLevel::Should } else { RequirementLevel::Must },
         class: Some(class),

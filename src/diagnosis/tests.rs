@@ -12,6 +12,7 @@ fn failed(failure: FailureReason) -> CallFailure {
         stray: Vec::new(),
         alive: true,
         is_local: true,
+        lack: None,
     }
 }
 

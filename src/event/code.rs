@@ -49,6 +49,8 @@ impl Code {
     pub const STEERED_TOOL: Self = Self::new("steered-tool");
     /// A call that must be refused was served.
     pub const REFUSED: Self = Self::new("refused");
+    /// A refusal has structured content that the tool's output schema forbids.
+    pub const ERROR_CONTENT: Self = Self::new("error-content");
     /// A tool refused arguments that somebody gave, or a call that takes none.
     pub const VALID_CALL_REFUSED: Self = Self::new("valid-call-refused");
     /// A tool serves calls that its schema forbids.

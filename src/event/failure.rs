@@ -78,7 +78,8 @@ impl FailureClass {
     /// The kind of a finding of this class.
     pub fn kind(self) -> FindingKind {
         match self {
-            Self::ProcessExited | Self::ConnectionLost => FindingKind::Crash,
+            Self::ProcessExited => FindingKind::Crash,
+            Self::ConnectionLost => FindingKind::ConnectionLost,
             Self::Timeout => FindingKind::Hang,
             Self::CommandNotFound
             | Self::ProtocolError
@@ -173,6 +174,13 @@ pub enum StepProblem {
     NotCancelled,
     /// The step would call a tool for which other cases waited in vain.
     NeverAnswered,
+    /// While the request waited in vain, the server said that its surroundings lack something; holds its words.
+    SurroundingsLack(String),
+    /// A valid call, on which the verdict rests, got no answer.
+    ValidCallUnanswered {
+        /// Nor did the server answer anything else after it.
+        is_silent: bool,
+    },
     /// Instead of an answer came a message that breaks this rule of the protocol.
     BrokenAnswer {
         /// The code of the rule's scan.

@@ -47,7 +47,7 @@ impl Finding {
     pub fn signature(&self, kind: FindingKind) -> String {
         match kind {
             FindingKind::Crash => self.exit().unwrap_or_default().to_owned(),
-            FindingKind::Hang | FindingKind::StateLeak => String::new(),
+            FindingKind::Hang | FindingKind::ConnectionLost | FindingKind::StateLeak => String::new(),
             // A scan of members finds the same rule broken at many places.
             FindingKind::ProtocolError if self.class == Some(FailureClass::ProtocolError) => {
                 [self.code.to_string()].into_iter().chain(self.path.clone()).collect::<Vec<_>>().join(" ")
@@ -71,7 +71,11 @@ impl CaseResult {
         // Expectations of a suite are told apart by their case.
         let said_by = match kind {
             FindingKind::PropertyFailure | FindingKind::SchemaViolation => self.case.name.as_str(),
-            FindingKind::Crash | FindingKind::Hang | FindingKind::ProtocolError | FindingKind::StateLeak => "",
+            FindingKind::Crash
+            | FindingKind::Hang
+            | FindingKind::ConnectionLost
+            | FindingKind::ProtocolError
+            | FindingKind::StateLeak => "",
         };
         let id = id([&self.case.suite, &self.case.server, kind.as_str(), &tool, &signature, said_by]);
         FindingIdentity { id, kind, tool, signature }
@@ -91,7 +95,11 @@ impl CaseResult {
         let kind = finding.kind();
         let is_probe = |name: &str| self.case.probes.iter().any(|probe| probe == name);
         match kind {
-            FindingKind::PropertyFailure if finding.reproduction.is_some() => kind,
+            FindingKind::PropertyFailure
+                if finding.reproduction.is_some() || finding.code == Code::VALID_CALL_REFUSED =>
+            {
+                kind
+            }
             FindingKind::PropertyFailure if self.case.rule.is_some() => FindingKind::ProtocolError,
             FindingKind::PropertyFailure if is_probe("output-schema") => FindingKind::SchemaViolation,
             FindingKind::PropertyFailure if is_probe("negative-path") && finding.code == Code::REFUSED => {
@@ -99,6 +107,7 @@ impl CaseResult {
             }
             FindingKind::Crash
             | FindingKind::Hang
+            | FindingKind::ConnectionLost
             | FindingKind::ProtocolError
             | FindingKind::SchemaViolation
             | FindingKind::PropertyFailure

@@ -6,6 +6,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::wire::surroundings_lack;
+
 /// Why a case was skipped, inconclusive or errored, or a note on a case that passed.
 ///
 /// Decisions rest on the variant; the sentence is made by `Display` alone.
@@ -77,6 +79,11 @@ pub enum Reason {
     PreconditionFailed(String),
     /// The server refused a valid call that the verdict depends on.
     ValidCallRefused(RefusedCall),
+    /// A valid call that the verdict depends on got no answer, in this case or an earlier one; holds the method and the
+    /// name of the tool.
+    ValidCallUnanswered(String),
+    /// The server could not do what was asked, since its surroundings lack something; holds its words.
+    SurroundingsLack(String),
     /// No round of a property was served; holds the beginning of the last answer.
     NothingServed(String),
     /// The time of the case ended before all rounds of a property had run.
@@ -174,6 +181,8 @@ impl Reason {
             | Self::MissingValue(text)
             | Self::PreconditionFailed(text)
             | Self::NothingServed(text)
+            | Self::ValidCallUnanswered(text)
+            | Self::SurroundingsLack(text)
             | Self::Internal(text) => vec![text],
             Self::RevisionNotSupported { supported, requested } => vec![supported, requested],
             Self::ValidCallRefused(RefusedCall { call, answer, help, purpose: _ }) => vec![call, answer, help],
@@ -196,6 +205,13 @@ impl Reason {
             | Self::NothingExpanded
             | Self::SeenInSessions(_) => Vec::new(),
         }
+    }
+}
+
+impl RefusedCall {
+    /// Why nothing follows from it; `words` are the server's own.
+    pub fn reason(self, words: &str) -> Reason {
+        surroundings_lack(words).map_or_else(|| Reason::ValidCallRefused(self), Reason::SurroundingsLack)
     }
 }
 
@@ -257,6 +273,13 @@ impl fmt::Display for Reason {
                 };
                 write!(to, "the valid call `{call}` was refused, so {so}: the server answered {answer}; ")?;
                 write!(to, "give valid arguments {help}")
+            }
+            Self::ValidCallUnanswered(call) => {
+                write!(to, "the valid call `{call}` got no answer in time, so nothing follows for calls of this tool")
+            }
+            Self::SurroundingsLack(words) => {
+                write!(to, "the server lacks something here, so its calls say nothing: \"{words}\"; provide it, or exempt ")?;
+                to.write_str("the tools that need it with `allow_unjudged`")
             }
             Self::NothingServed(answer) => {
                 write!(to, "no call was served, so nothing was tried: the last answer was {answer}; ")?;

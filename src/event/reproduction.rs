@@ -15,6 +15,8 @@ pub enum FindingKind {
     Crash,
     /// A request was never answered.
     Hang,
+    /// A server that goes on cut the connection in the middle of an exchange.
+    ConnectionLost,
     /// A message violates the protocol.
     ProtocolError,
     /// An answer is not what its schema declares, or a call that a schema forbids was served.
@@ -27,14 +29,22 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Crash, Self::Hang, Self::ProtocolError, Self::SchemaViolation, Self::PropertyFailure, Self::StateLeak];
+    pub const ALL: [Self; 7] = [
+        Self::Crash,
+        Self::Hang,
+        Self::ConnectionLost,
+        Self::ProtocolError,
+        Self::SchemaViolation,
+        Self::PropertyFailure,
+        Self::StateLeak,
+    ];
 
     /// The word in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Crash => "crash",
             Self::Hang => "hang",
+            Self::ConnectionLost => "connection-lost",
             Self::ProtocolError => "protocol-error",
             Self::SchemaViolation => "schema-violation",
             Self::PropertyFailure => "property-failure",
@@ -47,7 +57,9 @@ impl FindingKind {
         match self {
             Self::StateLeak => Severity::Critical,
             Self::Crash | Self::Hang => Severity::High,
-            Self::ProtocolError | Self::SchemaViolation | Self::PropertyFailure => Severity::Medium,
+            Self::ConnectionLost | Self::ProtocolError | Self::SchemaViolation | Self::PropertyFailure => {
+                Severity::Medium
+            }
         }
     }
 }

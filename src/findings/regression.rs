@@ -108,6 +108,7 @@ fn name(stored: &Stored) -> String {
     let name = match stored.kind {
         FindingKind::Crash => format!("{tool} does not end the server"),
         FindingKind::Hang => format!("{tool} answers in time"),
+        FindingKind::ConnectionLost => format!("{tool} answers in whole"),
         FindingKind::ProtocolError => format!("{tool} keeps to the protocol: {}", stored.signature),
         FindingKind::SchemaViolation => format!("{tool} answers as its schema says"),
         FindingKind::PropertyFailure => format!("{tool}: {}", stored.title),

@@ -200,7 +200,10 @@ fn find_finding(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog) 
     match &wanted.check {
         ReproductionCheck::Ends => of_kind(FindingKind::Crash),
         ReproductionCheck::Silent(_) => of_kind(FindingKind::Hang),
-        ReproductionCheck::Scan(code) => played.findings.iter().find(|found| found.code == *code).cloned(),
+        ReproductionCheck::Scan(code) => {
+            let failed = played.failed.iter().map(|(_, found)| found);
+            played.findings.iter().chain(failed).find(|found| found.code == *code).cloned()
+        }
         ReproductionCheck::Broken(expectations) => unmet(expectations, last?, played.answer.as_ref()?, catalog),
         ReproductionCheck::Holds(text) => {
             let answer = played.answer.as_ref()?;

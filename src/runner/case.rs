@@ -28,7 +28,7 @@ use super::verdict::{
     of_findings, skip_reason_of, skipped_by,
 };
 use super::witness::ValidCallError;
-use super::{Options, SessionFrames, check, crash, finding, injected, rerun, rounds};
+use super::{Options, SessionFrames, check, crash, finding, hang, injected, rerun, rounds};
 use crate::carrier;
 use crate::event::{
     Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Phase, Reason,
@@ -178,6 +178,7 @@ impl CaseRun<'_> {
             }
         };
         let result = run_with_control(self.sessions, self.case, &run_once).await;
+        let result = hang::settle(self.target, result);
         // The start of its server is no part of a case, unless it came to nothing else.
         let duration = if result.duration.is_zero() { begun.elapsed() } else { result.duration };
         downgrade_should(self.case, CheckResult { duration, ..result })
@@ -447,7 +448,10 @@ impl CaseRun<'_> {
             });
         }
         if let Err(found) = conversation.all(Phase::Precondition, &script.preconditions).await {
-            return skipped_by(&found).unwrap_or_else(|| precondition_failed(&found, &script.preconditions));
+            return skipped_by(&found).unwrap_or_else(|| {
+                let last = conversation.exchanges.last().map(|exchange| exchange.received.as_str());
+                precondition_failed(&found, &script.preconditions, last.unwrap_or_default())
+            });
         }
         match conversation.run_witness(&script.witness).await {
             Err(ValidCallError::Refused(refusal)) => {
@@ -457,6 +461,7 @@ impl CaseRun<'_> {
             Err(ValidCallError::Unanswered(found)) => {
                 return of_findings(vec![finding::at(*found, conversation.sources, self.case.span, "this case")]);
             }
+            Err(ValidCallError::Hangs(why)) => return CheckResult::because(Outcome::Inconclusive, why),
             Ok(found) if !found.is_empty() => return CheckResult::found(Outcome::Failed, found),
             Ok(_) => {}
         }

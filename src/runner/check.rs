@@ -28,7 +28,6 @@ use crate::plan::{
 use crate::session::Session;
 use crate::source::template::{Names, fill};
 use crate::suite::Step;
-use crate::wire::ScanRule;
 
 /// Runs the check of a case, which keeps its own time.
 pub(crate) async fn run_check(
@@ -141,7 +140,7 @@ impl<'a> TargetServers<'a> {
         }
         let (frames, scan_results) = (session.frames(), &self.target().scan_results);
         let mut left = scan_results.take_unclaimed(Some(self.case), found, &frames);
-        left.retain(|owned| owned.violation.rule.is_some_and(ScanRule::is_about_one_message));
+        left.retain(|owned| owned.violation.is_about_one_message());
         if left.is_empty() || self.strikes.load(Ordering::Relaxed) {
             return;
         }

@@ -20,11 +20,12 @@ use crate::matching::{Answer, MismatchKind, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::arguments::ConfigSource;
 use crate::redact::Redactor;
+use crate::schema;
 use crate::session::Session;
 use crate::source::template::{Names, TemplateError, Unfilled, names_of};
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite};
-use crate::wire::admitted_failure;
+use crate::wire::{admitted_failure, admitted_lack};
 
 /// A conversation so far: what was said, what was learned.
 pub(crate) struct Conversation<'a> {
@@ -49,7 +50,7 @@ pub(crate) struct Conversation<'a> {
     pub(crate) rounds: Option<Arc<Rounds>>,
     /// The number of requests that were served.
     pub(crate) served: u64,
-    /// By tool: a failure that was answered as if it were none.
+    /// By tool: a failure that was answered as if it were none, or with content that the tool does not declare.
     pub(crate) unflagged: BTreeMap<String, Finding>,
     /// The findings of a rule's steps so far.
     pub(crate) broken: Vec<Finding>,
@@ -208,6 +209,7 @@ impl<'a> Conversation<'a> {
             // Raw messages are judged by their own expectations.
             self.served += u64::from(is_raw || is_success(&heard.reply.message));
             self.note_unflagged(heard, index);
+            self.note_error_content(heard, index);
         }
         (index, result)
     }
@@ -237,6 +239,24 @@ impl<'a> Conversation<'a> {
         let sent = &self.exchanges[index].sent;
         let found = || precondition::error_as_success(&tool.name, sent, &words, heard.reply.answer_frame);
         self.unflagged.entry(name.to_owned()).or_insert_with(found);
+    }
+
+    /// Takes note of a refusal whose structured content is not what the tool declares.
+    fn note_error_content(&mut self, heard: &StepResponse, index: usize) {
+        let result = &heard.reply.message["result"];
+        if heard.method != "tools/call" || result["isError"] != true {
+            return;
+        }
+        let name = heard.reply.params["name"].as_str().unwrap_or_default();
+        let (Some(tool), Some(content)) = (self.speaker.catalog.tool(name), result.get("structuredContent")) else {
+            return;
+        };
+        let Some(objection) = tool.output_schema().and_then(|schema| schema::objection(schema, content)) else {
+            return;
+        };
+        let sent = &self.exchanges[index].sent;
+        let found = || precondition::unfit_error_content(&tool.name, sent, &objection, heard.reply.answer_frame);
+        self.unflagged.entry(format!("{name} content")).or_insert_with(found);
     }
 
     /// The last exchange, where it got no answer.
@@ -381,7 +401,7 @@ fn of_session(session: &Session) -> Names {
     names
 }
 
-/// Returns true if an answer is neither an error nor flagged as one.
+/// Returns true if an answer is neither an error nor flagged as one, nor says in place of a result what the server lacks.
 pub(crate) fn is_success(message: &Value) -> bool {
-    message.get("result").is_some_and(|result| result["isError"] != true)
+    message.get("result").is_some_and(|result| result["isError"] != true && admitted_lack(result).is_none())
 }

@@ -1,11 +1,11 @@
 //! Which valid calls a server has served, so that it can be told when it refuses one of them later.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::event::Exchange;
+use crate::event::{Exchange, Reason};
 use crate::wire::{Catalog, Tool};
 
 /// The calls of a target, as far as they decide what a refusal means.
@@ -13,6 +13,8 @@ use crate::wire::{Catalog, Tool};
 pub(crate) struct History {
     /// Tools with arguments.
     served: Mutex<BTreeSet<String>>,
+    /// Why nothing follows from valid calls that got no answer, by the titles of their exchanges.
+    hanging: Mutex<BTreeMap<String, Reason>>,
     /// True if a tool was called that may have changed what others answer.
     has_written: AtomicBool,
 }
@@ -41,6 +43,16 @@ impl History {
     pub(crate) fn record(&self, exchange: &Exchange) {
         let key = key(exchange);
         self.served.lock().insert(key);
+    }
+
+    /// Takes note of a valid call that got no answer; returns true if none such was known.
+    pub(crate) fn record_hang(&self, call: &str, why: Reason) -> bool {
+        self.hanging.lock().insert(call.to_owned(), why).is_none()
+    }
+
+    /// Why nothing follows from a call, if it got no answer before.
+    pub(crate) fn known_hang(&self, call: &str) -> Option<Reason> {
+        self.hanging.lock().get(call).cloned()
     }
 
     /// Returns true if the same call was served before, and nothing that was sent since the beginning can explain that

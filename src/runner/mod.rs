@@ -16,6 +16,7 @@ mod ending;
 mod exchange;
 mod finding;
 mod fresh;
+mod hang;
 mod history;
 mod injected;
 mod isolation;

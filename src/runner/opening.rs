@@ -191,6 +191,7 @@ async fn open_at(
         answers: resolve::answers(answers, &names, &target.suite().folder).map_err(unfilled)?,
         performs_handshake: handshake == Handshake::Perform,
         keeps_frames: target.keeps_frames,
+        is_undisturbed: faults.is_none() && target.tamper.is_none() && !target.is_replayed,
     };
     let starts = server.starts();
     let permit = start_permit(target, starts).await;

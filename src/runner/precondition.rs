@@ -2,10 +2,12 @@
 
 use super::finding;
 use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RefusedCall, RequirementLevel, StepProblem};
+use crate::matching::breaks_own_schema;
 use crate::plan::MustServe;
 use crate::plan::arguments::ConfigSource;
 use crate::source::{Sources, Span, visible_line};
 use crate::suite::Step;
+use crate::wire::surroundings_lack;
 
 /// The code of a failure that is answered as if it were none.
 const UNFLAGGED: &str = "error-as-success";
@@ -22,8 +24,11 @@ pub(crate) struct ValidCallRefusal {
 }
 
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
-/// the witness goes on with, and nothing is known otherwise.
-pub(crate) fn precondition_failed(found: &[Finding], witness: &[Step]) -> CheckResult {
+/// the witness goes on with, and nothing is known otherwise. `last_answer` is what the server said last.
+pub(crate) fn precondition_failed(found: &[Finding], witness: &[Step], last_answer: &str) -> CheckResult {
+    if let Some(lacking) = surroundings_lack(last_answer) {
+        return CheckResult::because(Outcome::Inconclusive, Reason::SurroundingsLack(lacking));
+    }
     let problem = found.first().and_then(|found| found.step_problem.as_deref());
     if let Some(StepProblem::MissingValue(Some(path))) = problem
         && witness.iter().flat_map(|step| &step.capture).any(|capture| is_within(path, &capture.name.value))
@@ -47,6 +52,17 @@ pub(crate) fn valid_call_refused(
     span: Span,
 ) -> CheckResult {
     let ValidCallRefusal { exchange, tool, call, words } = refusal;
+    if let Some(lacking) = surroundings_lack(&words) {
+        return CheckResult::because(Outcome::Inconclusive, Reason::SurroundingsLack(lacking));
+    }
+    // Other arguments would not help: what the server refuses is its own result.
+    if breaks_own_schema(&words).is_some() {
+        let found = finding::at(own_schema_violation(&words, exchange), sources, span, "this case");
+        return match must_serve {
+            Some(_) => CheckResult::found(Outcome::Failed, vec![found]),
+            None => CheckResult::because(Outcome::Inconclusive, Reason::PreconditionFailed(found.message)),
+        };
+    }
     let Some(must_serve) = must_serve else {
         return CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call));
     };
@@ -96,6 +112,22 @@ pub(crate) fn error_as_success(tool: &str, sent: &str, words: &str, frame: u32) 
     }
     .with_evidence("the call", format!("{tool} {sent}"))
     .with_evidence("answered", words)
+}
+
+/// A refusal with structured content that the output schema forbids; the frame shows it.
+pub(crate) fn unfit_error_content(tool: &str, sent: &str, objection: &str, frame: u32) -> Finding {
+    let message = format!(
+        "`{tool}` refuses a call with structured content that its output schema forbids: {objection}; clients that check \
+         it throw, and hide why the call was refused"
+    );
+    let help = "say in a text what was wrong, and leave `structuredContent` out of errors".to_owned();
+    Finding {
+        level: RequirementLevel::Should,
+        help: Some(help),
+        frame: Some(frame),
+        ..Finding::new(Code::ERROR_CONTENT, message)
+    }
+    .with_evidence("the call", format!("{tool} {sent}"))
 }
 
 /// A result that the server's own SDK refused.

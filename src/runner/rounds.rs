@@ -15,6 +15,7 @@ use crate::reproduce::{next_question, shrink};
 use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::Step;
+use crate::wire::surroundings_lack;
 
 /// The number of smaller values that are tried.
 const TRIES: usize = 60;
@@ -77,8 +78,9 @@ pub(crate) async fn run(
         if let Some(exchange) = series.conversation.exchanges.last() {
             last.clone_from(&exchange.received);
         }
-        let last: String = last.chars().take(TOLD).collect();
-        return CheckResult::because(Outcome::Inconclusive, Reason::NothingServed(last));
+        let reason = surroundings_lack(&last)
+            .map_or_else(|| Reason::NothingServed(last.chars().take(TOLD).collect()), Reason::SurroundingsLack);
+        return CheckResult::because(Outcome::Inconclusive, reason);
     }
     CheckResult::new(Outcome::Passed)
 }

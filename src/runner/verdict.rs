@@ -74,6 +74,8 @@ pub(crate) fn skip_reason_of(found: &Finding) -> Option<Reason> {
         | StepProblem::NoSessionId
         | StepProblem::NotCancelled
         | StepProblem::NeverAnswered
+        | StepProblem::SurroundingsLack(_)
+        | StepProblem::ValidCallUnanswered { .. }
         | StepProblem::BrokenAnswer { .. } => None,
     }
 }

@@ -1,11 +1,12 @@
 //! Valid calls that must be served before what comes after them says anything.
 
 use super::conversation::{Conversation, is_success};
-use super::exchange::StepResponse;
+use super::exchange::{CaseSpeaker, StepResponse};
 use super::history;
 use super::precondition::{self, ValidCallRefusal};
-use crate::event::{CallPurpose, Finding, Phase, RefusedCall};
+use crate::event::{CallPurpose, FailureClass, Finding, Phase, Reason, RefusedCall, StepProblem};
 use crate::matching::{breaks_own_schema, words_of};
+use crate::session::SessionRequest;
 use crate::suite::Step;
 use crate::wire::admitted_failure;
 
@@ -13,8 +14,10 @@ use crate::wire::admitted_failure;
 pub(crate) enum ValidCallError {
     /// The server refused it.
     Refused(Box<ValidCallRefusal>),
-    /// It got no answer, which is a failure whatever was to come after it.
+    /// It got no answer, or one that is wrong in itself.
     Unanswered(Box<Finding>),
+    /// It got no answer in this case or an earlier one, from which nothing follows.
+    Hangs(Reason),
 }
 
 impl Conversation<'_> {
@@ -23,6 +26,9 @@ impl Conversation<'_> {
     pub(crate) async fn run_witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, ValidCallError> {
         let mut found = Vec::new();
         for step in steps {
+            if let Some(why) = self.known_hang(step) {
+                return Err(ValidCallError::Hangs(why));
+            }
             let phase = if step.expect.is_empty() { Phase::Precondition } else { Phase::Steps };
             let (mut index, mut result) = self.speak(phase, step).await;
             if self.is_refused_after_success(index, &result) {
@@ -46,6 +52,14 @@ impl Conversation<'_> {
             let title = self.exchanges[index].title.clone();
             match result {
                 Err(found) => {
+                    if let Some(StepProblem::SurroundingsLack(words)) = found.step_problem.as_deref() {
+                        let why = Reason::SurroundingsLack(words.clone());
+                        if let Some(history) = self.history {
+                            history.record_hang(&title, why.clone());
+                        }
+                        return Err(ValidCallError::Hangs(why));
+                    }
+                    let found = self.with_silence(step, found).await;
                     return Err(ValidCallError::Unanswered(Box::new(Finding { exchange: Some(index), ..found })));
                 }
                 Ok(Some(heard)) if !is_success(&heard.reply.message) => {
@@ -81,6 +95,25 @@ impl Conversation<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// Why nothing follows from a call on which refusals rest, if it is known to get no answer.
+    fn known_hang(&self, step: &Step) -> Option<Reason> {
+        let tool = step.action.as_call().and_then(|(tool, _)| tool.text()).filter(|_| step.expect.is_empty())?;
+        self.history?.known_hang(&format!("tools/call {tool}"))
+    }
+
+    /// Says of a valid call that got no answer in time, and on which refusals rest, if the server answers anything else.
+    async fn with_silence(&self, step: &Step, found: Finding) -> Finding {
+        let is_late = found.class == Some(FailureClass::Timeout) && found.step_problem.is_none();
+        if !is_late || !step.expect.is_empty() || step.action.as_call().is_none() {
+            return found;
+        }
+        let CaseSpeaker { session, owner, .. } = &self.speaker;
+        let request =
+            SessionRequest { owner, method: session.sign_of_life(), params: None, timeout: None, progress: false };
+        let is_silent = session.request(request).await.is_err();
+        found.with_problem(StepProblem::ValidCallUnanswered { is_silent })
     }
 
     /// Returns true if a valid call was refused that was served before.

@@ -267,8 +267,8 @@ fn a_server_at_an_address_is_played_as_long_as_it_is_there() {
         scene.run(&format!("findings {command} {id}"))
     };
     let played = again("replay --times 3");
-    let says = "reproduced 1 of 1: the server closed the connection before it answered `tools/call`; after that nothing \
-                listens at";
+    let says = "reproduced 1 of 1: the server ended before it answered `tools/call` (nothing listens at its address any more); \
+                after that nothing listens at";
     assert!(played.status == 1 && played.stdout.contains(says), "{}", played.text());
     let none = scene.run("findings replay --all");
     assert_eq!(none.status, 3, "{}", none.text());

@@ -117,8 +117,9 @@ class HttpServer:
         self.on_notification = lambda exchange, message: exchange.send(202)
         self.new_session = lambda: os.urandom(8).hex()
         self.reply = lambda exchange, answer: exchange.stream(event(answer))
-        # In place of `reply`, for the second call or for everything.
+        # In place of `reply`, for the second call, also when it is made again, or for everything.
         self.strike = None
+        self.second = None
 
     # Connections.
 
@@ -188,7 +189,9 @@ class HttpServer:
             return exchange.json(answer, 404)
         is_call = method == "tools/call"
         exchange.call = self.little.calls if is_call else 0
-        struck = self.strike and (self.at == "start" or exchange.call == 2)
+        if exchange.call == 2:
+            self.second = message["params"]
+        struck = self.strike and (self.at == "start" or is_call and message["params"] == self.second)
         (self.strike if struck else self.reply)(exchange, answer)
 
     def answer(self, method, params, modern):

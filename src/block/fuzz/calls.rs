@@ -188,8 +188,12 @@ impl Calls {
 
     /// The rule that a call breaks, and for which it must be refused.
     pub(crate) fn refusable(&self, made: &GeneratedCall) -> Option<&InvalidValue> {
-        let callee = &self.callees[made.tool];
-        made.breach.filter(|at| callee.binding[*at]).map(|at| &callee.violations[at])
+        self.breach(made).filter(|_| made.breach.is_some_and(|at| self.callees[made.tool].binding[at]))
+    }
+
+    /// The rule of the schema that a call breaks.
+    pub(crate) fn breach(&self, made: &GeneratedCall) -> Option<&InvalidValue> {
+        made.breach.map(|at| &self.callees[made.tool].violations[at])
     }
 
     /// Notes the branches of the schema that a valid call takes.
@@ -247,11 +251,6 @@ impl Callee {
             is_plain: is_plain(schema),
             safe_arguments,
         })
-    }
-
-    /// One of the reasons for which its schema forbids calls.
-    pub(crate) fn forbids(&self) -> Option<&str> {
-        self.violations.first().map(|violation| &*violation.says)
     }
 
     /// The arguments that the suite itself gives.

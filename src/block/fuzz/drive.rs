@@ -20,10 +20,12 @@ use super::wire::{CallEvent, Wire};
 use crate::check::CheckSession;
 use crate::diagnosis::of_violation;
 use crate::event::{FailureClass, Finding, FindingKind, ReproductionCall, ReproductionCheck};
+use crate::matching::words_of;
 use crate::plan::CheckContext;
 use crate::reproduce::Player;
 use crate::session::ReceivedLine;
 use crate::source::duration_text;
+use crate::wire::admitted_failure;
 
 /// How many of the last calls may have brought about what belongs to no answer.
 const SUSPECTS: usize = 16;
@@ -67,12 +69,23 @@ pub(crate) struct Driver<'a> {
     left_out: BTreeSet<u64>,
     /// How often a call was not answered while others were.
     silences: u32,
+    /// The words of the first valid call that was refused.
+    pub(crate) refusal: Option<String>,
+    /// The arguments of the first call that was served although the schema forbids it, and why it does.
+    pub(crate) forbidden: Option<ForbiddenCall>,
     /// The requests of the suite's setup before the calls.
     pub(crate) setup: Vec<ReproductionCall>,
     /// Frames of the first session.
     pub(crate) frames: Vec<u32>,
     /// The number of the next call.
     next: u64,
+}
+
+/// A call that was served although the schema of its tool forbids it.
+pub(crate) struct ForbiddenCall {
+    pub(crate) arguments: Value,
+    /// The rule that it breaks, as half a sentence.
+    pub(crate) says: String,
 }
 
 /// The log of one session.
@@ -104,6 +117,8 @@ impl<'a> Driver<'a> {
             crashing_tools,
             left_out: BTreeSet::new(),
             silences: 0,
+            refusal: None,
+            forbidden: None,
             setup: Vec::new(),
             frames: Vec::new(),
             next: 0,
@@ -280,6 +295,7 @@ impl<'a> Driver<'a> {
         let fate = judged.as_ref().map_or(Fate::Unusable, |judged| judged.fate);
         if tool == 0 {
             self.decide(&made, fate);
+            self.remember(&made, fate, message);
             self.counts.unjudged += u64::from(judged.as_ref().is_some_and(|judged| judged.is_unjudged));
         }
         for problem in judged.into_iter().flat_map(|judged| judged.problems) {
@@ -306,6 +322,21 @@ impl<'a> Driver<'a> {
             (Fate::Refused, false) => counts.refused += 1,
             (Fate::Refused, true) => counts.invalid_refused += 1,
             (Fate::Unusable, _) => counts.lost += 1,
+        }
+    }
+
+    /// Keeps what a sentence about all calls quotes.
+    fn remember(&mut self, made: &GeneratedCall, fate: Fate, message: Option<&Value>) {
+        match (fate, self.calls.breach(made)) {
+            (Fate::Refused, None) if self.refusal.is_none() => {
+                let admitted = message.and_then(|message| admitted_failure(&message["result"]));
+                self.refusal = admitted.or_else(|| message.map(words_of));
+            }
+            (Fate::Served, Some(broken)) if self.forbidden.is_none() => {
+                let (arguments, says) = (made.arguments.clone(), broken.says.clone());
+                self.forbidden = Some(ForbiddenCall { arguments, says });
+            }
+            (Fate::Served | Fate::Refused | Fate::Open | Fate::Unusable, _) => {}
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::calls::{Calls, GeneratedCall};
 use super::problem::{FuzzProblem, NOT_VALIDATED, without_numbers};
 use crate::check::answer_data::texts_of;
-use crate::event::{Finding, FindingKind, ReproductionCheck};
+use crate::event::{Code, Finding, FindingKind, ReproductionCheck};
 use crate::generate::InvalidValue;
 use crate::matching::{breaks_own_schema, interpreter_message, stack_trace};
 use crate::source::visible_line;
@@ -58,7 +58,8 @@ pub(crate) fn judge(calls: &Calls, made: &GeneratedCall, message: &Value) -> Jud
     if result["isError"] == true {
         let text = texts_of(result).collect::<Vec<_>>().join("\n");
         let holds = |mark: &str| json!({"text": {"contains": mark}});
-        return JudgedAnswer::new(Fate::Refused, traced(&text, holds).or_else(|| broken(calls, made, &text, &holds)));
+        let problem = traced(&text, holds).or_else(|| broken(calls, made, &text, &holds));
+        return JudgedAnswer::new(Fate::Refused, problem.into_iter().chain(error_content(calls, made, result)));
     }
     let kind = result.get("resultType").and_then(Value::as_str);
     if kind.is_some_and(|kind| kind != "complete") || result.get("task").is_some() {
@@ -148,6 +149,16 @@ fn unflagged(tool: &str, words: &str) -> FuzzProblem {
     let check = ReproductionCheck::Broken(vec![json!({"refused": true})]);
     let signature = "error as success".to_owned();
     FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).advised()
+}
+
+/// A refusal with structured content that is not what the tool declares: clients that check it throw.
+fn error_content(calls: &Calls, made: &GeneratedCall, result: &Value) -> Option<FuzzProblem> {
+    result.get("structuredContent")?;
+    let problem = output(calls, made, result).ok().flatten()?;
+    let message = format!("in a refusal, {}", problem.found.message);
+    let help = Some("say in a text what was wrong, and leave `structuredContent` out of errors".to_owned());
+    let found = Finding { code: Code::ERROR_CONTENT, message, help, ..problem.found };
+    Some(FuzzProblem { found, ..problem }.advised())
 }
 
 /// Structured content that is not what the tool declares.
@@ -252,6 +263,20 @@ mod tests {
                 json!({"result": text("3", false)}),
                 Served,
                 Some(("missing-structured-content", Must)),
+            ),
+            (
+                "a refusal with content of another type",
+                true,
+                json!({"result": {"content": [], "structuredContent": {"code": "E7"}, "isError": true}}),
+                Refused,
+                Some(("error-content", Should)),
+            ),
+            (
+                "a refusal with content as it is declared",
+                true,
+                json!({"result": {"content": [], "structuredContent": {"total": 0}, "isError": true}}),
+                Refused,
+                None,
             ),
             ("a refusal without content", true, json!({"result": text("no", true)}), Refused, None),
             (

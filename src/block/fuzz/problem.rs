@@ -78,8 +78,11 @@ pub(crate) fn failed(failure: &CallFailure) -> FuzzProblem {
         }
         FailureReason::NotRead(_) | FailureReason::RefusedWhole(_) | FailureReason::Http(_) => match found.class {
             // A server without a process of ours has ended where nothing answers at its address.
-            Some(FailureClass::ConnectionRefused | FailureClass::ConnectionLost) => {
+            Some(FailureClass::ConnectionRefused) => {
                 (FindingKind::Crash, found.code.to_string(), ReproductionCheck::Ends)
+            }
+            Some(FailureClass::ConnectionLost) => {
+                (FindingKind::ConnectionLost, String::new(), ReproductionCheck::Scan(found.code.clone()))
             }
             _ => (
                 FindingKind::ProtocolError,
@@ -122,7 +125,17 @@ mod tests {
     fn failure(reason: FailureReason) -> CallFailure {
         let (method, stray) = ("tools/call".to_owned(), Vec::new());
         let stderr = vec!["KeyError: 'a7'".to_owned(), String::new()];
-        CallFailure { reason, method, frame: Some(3), violation: None, stderr, stray, alive: true, is_local: true }
+        CallFailure {
+            reason,
+            method,
+            frame: Some(3),
+            violation: None,
+            stderr,
+            stray,
+            alive: true,
+            is_local: true,
+            lack: None,
+        }
     }
 
     #[test]

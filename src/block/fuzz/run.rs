@@ -10,10 +10,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Fuzz;
-use super::calls::{Callee, Calls, OfferedTool};
+use super::calls::{Calls, OfferedTool};
 use super::confirm::{LONGEST, confirm};
 use super::crashing_tools::CrashingTools;
-use super::drive::{Driver, SessionLog, SessionOutcome};
+use super::drive::{Driver, ForbiddenCall, SessionLog, SessionOutcome};
 use super::problem_list::ProblemStage;
 use super::replay::FuzzTarget;
 use super::{finding, problem, state_leak};
@@ -22,7 +22,11 @@ use crate::event::{CheckResult, Code, Finding, FindingKind, Outcome, Reason, Rep
 use crate::plan::arguments::{ConfigSource, server_folder};
 use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
 use crate::session::Session;
-use crate::wire::{Direction, Tool};
+use crate::source::{beginning_of_json, shorten, visible_line};
+use crate::wire::{Direction, Tool, surroundings_lack};
+
+/// The number of characters of a call or a refusal that a sentence quotes.
+const SHOWN: usize = 160;
 
 /// How often a server is started again because of one tool.
 const MOST_RESTARTS: u32 = 10;
@@ -174,7 +178,7 @@ async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog) {
 }
 
 fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
-    let Driver { context, counts, problems, calls, settings, frames, setup, .. } = driver;
+    let Driver { context, counts, problems, calls, settings, frames, setup, refusal, forbidden, .. } = driver;
     settings.log.add(context.owner, &calls.callees[0].name, counts.text(calls.callees[0].generator().branches()));
     let mut reason = counts.sentence(calls.callees[0].generator().branches(), settings.seed);
     let hangs = problems.known.iter().filter(|known| known.problem.kind == FindingKind::Hang);
@@ -202,12 +206,19 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     }
     let tells_of_input = |found: &Finding| found.code == Code::NOT_VALIDATED;
     if counts.served > 0 && counts.invalid > 0 && counts.invalid_refused == 0 && !findings.iter().any(tells_of_input) {
-        findings.push(not_validated(&calls.callees[0], counts.invalid));
+        findings.extend(forbidden.map(|call| not_validated(&calls.callees[0].name, counts.invalid, &call)));
     }
-    if findings.is_empty() && counts.served == 0 && counts.refused > 0 && stopped.is_none() {
-        findings.extend(context.catalog.tool(&calls.callees[0].name).and_then(|tool| never_served(context, tool)));
+    let refusal = refusal.unwrap_or_default();
+    let lacking = surroundings_lack(&refusal).filter(|_| counts.served == 0 && counts.refused > 0);
+    if findings.is_empty() && counts.served == 0 && counts.refused > 0 && stopped.is_none() && lacking.is_none() {
+        let tool = context.catalog.tool(&calls.callees[0].name);
+        findings.extend(tool.and_then(|tool| never_served(context, tool, &refusal)));
     }
     let outcome = outcome(&findings, counts.served, stopped.is_some() || counts.unjudged > 0);
+    if let Some(words) = lacking.filter(|_| outcome == Outcome::Inconclusive) {
+        let reason = Reason::SurroundingsLack(words);
+        return CheckResult { findings, exchanges, frames, ..CheckResult::because(outcome, reason) };
+    }
     if outcome == Outcome::Inconclusive && counts.served == 0 && counts.calls > 0 {
         let name = &calls.callees[0].name;
         let why = if counts.refused == 0 && counts.invalid_refused == 0 {
@@ -226,20 +237,26 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
 }
 
 /// A tool that looks at nothing of what its schema says: one call alone that is served may be a generous SDK's.
-fn not_validated(callee: &Callee, count: u64) -> Finding {
-    let says = callee.forbids().unwrap_or_default();
-    let message =
-        format!("`{}` served all of {count} calls that its schema forbids, the first of them: {says}", callee.name);
+fn not_validated(tool: &str, count: u64, first: &ForbiddenCall) -> Finding {
+    let (says, sent) = (&first.says, beginning_of_json(&first.arguments, SHOWN));
+    let message = match count {
+        1 => format!("`{tool}` served the one call that its schema forbids: {says} in {sent}"),
+        _ => {
+            format!("`{tool}` served all of {count} calls that its schema forbids, the first of them: {says} in {sent}")
+        }
+    };
     let help = "refuse them with -32602, or with `isError: true` and a text that names the argument".to_owned();
     Finding { level: RequirementLevel::Should, help: Some(help), ..Finding::new(problem::NOT_VALIDATED, message) }
 }
 
 /// A tool that serves no call at all, although one of them must be served.
-fn never_served(context: &CheckContext<'_>, tool: &Tool) -> Option<Finding> {
+fn never_served(context: &CheckContext<'_>, tool: &Tool, refusal: &str) -> Option<Finding> {
     let name = &tool.name;
     // Arguments that are given as valid need not be among those that were sent, and have a case of their own.
     must_serve(context.suite, tool).filter(|must_serve| *must_serve == MustServe::NoArguments)?;
-    let message = format!("`{name}` takes no arguments and refused every call");
+    let said = shorten(&visible_line(refusal.trim()), SHOWN);
+    let said = if said.is_empty() { said } else { format!(": {said}") };
+    let message = format!("`{name}` takes no arguments and refused every call{said}");
     let help =
         format!("if it cannot be served here, exempt it {}", ConfigSource::of(context.suite).help_to_exempt(name));
     Some(Finding { help: Some(help), ..Finding::new(Code::VALID_CALL_REFUSED, message) })

@@ -18,7 +18,7 @@ use crate::event::{CheckResult, Exchange, Finding, Outcome};
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
 use crate::session::{CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply};
-use crate::transport::{HttpFailure, TransportKind};
+use crate::transport::TransportKind;
 use crate::wire::{ListKind, is_served};
 
 /// How many calls are under way at a time, in all sessions together: over HTTP each has a connection of its own, which takes
@@ -494,7 +494,7 @@ fn may_be_slow(slowest: Duration, in_flight: usize, request_timeout: Duration) -
 
 /// The connection broke before the answer.
 fn is_broken(failure: &CallFailure) -> bool {
-    matches!(failure.reason, FailureReason::Http(HttpFailure::Reset(_)))
+    matches!(&failure.reason, FailureReason::Http(failure) if failure.is_break())
 }
 
 /// Makes something of an answer, so that not all answers of a case are kept.
@@ -629,6 +629,7 @@ impl<T> Worker<T> {
 mod tests {
     use super::*;
     use crate::check::failure_of_test;
+    use crate::transport::HttpFailure;
     use crate::transport::http::ConnectionBreak;
 
     #[test]

@@ -19,7 +19,6 @@ use crate::event::CheckResult;
 use crate::plan::CheckContext;
 use crate::session::FailureReason;
 use crate::source::words;
-use crate::transport::HttpFailure;
 
 /// How long a write may take to become visible; a concurrent one has the time of all writes one after another besides.
 pub(crate) const SETTLING: Duration = Duration::from_secs(1);
@@ -202,7 +201,7 @@ impl WriteStudy<'_> {
                 None => None,
             };
             match failure {
-                Some(failure) if matches!(failure.reason, FailureReason::Http(HttpFailure::Reset(_))) => {
+                Some(failure) if matches!(&failure.reason, FailureReason::Http(http) if http.is_break()) => {
                     return Err(CheckEnd::Unanswered(Box::new(failure)));
                 }
                 Some(failure) => {

@@ -39,7 +39,8 @@ pub(crate) fn pair_frames(session: &SessionFrames) -> SessionExchanges {
         let how = match ending.exit {
             Some(ServerExit::Status(status)) => ServerEnd::Status(status),
             Some(ServerExit::Signal(signal)) => ServerEnd::Signal(signal),
-            Some(ServerExit::Unknown | ServerExit::Returned | ServerExit::Panicked) | None => ServerEnd::Closed,
+            Some(ServerExit::Unknown | ServerExit::NotListening | ServerExit::Returned | ServerExit::Panicked)
+            | None => ServerEnd::Closed,
         };
         pairing.add_reply(None, ending.at, ReplyContent::Ended(how), None);
     }

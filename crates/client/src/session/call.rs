@@ -60,17 +60,22 @@ impl Session {
         let original = self.with_era(request.params);
         let mut params = original.clone();
         let mut reply: Option<SessionReply> = None;
+        let outgoing = |params| OutgoingRequest {
+            owner: request.owner,
+            method: request.method,
+            params,
+            deadline,
+            limit: allowed,
+            progress: request.progress,
+            is_extended_by_progress: request.progress && request.timeout.is_none(),
+        };
         for _ in 0..MAX_ROUNDS {
-            let outgoing = OutgoingRequest {
-                owner: request.owner,
-                method: request.method,
-                params: params.take(),
-                deadline,
-                limit: allowed,
-                progress: request.progress,
-                is_extended_by_progress: request.progress && request.timeout.is_none(),
+            let answered = match self.peer.exchange(outgoing(params.take())).await {
+                Err(failure) if failure.is_break() && self.settings.is_undisturbed && reply.is_none() => {
+                    Box::pin(self.after_break(failure, outgoing(original.clone()))).await?
+                }
+                answered => answered?,
             };
-            let answered = self.peer.exchange(outgoing).await?;
             let whole = match reply.take() {
                 None => answered,
                 Some(earlier) => SessionReply {

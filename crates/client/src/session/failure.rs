@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::state::{Arrival, EndReason, SessionState};
 use crate::source::{duration_text, shorten, visible_line};
 use crate::transport::{ConnectError, HttpFailure, Link, ServerExit};
-use crate::wire::{ProtocolViolation, ReadLimit, Revision};
+use crate::wire::{ProtocolViolation, ReadLimit, Revision, surroundings_lack};
 
 /// The number of lines of standard error that are shown.
 pub(crate) const STDERR_LINES: usize = 12;
@@ -65,6 +65,8 @@ pub struct CallFailure {
     pub alive: bool,
     /// It is a process of this program's own, or inside it.
     pub is_local: bool,
+    /// What its surroundings lack, by what it wrote to standard error while a request waited in vain.
+    pub lack: Option<String>,
 }
 
 impl fmt::Display for CallFailure {
@@ -194,11 +196,13 @@ impl SessionState {
             stray: self.stray_output(),
             alive: self.ended.is_none(),
             is_local: !self.is_http(),
+            lack: None,
         }
     }
 
     pub(crate) fn timed_out(&self, method: &str, frame: u32, after: Duration) -> CallFailure {
-        self.failure(FailureReason::Timeout(after), method, Some(frame))
+        let lack = self.transcript.stderr_after(frame).find_map(|line| surroundings_lack(&line));
+        CallFailure { lack, ..self.failure(FailureReason::Timeout(after), method, Some(frame)) }
     }
 
     /// The failure of a request for which no usable answer arrived.

@@ -14,6 +14,7 @@ mod failure;
 mod handshake;
 mod headers;
 mod listing;
+mod lost;
 mod over_http;
 mod peer;
 mod pipeline;
@@ -34,7 +35,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use self::peer::Connection;
 use crate::transport::{Shutdown, ShutdownOrder, TransportKind};
-use crate::wire::{Catalog, Frame, Revision};
+use crate::wire::{Catalog, Era, Frame, Revision};
 
 pub use self::answers::ClientAnswers;
 pub use self::call::{SessionReply, SessionRequest};
@@ -63,6 +64,8 @@ pub struct SessionSettings {
     pub performs_handshake: bool,
     /// Every frame is written down by somebody, however many there are.
     pub keeps_frames: bool,
+    /// A connection that breaks over HTTP is the server's doing: nothing else strikes it.
+    pub is_undisturbed: bool,
 }
 
 /// A conversation after its handshake.
@@ -105,7 +108,17 @@ impl Session {
 
     /// Remembers of an offer what requests depend on; an offer that was asked for in this session is known already.
     pub fn learn(&self, catalog: &Catalog) {
-        self.peer.lock().headers.learn(catalog);
+        let mut state = self.peer.lock();
+        state.headers.learn(catalog);
+        state.learn_readers(catalog);
+    }
+
+    /// The request that any server of its era answers.
+    pub fn sign_of_life(&self) -> &'static str {
+        match self.server.revision.era() {
+            Era::Session => "ping",
+            Era::Stateless => "server/discover",
+        }
     }
 
     /// Requests of several owners were pending when the server ended, so that its exit cannot be attributed.

@@ -141,6 +141,8 @@ pub(crate) struct SessionState {
     pub(crate) is_end_requested: bool,
     pub(crate) violations_left_out: usize,
     pub headers: Headers,
+    /// The tools that only read, over HTTP.
+    pub(crate) readers: BTreeSet<String>,
     pub(crate) scanner: Scanner,
     /// Receives every message of the server, where set.
     pub listener: Option<MessageListener>,
@@ -168,6 +170,7 @@ impl SessionState {
             is_end_requested: false,
             violations_left_out: 0,
             headers: Headers::default(),
+            readers: BTreeSet::new(),
             scanner: Scanner::new(Era::Session),
             listener: None,
             transport,

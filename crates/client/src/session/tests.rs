@@ -84,6 +84,7 @@ fn settings() -> SessionSettings {
         request_timeout: Duration::from_secs(10),
         answers: ClientAnswers::default(),
         keeps_frames: false,
+        is_undisturbed: true,
     }
 }
 

@@ -232,6 +232,8 @@ pub enum ServerExit {
     Signal(i32),
     /// In a way that the system does not tell.
     Unknown,
+    /// A server that was not started here: nothing listens at its address any more.
+    NotListening,
     /// A server in this process returned.
     Returned,
     /// A server in this process panicked.
@@ -247,6 +249,7 @@ impl std::fmt::Display for ServerExit {
                 None => write!(formatter, "signal {signal}"),
             },
             Self::Unknown => formatter.write_str("an unknown status"),
+            Self::NotListening => formatter.write_str("nothing listens at its address any more"),
             Self::Returned => formatter.write_str("the end of its task"),
             Self::Panicked => formatter.write_str("a panic"),
         }

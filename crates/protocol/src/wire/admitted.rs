@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::surroundings::lack_in_result;
 use super::{Members, read_json};
 use crate::source::shorten;
 
@@ -68,8 +69,8 @@ pub fn is_served(message: &Value) -> bool {
     result.is_some_and(|result| result["isError"] != true && admitted_failure(result).is_none())
 }
 
-/// The failure that a result without `isError: true` admits, as JSON: `"success": false` and the
-/// reason beside it. `None` where it says nothing, or reports on something else.
+/// The failure that a result without `isError: true` admits: as JSON with `"success": false` and the reason beside it, or
+/// in the words of a machine that lacks something. `None` where it says nothing, or reports on something else.
 pub fn admitted_failure(result: &Value) -> Option<String> {
     let is_final = result.member("resultType").is_none_or(|kind| kind == "complete") && result.member("task").is_none();
     if !is_final || result.member("isError").is_some_and(|flag| *flag == true) {
@@ -78,14 +79,29 @@ pub fn admitted_failure(result: &Value) -> Option<String> {
     if let Some(admitted) = result.member("structuredContent").and_then(Value::as_object).and_then(admits) {
         return Some(admitted);
     }
-    let [block] = result.member("content")?.as_array()?.as_slice() else { return None };
-    let text = block.member("text")?.as_str().map(str::trim).filter(|text| text.starts_with('{'))?;
+    let text = only_text(result)?;
+    if !text.starts_with('{') {
+        return lack_in_result(text);
+    }
     if text.len() > LONGEST_REPORT
         || !["\"success\"", "\"ok\"", "\"status\"", "\"error\""].iter().any(|key| text.contains(key))
     {
         return None;
     }
     admits(read_json(text)?.as_object()?)
+}
+
+/// What the surroundings of a server lack by the words of a result without `isError: true`, such as `fetch failed`.
+pub fn admitted_lack(result: &Value) -> Option<String> {
+    let text = only_text(result).filter(|_| result.member("isError").is_none_or(|flag| *flag != true))?;
+    let admitted = if text.starts_with('{') { admitted_failure(result)? } else { text.to_owned() };
+    lack_in_result(&admitted)
+}
+
+/// The text of a result that has no other content.
+fn only_text(result: &Value) -> Option<&str> {
+    let [block] = result.member("content")?.as_array()?.as_slice() else { return None };
+    block.member("text")?.as_str().map(str::trim)
 }
 
 fn admits(report: &Map<String, Value>) -> Option<String> {
@@ -180,6 +196,22 @@ mod tests {
         check(&json!({"ok": false, "reason": "the domain has no mail server"}), None);
         check(&json!({"message": "done"}), None);
         check(&json!([{"success": false}]), None);
+    }
+
+    #[test]
+    fn machines_that_lack_something() {
+        let result = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+        for (text, expected) in [
+            ("Error fetching quote: fetch failed", Some("Error fetching quote: fetch failed")),
+            (r#"{"success": false, "error": "fetch failed"}"#, Some(r#""success": false, "error": "fetch failed""#)),
+            (r#"{"success": false, "error": "no such quote"}"#, None),
+            ("ECONNREFUSED is an error of connections", None),
+            ("3 quotes", None),
+        ] {
+            assert_eq!(admitted_lack(&result(text)).as_deref(), expected, "{text}");
+        }
+        let flagged = json!({"isError": true, "content": [{"type": "text", "text": "fetch failed"}]});
+        assert_eq!(admitted_lack(&flagged), None);
     }
 
     #[test]

@@ -18,11 +18,12 @@ mod message;
 mod revision;
 mod scan;
 pub mod sse;
+mod surroundings;
 mod transcript;
 mod weight;
 
 pub use self::address::address;
-pub use self::admitted::{admitted_failure, is_served};
+pub use self::admitted::{admitted_failure, admitted_lack, is_served};
 pub use self::canonical::canonical;
 pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
 pub use self::frame::{Channel, Direction, Frame, HttpHead};
@@ -33,6 +34,7 @@ pub use self::message::{
 };
 pub use self::revision::{Era, Revision};
 pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, ScanRule, Scanner};
+pub use self::surroundings::surroundings_lack;
 pub use self::transcript::Transcript;
 pub use self::weight::{
     ReadLimit, exact_memory_estimate, exceeded_limit, exceeded_limit_together, read_json, read_json_bytes, value_memory,

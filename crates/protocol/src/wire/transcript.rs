@@ -250,6 +250,11 @@ impl Transcript {
         frames
     }
 
+    /// The lines of standard error that came after a frame, oldest first.
+    pub fn stderr_after(&self, frame: u32) -> impl Iterator<Item = String> + '_ {
+        self.stderr.iter().filter(move |line| line.seq > frame).map(Frame::text)
+    }
+
     /// The last lines of standard error, oldest first.
     pub fn stderr_tail(&self, lines: usize) -> Vec<String> {
         self.stderr.iter().skip(self.stderr.len().saturating_sub(lines)).map(Frame::text).collect()

@@ -35,6 +35,8 @@ pub enum HttpFailure {
     },
     /// The connection broke.
     Reset(ConnectionBreak),
+    /// The connection broke, and that of the same request again, too.
+    ResetAgain(ConnectionBreak),
     /// The secure connection could not be made; the sentence says why.
     Tls(String),
     /// The secure connection could not be made, since no authority that is trusted signed the certificate; the sentence
@@ -154,6 +156,9 @@ impl HttpFailure {
             Self::Reset(ConnectionBreak::InEvent) => {
                 format!("the connection broke in the middle of an event, before the answer to `{method}` was complete")
             }
+            Self::ResetAgain(broken) => {
+                format!("{}; the same happened when the request was made again", Self::Reset(*broken).message(method))
+            }
             Self::Status(refusal) => format!("the server answered `{method}` with HTTP {}", refusal.status),
             Self::AuthRequired(refusal) => {
                 format!("the server requires credentials: it answered `{method}` with HTTP {}", refusal.status)
@@ -226,9 +231,14 @@ impl HttpFailure {
         if let Self::Status(refusal) = self { Some(refusal.code) } else { None }
     }
 
+    /// The connection broke in the middle of the exchange.
+    pub fn is_break(&self) -> bool {
+        matches!(self, Self::Reset(_) | Self::ResetAgain(_))
+    }
+
     /// There is no connection, or none any more.
     pub(crate) fn is_disconnection(&self) -> bool {
-        matches!(self, Self::ConnectionRefused { .. } | Self::Reset(_) | Self::Unreachable { .. })
+        self.is_break() || matches!(self, Self::ConnectionRefused { .. } | Self::Unreachable { .. })
     }
 }
 

@@ -28,7 +28,7 @@ use super::{Direction, Era, Frame, Id, Revision};
 /// A broken rule of the protocol, with the frame that shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtocolViolation {
-    /// The broken rule; `None` for a notification that HTTP refused.
+    /// The broken rule; `None` for what HTTP shows: a refused notification, a connection that broke once.
     pub rule: Option<ScanRule>,
     /// A stable kebab-case name.
     pub code: &'static str,
@@ -46,6 +46,9 @@ pub struct ProtocolViolation {
 }
 
 impl ProtocolViolation {
+    /// The code of a connection that broke while a request was served that was served when it was made again.
+    pub const CONNECTION_LOST: &str = "connection-lost";
+
     fn new(rule: ScanRule, message: String, frame: u32) -> Self {
         let scan = &SCANS[rule as usize];
         let (code, variant) = (scan.code, scan.variant);
@@ -57,9 +60,14 @@ impl ProtocolViolation {
         self.place.is_some() && (self.code, &self.place) == (other.code, &other.place)
     }
 
-    /// The specification only recommends what was broken.
+    /// The specification only recommends what was broken, or it was seen once and not again.
     pub fn is_advice(&self) -> bool {
-        self.rule.is_some_and(|rule| SCANS[rule as usize].is_advice)
+        self.rule.map_or(self.code == Self::CONNECTION_LOST, |rule| SCANS[rule as usize].is_advice)
+    }
+
+    /// It is about one message or exchange, whatever was said before.
+    pub fn is_about_one_message(&self) -> bool {
+        self.rule.map_or(self.code == Self::CONNECTION_LOST, ScanRule::is_about_one_message)
     }
 
     /// An answer does not name the request that it answers.

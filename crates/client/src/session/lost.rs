@@ -1,0 +1,117 @@
+//! A connection over HTTP that broke in the middle of an exchange: is the server gone, or did it cut one connection?
+//!
+//! Only a server that nothing reaches any more has ended. A request that changes nothing is made again: served then, the
+//! break is a doubt; broken again, the server cuts this request. After any other request, a sign of life is asked for.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::state::{OutgoingRequest, SessionState};
+use super::{CallFailure, FailureReason, Session, SessionReply};
+use crate::transport::http::Endpoint;
+use crate::transport::{HttpFailure, ServerExit};
+use crate::wire::{Catalog, ProtocolViolation};
+
+/// The time until the end of a process of ours is known.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The time for a sign of life.
+const SIGN_OF_LIFE_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl SessionState {
+    /// Remembers which tools only read, so that a call of them may be made again.
+    pub(crate) fn learn_readers(&mut self, catalog: &Catalog) {
+        if self.is_http() {
+            self.readers.extend(catalog.tools.iter().filter(|tool| tool.only_reads()).map(|tool| tool.name.clone()));
+        }
+    }
+
+    /// Making the request twice changes nothing.
+    fn is_repeatable(&self, request: &OutgoingRequest<'_>) -> bool {
+        let tool = request.params.as_ref().and_then(|params| params["name"].as_str());
+        request.method != "tools/call" || tool.is_some_and(|tool| self.readers.contains(tool))
+    }
+}
+
+impl Session {
+    /// The answer to a request whose connection broke, or the reason for which there is none. `request` is the same
+    /// request again.
+    pub(crate) async fn after_break(
+        &self,
+        mut failure: CallFailure,
+        request: OutgoingRequest<'_>,
+    ) -> Result<SessionReply, CallFailure> {
+        let owner = request.owner;
+        let (is_repeated, question) = if self.peer.lock().is_repeatable(&request) {
+            (true, request)
+        } else {
+            (false, self.ask_for_life(&request))
+        };
+        let asked = self.peer.exchange(question).await;
+        let is_refused = asked.as_ref().is_err_and(CallFailure::is_of_no_listener);
+        if is_refused {
+            self.wait_for_exit().await;
+        }
+        match asked {
+            Ok(reply) if is_repeated => {
+                self.keep_broken_connection(owner, &failure);
+                return Ok(reply);
+            }
+            Err(_) if !self.is_open() => {
+                return Err(self.peer.lock().ended_failure(&failure.method, failure.frame.unwrap_or_default()));
+            }
+            Err(CallFailure { reason: FailureReason::Http(HttpFailure::Reset(broken)), .. }) if is_repeated => {
+                failure.reason = FailureReason::Http(HttpFailure::ResetAgain(broken));
+            }
+            Err(_) if is_refused => failure.reason = FailureReason::Exited(ServerExit::NotListening),
+            Ok(_) | Err(_) => {}
+        }
+        Err(failure)
+    }
+
+    /// The end of a process of ours is known a moment after that of its connections.
+    async fn wait_for_exit(&self) {
+        let is_ours = self.endpoint().is_some_and(Endpoint::is_ours);
+        let until = Instant::now() + EXIT_TIMEOUT;
+        while is_ours && self.is_open() && Instant::now() < until {
+            sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// The request that any server answers, in the place of another one.
+    fn ask_for_life<'a>(&self, request: &OutgoingRequest<'a>) -> OutgoingRequest<'a> {
+        let (owner, method) = (request.owner, self.sign_of_life());
+        let limit = request.limit.min(SIGN_OF_LIFE_TIMEOUT);
+        let (params, deadline) = (self.with_era(None), Instant::now() + limit);
+        let (progress, is_extended_by_progress) = (false, false);
+        OutgoingRequest { owner, method, params, deadline, limit, progress, is_extended_by_progress }
+    }
+
+    fn keep_broken_connection(&self, owner: &str, failure: &CallFailure) {
+        let violation = ProtocolViolation {
+            rule: None,
+            code: ProtocolViolation::CONNECTION_LOST,
+            message: format!("{failure}; the same request was served when it was made again"),
+            variant: "PROTO-HTTP-CONTRACT",
+            place: None,
+            frame: failure.frame.unwrap_or_default(),
+            request: None,
+        };
+        self.peer.lock().keep(vec![violation], Some(owner));
+    }
+}
+
+impl CallFailure {
+    /// Nothing can be reached at the server's address.
+    fn is_of_no_listener(&self) -> bool {
+        use HttpFailure::{ConnectionRefused, Unreachable};
+        matches!(self.reason, FailureReason::Http(ConnectionRefused { .. } | Unreachable { .. }))
+    }
+
+    /// The connection broke in the middle of the exchange.
+    pub(crate) fn is_break(&self) -> bool {
+        matches!(&self.reason, FailureReason::Http(failure) if failure.is_break())
+    }
+}
