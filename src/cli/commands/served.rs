@@ -14,7 +14,7 @@ use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 use crate::schema::Judge;
 use crate::source::{shorten, visible_line};
-use crate::wire::{Direction, is_served};
+use crate::wire::{Direction, is_served, surroundings_lack};
 
 /// The most tools that a sentence names.
 pub(crate) const MOST_NAMES: usize = 5;
@@ -30,10 +30,8 @@ pub(crate) enum ServingRequirement {
     WhereGenerated,
     /// The same, and calls of half of the tools at least, whoever forbade the others.
     HalfGenerated,
-    /// A call, where any was made.
+    /// A call, where any was made: a server may have no tools.
     Served,
-    /// The same, and a tool, where it says that it has tools.
-    ServedAndListed,
 }
 
 /// The calls that a run demands, and where its suite comes from.
@@ -116,8 +114,7 @@ struct Unjudged<'a> {
 impl ObservedCalls {
     /// Counts nothing yet; `generated` lists the cases that rest on generated calls.
     pub(crate) fn new(generated: GeneratedCases, serving: ServingRequirement) -> Self {
-        let are_counted = matches!(serving, ServingRequirement::Served | ServingRequirement::ServedAndListed)
-            || !generated.is_empty();
+        let are_counted = serving == ServingRequirement::Served || !generated.is_empty();
         Self { are_counted, generated, ..Self::default() }
     }
 
@@ -172,20 +169,16 @@ impl ObservedCalls {
     fn unknown(&self, serving: ServingRequirement) -> Option<String> {
         self.servers.iter().find_map(|((file, name), server)| {
             let of = if self.servers.len() > 1 { format!(" by `{name}`") } else { String::new() };
-            let wants_tools = match serving {
-                ServingRequirement::ServedAndListed => true,
-                ServingRequirement::WhereGenerated | ServingRequirement::HalfGenerated | ServingRequirement::Served => {
-                    self.generated.calls_tools(file, name)
-                }
-            };
-            if wants_tools && server.declares_tools && server.listed.is_empty() && !server.has_unkept {
+            let wants_tools = serving != ServingRequirement::Served && self.generated.calls_tools(file, name);
+            if wants_tools && server.lists_none() {
                 return Some("the server declares `tools` and lists none, so nothing is known of them".to_owned());
             }
             let is_tried = match serving {
                 ServingRequirement::WhereGenerated | ServingRequirement::HalfGenerated => {
                     !self.generated_tools(server).is_empty()
                 }
-                ServingRequirement::Served | ServingRequirement::ServedAndListed => server.sent_calls() > 0,
+                // Without tools, only calls of unknown ones are made.
+                ServingRequirement::Served => server.sent_calls() > 0 && !server.lists_none(),
             };
             (is_tried && server.served_calls() == 0).then(|| match server.sent_calls() {
                 _ if server.is_spared() => format!("no tool was called{of}, so nothing is known of them"),
@@ -236,6 +229,11 @@ impl ObservedCalls {
 }
 
 impl AnswerCounts {
+    /// Returns true if it says that it has tools, and lists none.
+    fn lists_none(&self) -> bool {
+        self.declares_tools && self.listed.is_empty() && !self.has_unkept
+    }
+
     /// Returns true if no tool that it lists was called.
     fn is_spared(&self) -> bool {
         let mut called = self.called.values().flatten();
@@ -303,6 +301,9 @@ impl ObservedCalls {
                         `--tool TOOL`, or let the run pass without them with `--allow-unjudged`";
             return console.fail(Exit::Nothing, hidden.text(&message), Some(help));
         }
+        if policy.requirement == ServingRequirement::Served && self.servers.values().any(AnswerCounts::lists_none) {
+            console.note("warning: the server declares `tools` and lists none, so no call was judged");
+        }
         let unjudged = if policy.allows_unjudged { Vec::new() } else { self.unjudged_tools() };
         let [first, ..] = unjudged.as_slice() else { return exit };
         let message = hidden.text(&unjudged_message(&unjudged, self.servers.len()));
@@ -330,6 +331,10 @@ impl ObservedCalls {
 
 fn help_for_unjudged(first: &Unjudged<'_>, policy: &ServingPolicy) -> String {
     let tool = visible_line(first.tool);
+    if surroundings_lack(first.refusal).is_some() {
+        let allow = if policy.is_adhoc { "--allow-unjudged".to_owned() } else { format!("allow_unjudged: [{tool}]") };
+        return format!("provide what the server lacks here, or let the run pass without it with `{allow}`");
+    }
     let (give, allow) = if policy.is_adhoc {
         (format!("--arguments '{tool}={{…}}'"), "--allow-unjudged".to_owned())
     } else {
@@ -385,9 +390,6 @@ mod tests {
         check(generated, true, &[], &[], 0, false);
         check(ServingRequirement::Served, true, &["add"], &[("by hand", "add")], 0, true);
         check(ServingRequirement::Served, true, &[], &[], 0, false);
-        check(ServingRequirement::ServedAndListed, true, &[], &[], 0, true);
-        // A server that has only resources need not list tools.
-        check(ServingRequirement::ServedAndListed, false, &[], &[], 0, false);
     }
 
     #[test]
