@@ -39,6 +39,7 @@ pub fn play_on_link<E: Send + 'static>(link: Link, player: impl LinkPlayer<E>) -
         unread_until: None,
         is_killed: false,
         is_over: false,
+        copies: 0,
     };
     intercept(link, faults)
 }
@@ -159,6 +160,8 @@ struct LinkFaults<P, E> {
     is_killed: bool,
     /// A fault ended the server, as far as the client can see.
     is_over: bool,
+    /// The number of copies of messages that the server received beside them; their frames count down from the last one.
+    copies: u32,
 }
 
 /// A request without an answer.
@@ -229,8 +232,11 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
             let message = OutgoingMessage { bytes, headers, form, ..message };
             let is_cancelled = heard.arrival == Some(Arrival::Cancelled) && !is_given_up;
             let cancellation = is_cancelled.then(|| cancellation(&message)).flatten();
-            let copies: Vec<OutgoingMessage> =
-                heard.copies.into_iter().map(|copy| OutgoingMessage { bytes: copy.bytes, ..message.clone() }).collect();
+            let mut copies = Vec::new();
+            for copy in heard.copies {
+                copies.push(OutgoingMessage { bytes: copy.bytes, frame: u32::MAX - self.copies, ..message.clone() });
+                self.copies += 1;
+            }
             onward.extend([message].into_iter().chain(copies).chain(cancellation).map(Outgoing::Message));
         }
         onward.extend(heard.is_killed.then(|| disrupt(Disruption::Kill)));
@@ -398,6 +404,12 @@ impl<E: Send + 'static, P: LinkPlayer<E>> Interceptor for LinkFaults<P, E> {
             Incoming::Message { bytes, http, .. } => {
                 let (bytes, http) = (bytes.clone(), Arc::clone(http));
                 self.receive(&bytes, Some(&http), incoming)
+            }
+            // Nobody waits for the answer to a copy, such as a refusal to hear so many.
+            Incoming::Undelivered { frame, .. } | Incoming::Refused { frame: Some(frame), .. }
+                if *frame > u32::MAX - self.copies =>
+            {
+                Passed::default()
             }
             Incoming::Undelivered { frame, .. } if !self.is_killed => self.receive_undelivered(*frame, incoming),
             Incoming::Stderr(_) | Incoming::Refused { .. } | Incoming::Speaks(_) => pass(incoming),
