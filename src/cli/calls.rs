@@ -5,15 +5,19 @@ use serde_json::{Map, Value, json};
 
 use super::suites::FlaggedTool;
 use crate::source::template::from_json;
-use crate::source::{did_you_mean, visible_line};
+use crate::source::{Located, did_you_mean, visible_line};
 use crate::suite::Suite;
 
 /// Facts about a server that generated calls need and the server does not declare.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CallArgs {
-    /// Calls this tool although it may change or destroy data; may be given several times.
+    /// Calls tools with this name or pattern, such as `log_*`, although they may change or destroy data; may be given
+    /// several times.
     #[arg(long, value_name = "TOOL")]
     pub(crate) allow: Vec<String>,
+    /// Never calls tools with this name or pattern, whatever else allows them; may be given several times.
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) never: Vec<String>,
     /// The server's data may be changed: calls tools that write too, but none that may destroy something.
     #[arg(long)]
     pub(crate) scratch: bool,
@@ -44,7 +48,8 @@ fn parse_arguments(text: &str) -> Result<FlaggedArguments, String> {
 pub(crate) fn unknown_tool<'a>(named: &FlaggedTool, offered: impl Iterator<Item = &'a str>) -> String {
     let FlaggedTool { flag, tool } = named;
     let help = did_you_mean(tool, offered).map(|help| format!("; {help}")).unwrap_or_default();
-    format!("warning: the server has no tool `{0}`, so `{flag} {0}` has no effect{help}", visible_line(tool))
+    let has_none = if named.is_pattern() { "no tool of the server matches" } else { "the server has no tool" };
+    format!("warning: {has_none} `{0}`, so `{flag} {0}` has no effect{help}", visible_line(tool))
 }
 
 impl CallArgs {
@@ -53,6 +58,9 @@ impl CallArgs {
         let mut members = Map::new();
         if !self.allow.is_empty() {
             members.insert("allow".to_owned(), json!(self.allow));
+        }
+        if !self.never.is_empty() {
+            members.insert("never".to_owned(), json!(self.never));
         }
         if !self.arguments.is_empty() {
             let arguments: Map<_, _> = self.arguments.iter().map(|one| (one.tool.clone(), one.json.clone())).collect();
@@ -63,15 +71,19 @@ impl CallArgs {
 
     /// The tools that flags name.
     pub(crate) fn named_tools(&self) -> Vec<FlaggedTool> {
-        let allowed = self.allow.iter().map(|tool| FlaggedTool { flag: "--allow", tool: tool.clone() });
-        let arguments = self.arguments.iter().map(|one| FlaggedTool { flag: "--arguments", tool: one.tool.clone() });
-        allowed.chain(arguments).collect()
+        let allowed = self.allow.iter().map(|tool| ("--allow", tool));
+        let never = self.never.iter().map(|tool| ("--never", tool));
+        let arguments = self.arguments.iter().map(|one| ("--arguments", &one.tool));
+        let named = allowed.chain(never).chain(arguments);
+        named.map(|(flag, tool)| FlaggedTool { flag, tool: tool.clone() }).collect()
     }
 
     /// Adds it to a loaded suite.
     pub(crate) fn add_to(&self, suite: &mut Suite) {
         let span = suite.name.span;
-        suite.allow.extend(self.allow.iter().cloned());
+        let named = |tools: &[String]| tools.iter().map(|tool| Located::new(tool.clone(), span)).collect::<Vec<_>>();
+        suite.allow.extend(named(&self.allow));
+        suite.never.extend(named(&self.never));
         suite.servers.values_mut().for_each(|server| server.scratch |= self.scratch);
         suite.arguments.extend(self.arguments.iter().map(|one| (one.tool.clone(), from_json(&one.json, span))));
     }
@@ -79,8 +91,9 @@ impl CallArgs {
     /// The flags as they are typed.
     pub(crate) fn flags(&self) -> Vec<String> {
         let allowed = self.allow.iter().flat_map(|tool| ["--allow".to_owned(), tool.clone()]);
+        let never = self.never.iter().flat_map(|tool| ["--never".to_owned(), tool.clone()]);
         let known = self.arguments.iter();
         let known = known.flat_map(|one| ["--arguments".to_owned(), format!("{}={}", one.tool, one.json)]);
-        self.scratch.then(|| "--scratch".to_owned()).into_iter().chain(allowed).chain(known).collect()
+        self.scratch.then(|| "--scratch".to_owned()).into_iter().chain(allowed).chain(never).chain(known).collect()
     }
 }

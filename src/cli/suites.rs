@@ -15,7 +15,7 @@ use crate::files::FolderPlace;
 use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, SourceId, Sources, parse};
-use crate::suite::{AdHocCommand, CommandLine, LoadedSuite};
+use crate::suite::{AdHocCommand, CommandLine, LoadedSuite, is_named};
 use crate::taxonomy::Registry;
 
 /// Which suites, and which of their cases.
@@ -69,11 +69,23 @@ pub(crate) struct AdHocSuite {
     pub(crate) hidden: Vec<HiddenWord>,
 }
 
-/// A tool that a flag names.
+/// A tool that a flag names, or a pattern of tools.
 #[derive(Debug, Clone)]
 pub(crate) struct FlaggedTool {
     pub(crate) flag: &'static str,
     pub(crate) tool: String,
+}
+
+impl FlaggedTool {
+    /// Returns true if the flag stands for a tool; `--arguments` takes names only.
+    pub(crate) fn is_match(&self, tool: &str) -> bool {
+        if self.flag == "--arguments" { self.tool == tool } else { is_named(&self.tool, tool) }
+    }
+
+    /// Returns true if it may stand for several tools.
+    pub(crate) fn is_pattern(&self) -> bool {
+        self.flag != "--arguments" && self.tool.contains(['*', '?', '[', '{'])
+    }
 }
 
 /// A word of the command line that holds a secret.

@@ -31,7 +31,8 @@ pub fn chosen_tools(planned: &SuitePlan, lane: usize, catalog: &Catalog) -> Opti
             case.lane == lane && valid::block_of(&case.body).is_some_and(|block| block.settings.calls(&tool.name))
         })
     };
-    let risky = catalog.tools.iter().filter(|tool| !tool.only_reads()).filter(is_called);
+    let is_risky = |tool: &&Tool| !tool.only_reads() && !suite.never.has(&tool.name);
+    let risky = catalog.tools.iter().filter(is_risky).filter(is_called);
     let (writing, left): (Vec<_>, Vec<_>) =
         risky.map(|tool| (tool, suite.hazard(server, tool))).partition(|(_, hazard)| hazard.is_none());
     if writing.is_empty() && left.is_empty() {

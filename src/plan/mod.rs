@@ -20,6 +20,7 @@ pub(crate) mod planner;
 mod property;
 pub(crate) mod put;
 mod raw;
+mod records;
 mod rounds;
 mod select;
 mod serving;

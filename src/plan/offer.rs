@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::arguments;
 use super::planner::Planner;
+use super::records;
 use super::witness::arguments_for_call;
 use crate::source::Node;
 use crate::source::template::Names;
@@ -54,10 +55,13 @@ impl Offer<'_> {
             "transport": self.transport.map_or("", TransportKind::as_str),
             "revision": self.revision.map(Revision::as_str),
             "safe": names,
-            "reads": self.tool_names(|tool| tool.only_reads() || is_allowed_reader(suite, tool)),
+            "reads": self.tool_names(|tool| {
+                !suite.never.has(&tool.name) && (tool.only_reads() || is_allowed_reader(suite, tool))
+            }),
             "alarming": self.tool_names(Tool::sounds_destructive),
             "authorized": is_authorized(suite),
             "arguments": arguments,
+            "records": records::records(&self.catalog.tools, records::named_tools(suite)),
         });
         // A tool that says that it only reads is called before one that says nothing.
         safe.sort_by_key(|(tool, _)| tool.raw["annotations"]["readOnlyHint"] != true);
@@ -95,7 +99,7 @@ impl Offer<'_> {
 /// Returns true if somebody allows a tool whose hints say that it may change data, or say nothing, and whose own words
 /// do not.
 fn is_allowed_reader(suite: &Suite, tool: &Tool) -> bool {
-    suite.allow.contains(&tool.name) && !suite.read_only && !tool.speaks_of_a_change() && !tool.runs_code()
+    suite.allow.has(&tool.name) && !suite.read_only && !tool.speaks_of_a_change() && !tool.runs_code()
 }
 
 /// Returns true if the suite sends credentials.

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use super::block::GeneratedCalls;
 use super::case::{Body, Case, Place, Plan, Template};
 use super::witness::expects_success;
-use crate::suite::{Step, Test};
+use crate::suite::{Step, Test, ToolNames};
 
 /// The places of the cases that rest on generated calls.
 #[derive(Debug, Clone, Default)]
 pub struct GeneratedCases {
     origins: BTreeSet<Origin>,
-    /// Tools that need not be judged, each with the file of its suite.
-    unjudged: BTreeSet<(String, String)>,
+    /// Tools that need not be judged, with the file of their suite.
+    unjudged: Vec<(String, ToolNames)>,
     /// The servers whose tools some block calls, each with the file of its suite.
     with_tools: BTreeSet<(String, String)>,
 }
@@ -37,10 +37,8 @@ impl GeneratedCases {
                 Some(origin(case, &planned.lanes[case.lane].server, probe(template)?))
             })
         });
-        let unjudged = plan.suites.iter().flat_map(|planned| {
-            let suite = &planned.suite;
-            suite.allow_unjudged.iter().map(|tool| (suite.file.clone(), tool.clone()))
-        });
+        let suites = plan.suites.iter().map(|planned| &planned.suite);
+        let unjudged = suites.map(|suite| (suite.file.clone(), suite.allow_unjudged.clone()));
         let with_tools = plan.suites.iter().flat_map(|planned| {
             let calling =
                 planned.cases.iter().filter(|case| matches!(&case.body, Body::Template(of) if calls_tools(of)));
@@ -56,7 +54,7 @@ impl GeneratedCases {
 
     /// Returns true if the suite says that a tool need not be judged.
     pub fn may_be_unjudged(&self, file: &str, tool: &str) -> bool {
-        self.unjudged.contains(&(file.to_owned(), tool.to_owned()))
+        self.unjudged.iter().any(|(of, tools)| of == file && tools.has(tool))
     }
 
     /// Returns true if blocks would call the tools of a server, if it had any.

@@ -1,5 +1,5 @@
-//! Checks the settings of a suite that name tools (`allow:`, `arguments:`) against the tools that its servers list: a
-//! name that no server offers, or arguments that violate the schema of their tool, would otherwise be ignored silently.
+//! Checks the settings of a suite that name tools (`allow:`, `never:`, `arguments:`) against the tools that its servers list:
+//! a name that no server offers, or arguments that violate the schema of their tool, would otherwise be ignored silently.
 
 use std::sync::Arc;
 
@@ -7,11 +7,13 @@ use serde_json::Value as Json;
 
 use super::case::{Body, Case, Mistake, Plan, SuitePlan};
 use super::planner::{Planner, unknown_tool};
+use super::records;
 use crate::schema;
-use crate::source::{Located, Node};
+use crate::source::{Node, did_you_mean};
+use crate::suite::{NamePattern, Suite};
 use crate::wire::{Catalog, Tool};
 
-/// A failed case for each mistake in `allow:` and `arguments:` of a suite, where it was asked for.
+/// A failed case for each mistake in `allow:`, `never:` and `arguments:` of a suite, where it was asked for.
 ///
 /// `catalogs` are those of all its servers: what one of them takes is no mistake. `filled` fills the templates of
 /// arguments.
@@ -31,24 +33,50 @@ pub fn invalid_tool_settings(
     let is_written = suite.suite.asked.is_none();
     let unknown = suite.suite.names.iter().filter(|_| is_written).filter_map(|named| {
         let mistake = unlisted_tool(&named.tool, catalogs)?;
-        Some(case(named.key, &named.tool.value, mistake))
+        Some(case(named.key, &named.tool.name.value, mistake))
     });
     let broken = suite.suite.arguments.iter().filter_map(|(tool, args)| {
         let mistake = invalid_arguments(tool, args, &filled(args)?, catalogs)?;
         Some(case("arguments", tool, mistake))
     });
-    unknown.chain(broken).filter(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes)).collect()
+    let of_records = invalid_records(&suite.suite, catalogs).into_iter();
+    let of_records = of_records.map(|(name, mistake)| case(records::VARIABLE, &name, mistake));
+    unknown
+        .chain(broken)
+        .chain(of_records)
+        .filter(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes))
+        .collect()
 }
 
-/// A failed case for the name of a tool that no server lists.
-fn unlisted_tool(name: &Located<String>, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
+/// The mistake where no server lists a tool with a name, or one that a pattern stands for.
+fn unlisted_tool(named: &NamePattern, catalogs: &[Arc<Catalog>]) -> Option<Mistake> {
     let offered: Vec<&str> = catalogs.iter().flat_map(|catalog| &catalog.tools).map(|tool| &*tool.name).collect();
-    if offered.contains(&name.value.as_str()) {
+    if offered.iter().any(|tool| named.is_match(tool)) {
         return None;
     }
-    let mistake = unknown_tool(name, &offered);
-    let message = format!("no server of the suite offers a tool `{}`", name.value);
+    let mistake = unknown_tool(&named.name, &offered);
+    let of = if named.is_pattern() { "a tool that matches" } else { "a tool" };
+    let message = format!("no server of the suite offers {of} `{}`", named.name.value);
     Some(if catalogs.len() > 1 { Mistake { message, ..mistake } } else { mistake })
+}
+
+/// The mistakes in the variable that names the tools of records, where a test uses it, each with what it is about.
+fn invalid_records(suite: &Suite, catalogs: &[Arc<Catalog>]) -> Vec<(String, Mistake)> {
+    let mut filters = suite.tests.iter().filter_map(|test| test.for_each.as_ref()?.filter.as_ref());
+    if !filters.any(|filter| filter.value.contains("offer.records")) {
+        return Vec::new();
+    }
+    let named = records::named_tools(suite).map(Node::entries).unwrap_or_default();
+    let mistakes = named.iter().filter_map(|(role, tool)| {
+        if !records::ROLES.iter().any(|(known, _)| *known == role.value) {
+            let message = format!("`{}` is nothing that the pack does to a record", role.value);
+            let help = did_you_mean(&role.value, records::ROLES.iter().map(|(known, _)| *known));
+            return Some((role.value.clone(), Mistake { code: "unknown-key", message, help, span: role.span }));
+        }
+        let name = NamePattern::name(tool.located_text()?);
+        Some((name.name.value.clone(), unlisted_tool(&name, catalogs)?))
+    });
+    mistakes.collect()
 }
 
 /// A failed case for arguments that no tool of that name accepts.

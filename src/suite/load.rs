@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::block::{Block, BlockKind, BlockReader, LoadedSuite, SuiteGrammar, SuiteSettings};
 use super::decode::NamedFaults;
 use super::grammar::SuiteKeys;
-use super::model::{NamedTool, Suite, Test};
+use super::model::{NamePattern, NamedTool, Suite, Test, ToolNames};
 use super::unused_overrides::{self, UnmatchedOverride};
 use super::{builtin, decode, lint, merge, rows};
 use crate::source::grammar::{self, Shape};
@@ -205,7 +205,7 @@ impl<S> Loader<'_, S> {
         decode::check_steps_around(&keys.setup, "setup", found);
         decode::check_steps_around(&keys.teardown, "teardown", found);
         let names = named_tools(&keys);
-        let tools = |names: Vec<Located<String>>| names.into_iter().map(|tool| tool.value).collect();
+        let tools = |names: Vec<Located<String>>| ToolNames(names.into_iter().map(NamePattern::new).collect());
         let suite = Suite {
             name: keys.suite?,
             file: self.sources.file(id).name.clone(),
@@ -219,6 +219,7 @@ impl<S> Loader<'_, S> {
             answers: keys.answers.unwrap_or_default(),
             arguments: keys.arguments.into_iter().map(|(tool, args)| (tool.value, args)).collect(),
             allow: tools(keys.allow),
+            never: tools(keys.never),
             allow_unjudged: tools(keys.allow_unjudged),
             names,
             setup: keys.setup,
@@ -360,9 +361,12 @@ fn say_example(example: &str, node: &Node, found: &mut [Diagnostic]) {
 /// The tools that a file names for all its cases.
 fn named_tools(keys: &SuiteKeys) -> Vec<NamedTool> {
     let allowed = keys.allow.iter().map(|tool| ("allow", tool));
+    let never = keys.never.iter().map(|tool| ("never", tool));
     let unjudged = keys.allow_unjudged.iter().map(|tool| ("allow_unjudged", tool));
     let given = keys.arguments.iter().map(|(tool, _)| ("arguments", tool));
-    allowed.chain(unjudged).chain(given).map(|(key, tool)| NamedTool { key, tool: tool.clone() }).collect()
+    let patterns = allowed.chain(never).chain(unjudged).map(|(key, tool)| (key, NamePattern::new(tool.clone())));
+    let given = given.map(|(key, tool)| (key, NamePattern::name(tool.clone())));
+    patterns.chain(given).map(|(key, tool)| NamedTool { key, tool }).collect()
 }
 
 fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) -> Diagnostic {

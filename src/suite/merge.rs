@@ -25,8 +25,9 @@ pub(crate) fn under<S>(own: LoadedSuite<S>, included: LoadedSuite<S>) -> LoadedS
     for (tool, args) in included.arguments {
         suite.arguments.entry(tool).or_insert(args);
     }
-    suite.allow.extend(included.allow);
-    suite.allow_unjudged.extend(included.allow_unjudged);
+    suite.allow.0.extend(included.allow.0);
+    suite.never.0.extend(included.never.0);
+    suite.allow_unjudged.0.extend(included.allow_unjudged.0);
     suite.answers.sampling = suite.answers.sampling.or(included.answers.sampling);
     suite.answers.elicitation = suite.answers.elicitation.or(included.answers.elicitation);
     suite.answers.roots = suite.answers.roots.or(included.answers.roots);

@@ -132,7 +132,7 @@ impl AttackPack {
 impl SecuritySettings {
     /// The suite asks for a tool by its very name.
     fn names(&self, tool: &str) -> bool {
-        matches!(&self.tools, ToolSelection::Named(patterns) if patterns.iter().any(|pattern| pattern.name.value == tool))
+        matches!(&self.tools, ToolSelection::Named(patterns) if patterns.0.iter().any(|pattern| pattern.name.value == tool))
     }
 
     /// The packs whose probes can run in a suite: ways out of a folder take one, or roots of the client.

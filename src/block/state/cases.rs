@@ -14,7 +14,7 @@ use crate::files::FolderPlace;
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Check, Offer};
 use crate::source::Node;
-use crate::suite::{Carrier, Target, ToolSelection};
+use crate::suite::{Carrier, NamePattern, Target, ToolNames, ToolSelection};
 use crate::wire::{Era, Revision};
 
 /// Why a check of two runs is skipped.
@@ -91,9 +91,10 @@ pub(crate) fn resumes_streams(planner: &Planner<'_>, settings: &StateSettings) -
 fn shared_tools(shared: &ToolSelection) -> ToolSelection {
     match shared {
         ToolSelection::All => ToolSelection::All,
-        ToolSelection::Named(patterns) => ToolSelection::Named(
-            patterns.iter().filter(|pattern| !pattern.name.value.contains("://")).cloned().collect(),
-        ),
+        ToolSelection::Named(names) => {
+            let is_tool = |pattern: &&NamePattern| !pattern.name.value.contains("://");
+            ToolSelection::Named(ToolNames(names.0.iter().filter(is_tool).cloned().collect()))
+        }
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn reproduction(
     if !arguments.is_empty() {
         suite.insert("arguments".to_owned(), arguments.into());
     }
-    if let Some(tool) = tool.filter(|tool| context.suite.allow.contains(*tool)) {
+    if let Some(tool) = tool.filter(|tool| context.suite.allow.has(tool)) {
         suite.insert("allow".to_owned(), json!([tool]));
     }
     Reproduction {

@@ -160,7 +160,8 @@ impl ObservedCalls {
     pub(crate) fn warn_of_unknown(&self, named: &[FlaggedTool], console: &Console) {
         let listed: BTreeSet<&str> =
             self.servers.values().flat_map(|server| &server.listed).map(String::as_str).collect();
-        for named in named.iter().filter(|named| !listed.is_empty() && !listed.contains(named.tool.as_str())) {
+        for named in named.iter().filter(|named| !listed.is_empty() && !listed.iter().any(|tool| named.is_match(tool)))
+        {
             console.note(&unknown_tool(named, listed.iter().copied()));
         }
     }

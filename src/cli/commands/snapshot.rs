@@ -233,7 +233,7 @@ impl SnapshotArgs {
         let earlier = before.into_iter().flat_map(|before| &before.servers);
         let tools = earlier.chain(now).flat_map(|recorded| &recorded.tools);
         let names: BTreeSet<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
-        for named in self.calls.named_tools().iter().filter(|named| !names.contains(named.tool.as_str())) {
+        for named in self.calls.named_tools().iter().filter(|named| !names.iter().any(|tool| named.is_match(tool))) {
             console.note(&unknown_tool(named, names.iter().copied()));
         }
         let (tools, offered) = (self.tools(), Vec::from_iter(names));

@@ -55,6 +55,14 @@ impl ConfigSource {
         }
     }
 
+    /// The place that names tools which are never called.
+    fn never(self) -> &'static str {
+        match self {
+            Self::Suite => "`never`",
+            Self::Flags => "`--never`",
+        }
+    }
+
     /// Says how to exempt a tool that is known to serve no call.
     pub fn help_to_exempt(self, tool: &str) -> String {
         match self {
@@ -83,7 +91,7 @@ impl NotCallable {
         let text = self.sentence(tool, config_source);
         match self {
             Self::Hazard(Hazard::ReadOnly) => Reason::ReadOnly(text),
-            Self::Hazard(Hazard::Destroys | Hazard::Writes) => Reason::ToolNotAllowed(text),
+            Self::Hazard(Hazard::Destroys | Hazard::Writes | Hazard::Excluded) => Reason::ToolNotAllowed(text),
             Self::NothingFits(_) => Reason::NotApplicable(text),
         }
     }
@@ -104,6 +112,7 @@ impl NotCallable {
             Self::Hazard(Hazard::ReadOnly) => {
                 format!("`{tool}` may change data, and `--read-only` does not call such tools")
             }
+            Self::Hazard(Hazard::Excluded) => format!("`{tool}` is never called, as {} says", config_source.never()),
             Self::NothingFits(why) => {
                 let made = format!("no valid arguments for `{tool}` can be generated from its schema");
                 format!("{made} ({why}); give some {}", config_source.help_to_give_arguments(tool))
@@ -125,12 +134,15 @@ pub fn valid_arguments(suite: &Suite, server: &str, tool: &Tool) -> Result<Node,
     }
 }
 
-/// The same for a tool that somebody asked for by its name, whatever it does.
+/// The same for a tool that somebody asked for by its name, whatever it does, unless `never` names it.
 ///
 /// # Errors
 ///
-/// Says what is wrong with its schema.
+/// Says that it is never called, or what is wrong with its schema.
 pub fn valid_arguments_despite_hazard(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, NotCallable> {
+    if suite.never.has(&tool.name) {
+        return Err(NotCallable::Hazard(Hazard::Excluded));
+    }
     match suite.arguments.get(&tool.name) {
         Some(given) => Ok(given.clone()),
         None => Ok(from_json(safe_arguments(tool, server_folder(suite, server))?.smallest(), suite.name.span)),
@@ -141,7 +153,7 @@ pub fn valid_arguments_despite_hazard(suite: &Suite, server: &str, tool: &Tool) 
 ///
 /// # Errors
 ///
-/// Says what is wrong with its schema.
+/// Says that it is never called, or what is wrong with its schema.
 pub fn safe_arguments(tool: &Tool, folder: Option<String>) -> Result<SafeArguments, NotCallable> {
     SafeArguments::new(&tool.arguments_schema(), folder)
         .map_err(|unusable| NotCallable::NothingFits(unusable.to_string()))

@@ -37,9 +37,11 @@ settings! {
         pub(crate) answers: Option<Answers>,
         /// Valid arguments by tool, for generated cases.
         pub(crate) arguments: Vec<(Located<String>, Node)> => shape(Shape::Map(&Shape::Map(&Shape::Any))),
-        /// Tools that generated cases may call although they may change or destroy data.
+        /// Tools, by name or pattern, that generated cases may call although they may change or destroy data.
         pub(crate) allow: Vec<Located<String>>,
-        /// Tools that cannot serve a call here; they do not fail the run.
+        /// Tools, by name or pattern, that generated cases never call, whatever else allows them.
+        pub(crate) never: Vec<Located<String>>,
+        /// Tools, by name or pattern, that cannot serve a call here; they do not fail the run.
         pub(crate) allow_unjudged: Vec<Located<String>>,
         /// Faults by name, which tests plant in the traffic to the server with `inject`.
         pub(crate) faults: Option<Node> => shape(FAULTS),

@@ -10,7 +10,7 @@ mod test;
 mod tools;
 mod web;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use indexmap::IndexMap;
@@ -27,7 +27,7 @@ pub use self::server::{
 };
 pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
 pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, SkipReason, Test};
-pub use self::tools::{NamePattern, ToolSelection};
+pub use self::tools::{NamePattern, ToolNames, ToolSelection, is_named};
 pub use self::web::{Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser};
 
 /// One suite file with everything it includes.
@@ -56,10 +56,12 @@ pub struct Suite {
     /// Valid arguments by tool.
     pub arguments: BTreeMap<String, Node>,
     /// Tools that may change data and may be called all the same.
-    pub allow: BTreeSet<String>,
+    pub allow: ToolNames,
+    /// Tools that generated cases do not call, whatever else allows them.
+    pub never: ToolNames,
     /// Tools of which it is known that they serve no call here.
-    pub allow_unjudged: BTreeSet<String>,
-    /// The tools that its own file names under `allow`, `allow_unjudged` and `arguments`.
+    pub allow_unjudged: ToolNames,
+    /// The tools that its own file names under `allow`, `never`, `allow_unjudged` and `arguments`.
     pub names: Vec<NamedTool>,
     /// Steps at the start of a session.
     pub setup: Vec<Step>,
@@ -78,15 +80,17 @@ pub enum Hazard {
     Destroys,
     /// It may change data, and the run only reads.
     ReadOnly,
+    /// The user says that it is never called.
+    Excluded,
 }
 
-/// A tool that a suite names for all its cases.
+/// Tools that a suite names for all its cases.
 #[derive(Debug, Clone)]
 pub struct NamedTool {
-    /// The key under which it stands: `allow`, `allow_unjudged` or `arguments`.
+    /// The key under which they stand: `allow`, `never`, `allow_unjudged` or `arguments`.
     pub key: &'static str,
-    /// Its name.
-    pub tool: Located<String>,
+    /// The name, or a pattern of names.
+    pub tool: NamePattern,
 }
 
 impl Suite {
@@ -98,11 +102,13 @@ impl Suite {
     /// Why generated cases do not call a tool of one of its servers; `None` where they may.
     pub fn hazard(&self, server: &str, tool: &Tool) -> Option<Hazard> {
         let is_scratch = || self.servers.get(server).is_some_and(|server| server.scratch);
-        if tool.only_reads() {
+        if self.never.has(&tool.name) {
+            Some(Hazard::Excluded)
+        } else if tool.only_reads() {
             None
         } else if self.read_only {
             Some(Hazard::ReadOnly)
-        } else if self.allow.contains(&tool.name) {
+        } else if self.allow.has(&tool.name) {
             None
         } else if tool.may_destroy() {
             Some(Hazard::Destroys)

@@ -4,32 +4,48 @@ use globset::{Glob, GlobMatcher};
 
 use crate::source::Located;
 
+/// Tools by name and pattern; by default none.
+#[derive(Debug, Clone, Default)]
+pub struct ToolNames(pub Vec<NamePattern>);
+
+impl ToolNames {
+    /// Returns true if a name or pattern stands for a tool.
+    pub fn has(&self, tool: &str) -> bool {
+        self.0.iter().any(|pattern| pattern.is_match(tool))
+    }
+
+    /// Adds other names and patterns.
+    pub fn extend(&mut self, more: impl IntoIterator<Item = Located<String>>) {
+        self.0.extend(more.into_iter().map(NamePattern::new));
+    }
+}
+
 /// The tools that a block works on.
 #[derive(Debug, Clone)]
 pub enum ToolSelection {
     /// All of them.
     All,
     /// Those whose names match one of these.
-    Named(Vec<NamePattern>),
+    Named(ToolNames),
 }
 
 impl ToolSelection {
     /// The tools with these names, or whose names match these patterns.
     pub fn named(names: impl IntoIterator<Item = Located<String>>) -> Self {
-        Self::Named(names.into_iter().map(NamePattern::new).collect())
+        Self::Named(ToolNames(names.into_iter().map(NamePattern::new).collect()))
     }
 
     /// Returns true if a tool is selected.
     pub fn selects(&self, tool: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Named(patterns) => patterns.iter().any(|pattern| pattern.is_match(tool)),
+            Self::Named(names) => names.has(tool),
         }
     }
 
     /// The names and patterns that select none of these tools.
     pub fn idle<'a>(&'a self, offered: &'a [&str]) -> impl Iterator<Item = &'a Located<String>> {
-        let patterns = if let Self::Named(patterns) = self { patterns.as_slice() } else { &[] };
+        let patterns = if let Self::Named(names) = self { names.0.as_slice() } else { &[] };
         let idle = patterns.iter().filter(|pattern| !offered.iter().any(|tool| pattern.is_match(tool)));
         idle.map(|pattern| &pattern.name)
     }
@@ -55,15 +71,33 @@ impl Eq for NamePattern {}
 impl NamePattern {
     /// Compiles a pattern; one that is malformed matches only itself.
     pub fn new(name: Located<String>) -> Self {
-        let is_pattern = name.value.contains(['*', '?', '[', '{', '\\']);
-        let glob = is_pattern.then(|| Glob::new(&name.value).ok()).flatten();
-        Self { glob: glob.map(|glob| glob.compile_matcher()), name }
+        Self { glob: compiled(&name.value), name }
+    }
+
+    /// A name that is no pattern, whatever characters it has.
+    pub fn name(name: Located<String>) -> Self {
+        Self { glob: None, name }
+    }
+
+    /// Returns true if it is a pattern, which may stand for several names.
+    pub fn is_pattern(&self) -> bool {
+        self.glob.is_some()
     }
 
     /// Returns true if a name matches.
     pub fn is_match(&self, name: &str) -> bool {
         self.glob.as_ref().map_or(self.name.value == name, |glob| glob.is_match(name))
     }
+}
+
+/// Returns true if a tool has a name, or one that a pattern stands for.
+pub fn is_named(pattern: &str, tool: &str) -> bool {
+    compiled(pattern).map_or(pattern == tool, |glob| glob.is_match(tool))
+}
+
+fn compiled(pattern: &str) -> Option<GlobMatcher> {
+    let is_pattern = pattern.contains(['*', '?', '[', '{', '\\']);
+    is_pattern.then(|| Glob::new(pattern).ok()).flatten().map(|glob| glob.compile_matcher())
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ impl<'a> JudgedView<'a> {
     /// A tool that the suite names and no server has; patterns may fit nothing.
     fn unknown_tool(&self, name: &Located<String>, run: &AgentRun) -> Option<Finding> {
         let known = || run.listed.iter().map(|listed| listed.tool.name.as_str());
-        if name.value.contains('*') || known().any(|known| known == name.value) {
+        if name.value.contains(['*', '?', '[', '{']) || known().any(|known| known == name.value) {
             return None;
         }
         let message = format!("no server of the agent has a tool `{}`", name.value);
