@@ -1,7 +1,8 @@
 """Notes that can be searched, and a tool that is there to show earlier searches; both say that they change nothing.
 
 Over stdio, with the history of the one session. With a port, over HTTP: with a history for each session, or with
-`shared` one for all, so that clients see what others looked for.
+`shared` one for all, so that clients see what others looked for; with `anonymous`, without session ids, and without a
+history unless it is shared.
 """
 
 import json
@@ -57,6 +58,8 @@ class Exchange(BaseHTTPRequestHandler):
         self.reply(405)
 
     def do_DELETE(self):
+        if "anonymous" in sys.argv:
+            return self.reply(405)
         self.ended.add(self.headers["Mcp-Session-Id"])
         self.reply(200)
 
@@ -64,7 +67,10 @@ class Exchange(BaseHTTPRequestHandler):
         message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = [("Content-Type", "application/json")]
         session = self.headers.get("Mcp-Session-Id")
-        if message.get("method") == "initialize":
+        if "anonymous" in sys.argv:
+            session = "everybody"
+            self.histories[session] = self.histories.get(session, []) if "shared" in sys.argv else []
+        elif message.get("method") == "initialize":
             session = f"session-{len(self.histories)}"
             self.histories[session] = self.histories["session-0"] if self.histories and "shared" in sys.argv else []
             headers.append(("Mcp-Session-Id", session))

@@ -7,7 +7,7 @@ STORE: `own`, one for each session; `user`, one for each bearer token; `shared`,
 all processes; `silent`, `ends` or `floods`, tools that change data do not answer, end the server, or send messages for ever.
 Over stdio, or with a PORT that is not empty over HTTP, where it serves every token but `unknown-user`, and none but tokens if
 the store is one for each.
-MODE: `modern`, 2026-07-28 without sessions; `foreign`, serves a session to every user; `numbered`, `short` or `few`,
+MODE: `modern`, 2026-07-28 without sessions; `anonymous`, no session ids; `foreign`, serves a session to every user; `numbered`, `short` or `few`,
 session ids that are counted, small, or given twice; `resumable`, answers with streams that their session can resume, with
 `anybody` everyone who names an event, and with `polled` they end before the answer; `forgetful`, streams with event ids that nobody can resume; `tells-all`, updates for
 all clients, `tells-on`, updates after the end of a subscription, `tells-none`, no updates; `stalls`, streams without
@@ -194,7 +194,7 @@ class Exchange(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_DELETE(self):
-        if "endless" in MODES:
+        if {"anonymous", "endless"} & set(MODES):
             return self.reply(405)
         if "undying" not in MODES:
             self.ended.add(self.headers["Mcp-Session-Id"])
@@ -226,6 +226,8 @@ class Exchange(BaseHTTPRequestHandler):
         self.reply_events(last + 1, [answer])
 
     def do_GET(self):
+        if "anonymous" in MODES:
+            return self.reply(405)
         if "Last-Event-ID" in self.headers and "resumable" in MODES:
             if "hangs-up" in MODES:
                 return self.connection.close()
@@ -277,7 +279,7 @@ class Exchange(BaseHTTPRequestHandler):
         if user == "unknown-user" or STORE == "user" and not user:
             return self.reply(401)
         name = self.headers.get("Mcp-Session-Id")
-        if MODERN:
+        if MODERN or "anonymous" in MODES:
             name = f"of {user}" if STORE == "user" else "of all"
             self.sessions.setdefault(name, Session(user))
         elif message.get("method") == "initialize":
@@ -290,7 +292,7 @@ class Exchange(BaseHTTPRequestHandler):
         session = None if name in self.ended else self.sessions.get(name)
         if name in self.ended and "unclear" in MODES:
             self.reply(400)
-        elif session is None or session.user != user and not {"foreign", "modern"} & set(MODES):
+        elif session is None or session.user != user and not {"anonymous", "foreign", "modern"} & set(MODES):
             self.reply(404 if name else 400)
         elif "id" not in message:
             self.reply(202)

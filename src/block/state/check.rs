@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::caller::{Callers, CanaryCaller};
-use super::finding::Claim;
+use super::finding::{Claim, ClientKind};
 use super::search::Search;
 use super::seen::Seen;
 use super::verdict::{IsolationJudge, has_credentials};
@@ -41,8 +41,13 @@ async fn run(check: &IsolationCheck, context: &CheckContext<'_>) -> CheckResult 
     };
     let claim = Claim {
         isolation: check.isolation,
-        is_promised: check.settings.promises(check.isolation),
-        is_http: first.is_http,
+        // A promise about sessions says nothing of a revision that has none.
+        is_promised: check.settings.promises(check.isolation) && !first.is_stateless,
+        clients: match &first.without_sessions {
+            Some(_) => ClientKind::Anonymous,
+            None if first.is_http => ClientKind::Sessions,
+            None => ClientKind::Processes,
+        },
         has_credentials: has_credentials(context),
     };
     let config_source = ConfigSource::of(context.suite);

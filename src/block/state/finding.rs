@@ -19,21 +19,37 @@ pub(crate) struct Claim {
     pub(crate) isolation: IsolationKind,
     /// The suite names the isolation, so that the server promises it.
     pub(crate) is_promised: bool,
-    pub(crate) is_http: bool,
+    pub(crate) clients: ClientKind,
     /// The client says who it is, so that its sessions may be those of one user.
     pub(crate) has_credentials: bool,
+}
+
+/// What tells the clients of a server apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClientKind {
+    /// Each has a process of its own.
+    Processes,
+    /// Their session ids over HTTP.
+    Sessions,
+    /// Nothing over HTTP, so that they share what is stored.
+    Anonymous,
 }
 
 impl Claim {
     /// The level of a leak of a tool's texts. Stored data may be shared by design, and so may be the history of one user;
     /// what an anonymous client sends to a tool that declares to change nothing belongs to nobody else.
     fn level(self, writer: &CanaryCaller) -> RequirementLevel {
-        let is_anonymous = self.is_http && !self.has_credentials;
+        let is_anonymous = self.clients != ClientKind::Processes && !self.has_credentials;
         if self.is_promised || (is_anonymous && writer.declares_reading) {
             RequirementLevel::Must
         } else {
             RequirementLevel::Should
         }
+    }
+
+    /// Returns true if a leak of a tool's texts is a finding: clients of a server without sessions share what it stores.
+    fn judges(self, writer: &CanaryCaller) -> bool {
+        self.clients != ClientKind::Anonymous || self.level(writer) == RequirementLevel::Must
     }
 }
 
@@ -47,7 +63,8 @@ pub(crate) fn findings(
 ) -> Vec<Finding> {
     let tool_of = |seen: &Seen, leak: &Leak| seen.written[leak.written].tool;
     let tools: BTreeSet<usize> = first.leaks.iter().map(|leak| tool_of(first, leak)).collect();
-    let each = tools.into_iter().filter_map(|tool| {
+    let judged = tools.into_iter().filter(|tool| claim.judges(&callers[*tool]));
+    let each = judged.filter_map(|tool| {
         let shows = |again: &&Seen| again.leaks.iter().any(|leak| tool_of(again, leak) == tool);
         // The sessions that were opened last show it.
         let seen = again.as_ref().ok().copied().filter(shows).unwrap_or(first);
@@ -134,7 +151,7 @@ impl ToolLeaks<'_> {
         // A replay has sessions side by side; over HTTP they are those of one run.
         let is_replayable = match self.claim.isolation {
             IsolationKind::Sessions => true,
-            IsolationKind::Runs => !self.claim.is_http,
+            IsolationKind::Runs => self.claim.clients == ClientKind::Processes,
             IsolationKind::Users => false,
         };
         is_replayable.then(|| Reproduction {
@@ -198,7 +215,7 @@ mod tests {
         let claim = |is_promised, is_http, has_credentials| Claim {
             isolation: IsolationKind::Sessions,
             is_promised,
-            is_http,
+            clients: if is_http { ClientKind::Sessions } else { ClientKind::Processes },
             has_credentials,
         };
         for (claim, of_reader, of_writer) in [

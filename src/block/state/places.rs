@@ -14,14 +14,13 @@ use crate::wire::{Era, Revision};
 pub(crate) const SECOND_SESSION_REFUSED: &str = "the server refused a second session while one was open";
 
 impl Search<'_> {
-    /// Looks in a session beside the one that writes, and over HTTP in one that begins after the end of that.
+    /// Looks in a session beside the one that writes, and over HTTP in one that begins after the end of that; without
+    /// session ids, a session is a client of its own.
     pub(crate) async fn in_sessions(&mut self, host: Session) -> Result<(), CheckEnd> {
         let servers = self.round.context.servers;
         let Some(endpoint) = host.endpoint() else { return self.in_processes(host).await };
-        if let Some(why) = without_sessions(host.server.revision, endpoint.session_id().is_some()) {
-            self.close(host).await;
-            return Err(CheckEnd::not_applicable(why));
-        }
+        self.seen.is_stateless = host.server.revision.era() == Era::Stateless;
+        self.seen.without_sessions = without_sessions(host.server.revision, endpoint.session_id().is_some());
         let (writer, other) = (servers.open(OpenServer::of(&host)).await, servers.open(OpenServer::of(&host)).await);
         let (Ok(writer), Ok(other)) = (writer, other) else {
             self.close(host).await;

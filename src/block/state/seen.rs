@@ -41,6 +41,10 @@ pub(crate) struct Seen {
     pub(crate) shared_id: Option<String>,
     pub(crate) protocol_revision: String,
     pub(crate) is_http: bool,
+    /// Its revision has no sessions over HTTP.
+    pub(crate) is_stateless: bool,
+    /// The reason for which the server keeps no sessions apart.
+    pub(crate) without_sessions: Option<String>,
     /// Tools that did not answer in time.
     pub(crate) silent: Vec<String>,
     /// The reason why a request got no answer, the first time.

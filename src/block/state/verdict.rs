@@ -60,6 +60,9 @@ impl IsolationJudge<'_> {
         if seen.spent.is_some() {
             return seen.spent.clone();
         }
+        if let (false, Some(why)) = (seen.leaks.is_empty(), &seen.without_sessions) {
+            return skipped(why);
+        }
         if let (None, Some(left)) = (self.callers.writers().next(), self.left_alone()) {
             return Some(CheckEnd::Skipped(left.reason.skip_reason(&left.tool, self.config_source)));
         }
@@ -146,6 +149,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::IsolationKind;
+    use super::super::finding::ClientKind;
     use super::super::seen::{ForeignRequest, Leak};
     use super::*;
     use crate::check::CheckLimits;
@@ -172,7 +176,8 @@ mod tests {
         let called = vec![CanaryCaller::of_test("add", false), CanaryCaller::of_test("get", true)];
         let callers = Callers { called, left_alone: Vec::new() };
         let isolation = IsolationKind::Sessions;
-        let claim = Claim { isolation, is_promised, is_http: false, has_credentials: false };
+        let clients = if seen.without_sessions.is_some() { ClientKind::Anonymous } else { ClientKind::Processes };
+        let claim = Claim { isolation, is_promised, clients, has_credentials: false };
         let again = again.ok_or_else(|| CheckEnd::inconclusive("the time ended"));
         IsolationJudge { claim, config_source: ConfigSource::Suite, callers: &callers }.judge(seen, &again)
     }
@@ -190,6 +195,22 @@ mod tests {
             assert_eq!(result.outcome, outcome, "{is_promised}");
             assert!(result.findings[0].message.contains(CANARY) && !result.exchanges.is_empty());
         }
+    }
+
+    #[test]
+    fn clients_without_sessions_share_what_is_stored_unless_the_suite_promises_otherwise() {
+        let by = |tool: usize| {
+            let why = Some("the server gives no session ids".to_owned());
+            Seen { written: vec![sent(tool, true)], without_sessions: why, ..leaked() }
+        };
+        for (is_promised, writer, outcome) in
+            [(true, 0, Outcome::Failed), (false, 0, Outcome::Skipped), (false, 1, Outcome::Failed)]
+        {
+            let result = judge(is_promised, &by(writer), Some(&by(writer)));
+            assert_eq!(result.outcome, outcome, "{is_promised} {writer}");
+        }
+        let clear = Seen { leaks: Vec::new(), ..by(0) };
+        assert_eq!(judge(false, &clear, None).outcome, Outcome::Passed);
     }
 
     #[test]
