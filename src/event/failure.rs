@@ -145,6 +145,11 @@ pub struct Finding {
     #[serde(skip)]
     #[schemars(skip)]
     pub expect: Option<Box<Value>>,
+    /// Its request and its expectation use no value of an earlier answer; known while the run lasts, and in no recording of
+    /// it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub stands_alone: bool,
     /// Why the step that found it could not be judged; known while the run lasts, and in no recording of it.
     #[serde(skip)]
     #[schemars(skip)]
@@ -214,6 +219,7 @@ impl Finding {
             severity: None,
             reproduction: None,
             expect: None,
+            stands_alone: false,
             step_problem: None,
         }
     }

@@ -93,6 +93,12 @@ impl<'a> SentCall<'a> {
 }
 
 impl SessionCalls {
+    /// The request of a frame.
+    pub(crate) fn of_frame(&self, frame: u32) -> Option<ReproductionCall> {
+        let (_, _, call) = self.sent.iter().find(|(seq, _, _)| *seq == frame)?;
+        Some(ReproductionCall::clone(call))
+    }
+
     /// The requests up to a frame, the last one of the case at the end; all of the case's where no frame is known.
     pub(crate) fn until(&self, frame: Option<u32>) -> Vec<ReproductionCall> {
         let own_end = self.sent.iter().filter(|(_, is_own, _)| *is_own).map(|(seq, _, _)| *seq).max();

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::{CAPTURED_SECRET, SentCall, SessionCalls, shorten};
-use super::sequence::{leaks, of_session, reproduction};
+use super::sequence::{leaks, of_session, own_call, reproduction};
 use super::{FORMAT, FindingPlace, ServerStart, Stored};
 use crate::event::{
     CaseInfo, CaseResult, Code, EXIT, Event, Finding, FindingIdentity, FindingKind, IsolationReport, Outcome,
-    Reproduction, RequirementLevel, SessionJudged,
+    Reproduction, ReproductionCall, RequirementLevel, SessionJudged,
 };
 use crate::plan::Plan;
 use crate::redact::Redactor;
@@ -134,9 +134,18 @@ impl Keeper {
             let is_leak =
                 reproduction.as_ref().is_ok_and(|found| identity.kind == FindingKind::PropertyFailure && leaks(found));
             let kind = if is_leak { FindingKind::StateLeak } else { identity.kind };
-            let reproduction = reproduction.map(|found| Reproduction { kind, ..found });
+            let whole = reproduction.map(|found| Reproduction { kind, ..found });
+            let own = whole.as_ref().ok().filter(|_| !is_leak);
+            let own = own.and_then(|whole| own_call(result, finding, whole, sessions));
+            let sequence = whole.map(|whole| match own {
+                Some(call) => KnownSequence {
+                    reproduction: Reproduction { sessions: vec![vec![call]], ..whole.clone() },
+                    original: Some(whole.sessions),
+                },
+                None => KnownSequence { reproduction: whole, original: None },
+            });
             let identity = FindingIdentity { kind, ..identity };
-            self.keep(result, finding, identity, reproduction, sessions.last());
+            self.keep(result, finding, identity, sequence, sessions.last());
         }
     }
 
@@ -160,7 +169,7 @@ impl Keeper {
         result: &CaseResult,
         finding: &Finding,
         identity: FindingIdentity,
-        reproduction: Result<Reproduction, String>,
+        sequence: Result<KnownSequence, String>,
         said: Option<&SessionCalls>,
     ) {
         let Some(start) = self.start(&result.case) else {
@@ -172,9 +181,9 @@ impl Keeper {
             return;
         }
         let class = identity.class();
-        let (reproduction, unplayable) = match reproduction {
-            Ok(reproduction) => (Some(reproduction), None),
-            Err(why) => (None, Some(why)),
+        let (reproduction, original, unplayable) = match sequence {
+            Ok(KnownSequence { reproduction, original }) => (Some(reproduction), original, None),
+            Err(why) => (None, None, Some(why)),
         };
         let mut evidence = finding.evidence.clone();
         let exit = said.and_then(|said| said.exit.clone()).filter(|_| identity.kind == FindingKind::Crash);
@@ -202,7 +211,7 @@ impl Keeper {
             reproduction,
             unplayable,
             minimised: false,
-            original: None,
+            original,
             evidence,
             frames: said.map(|said| said.frames.clone()).unwrap_or_default(),
             again: result.rerun_command.clone(),
@@ -219,8 +228,9 @@ impl Keeper {
     fn session_judged(&mut self, judged: &SessionJudged, said: Option<&SessionCalls>) {
         for finding in judged.findings.iter().filter(|finding| finding.baseline_reason.is_none()) {
             let identity = judged.identity(finding);
-            let reproduction = of_session(identity.kind, finding, said);
-            self.keep(&beside(judged), finding, identity, reproduction, said);
+            let sequence = of_session(identity.kind, finding, said);
+            let sequence = sequence.map(|reproduction| KnownSequence { reproduction, original: None });
+            self.keep(&beside(judged), finding, identity, sequence, said);
         }
     }
 
@@ -244,6 +254,12 @@ impl Keeper {
             }
         }
     }
+}
+
+/// The requests that show a finding again, and the longer sequence from which they were taken.
+struct KnownSequence {
+    reproduction: Reproduction,
+    original: Option<Vec<Vec<ReproductionCall>>>,
 }
 
 /// A case that never began failed for a mistake in the suite: no request was sent.
@@ -295,12 +311,19 @@ fn beside(judged: &SessionJudged) -> CaseResult {
 fn without_secrets(mut stored: Stored, redactor: &Redactor) -> Stored {
     stored.start = stored.start.without_secrets(redactor);
     stored.frames = stored.frames.into_iter().map(|frame| shorten(redactor.value(frame))).collect();
-    if let Some(reproduction) = &mut stored.reproduction {
-        reproduction.change_texts(&|text| redactor.still_restorable(text));
-        if serde_json::to_value(&*reproduction).is_ok_and(|value| redactor.holds_captured(&value)) {
-            (stored.reproduction, stored.unplayable) = (None, Some(CAPTURED_SECRET.to_owned()));
-        }
+    let mut sequences = stored.sequences();
+    for sequence in &mut sequences {
+        sequence.change_texts(&|text| redactor.still_restorable(text));
     }
+    let is_captured =
+        |sequence: &Reproduction| serde_json::to_value(sequence).is_ok_and(|value| redactor.holds_captured(&value));
+    if sequences.iter().any(is_captured) {
+        sequences.clear();
+        stored.unplayable = Some(CAPTURED_SECRET.to_owned());
+    }
+    let mut sequences = sequences.into_iter();
+    stored.reproduction = sequences.next();
+    stored.original = sequences.next().map(|whole| whole.sessions);
     let place = &mut stored.place;
     for text in [
         &mut place.case,

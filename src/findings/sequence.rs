@@ -49,6 +49,22 @@ pub(crate) fn reproduction(
     Ok(Reproduction { kind, tool, sessions: calls, check, doubt: None })
 }
 
+/// The one call whose answer broke an expectation, where neither of them depends on an earlier answer: fewer requests than
+/// the whole session heard, and most often enough.
+pub(crate) fn own_call(
+    result: &CaseResult,
+    finding: &Finding,
+    whole: &Reproduction,
+    sessions: &[SessionCalls],
+) -> Option<ReproductionCall> {
+    let (ReproductionCheck::Broken(_), [session], [calls]) = (&whole.check, sessions, whole.sessions.as_slice()) else {
+        return None;
+    };
+    let exchange = result.exchanges.get(finding.exchange?)?;
+    let own = session.of_frame(exchange.frame).filter(|_| finding.stands_alone)?;
+    (Some(&own) == calls.last() && calls.len() > 1).then_some(own)
+}
+
 /// The calls that reproduce what a server did outside of any case: all that were sent until then. It is an error if no
 /// call was sent before.
 pub(crate) fn of_session(

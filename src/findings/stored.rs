@@ -131,7 +131,8 @@ impl Stored {
         let this = Self { times: earlier.times + 1, first_unix_ms: earlier.first_unix_ms, ..self };
         let (Some(known), Some(met)) = (&earlier.reproduction, &this.reproduction) else { return this };
         let whole = earlier.original.as_ref().unwrap_or(&known.sessions);
-        let is_of_these = [(&known.sessions, &met.sessions), (whole, &met.sessions), (&met.sessions, whole)];
+        let met_whole = this.original.as_ref().unwrap_or(&met.sessions);
+        let is_of_these = [(&known.sessions, &met.sessions), (whole, met_whole), (met_whole, whole)];
         let stays = earlier.class == this.class
             && is_alike(&known.check, &met.check)
             && known.calls() <= met.calls()
@@ -139,7 +140,7 @@ impl Stored {
         if !stays {
             return this;
         }
-        let original = (known.sessions != met.sessions).then(|| met.sessions.clone());
+        let original = (known.sessions != *met_whole).then(|| met_whole.clone());
         let doubt = known.doubt.and(met.doubt);
         let reproduction = Reproduction { sessions: known.sessions.clone(), doubt, ..met.clone() };
         Self { reproduction: Some(reproduction), minimised: earlier.minimised, original, ..this }

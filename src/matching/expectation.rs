@@ -51,12 +51,19 @@ impl Expectation {
         &self.parts.node
     }
 
-    /// The expectation with its templates filled in; `None` where they cannot be, or where the suite's names decide.
-    pub fn fill(&self, names: &Names) -> Option<serde_json::Value> {
-        if !self.free_names().is_empty() {
-            return None;
-        }
-        template::fill(&self.parts.node, names).ok().map(|node| node.to_json())
+    /// The expectation with its templates filled in, and with values in place of the names of its expressions; `None`
+    /// where a template cannot be filled in, or an expression uses a name that is not `known`.
+    pub fn fill(&self, names: &Names, known: impl Fn(&str) -> bool) -> Option<serde_json::Value> {
+        let used = self.free_names();
+        let bound: Option<Names> = used
+            .into_iter()
+            .map(|name| {
+                let value = names.get(&name.value).filter(|_| known(&name.value))?;
+                Some((name.value, value.clone()))
+            })
+            .collect();
+        let node = item::bind(&self.parts.node, &bound?)?;
+        template::fill(&node, names).ok().map(|node| node.to_json())
     }
 
     /// The place of that YAML.

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use super::always;
 use super::answer::{self, AnswerCheck};
-use super::mismatch::{GroupVerdict, Mismatch};
+use super::mismatch::{GroupVerdict, Mismatch, reasons};
 use super::value::{self, AIMED_ELEMENT_KEYS, AIMED_SIMPLE_KEYS, PathChecks, VALUE};
 use super::{Answer, reply::ResponseKind, show};
 use crate::source::grammar::{Key, Need, Object, Shape, alternative};
-use crate::source::{Diagnostic, Located, Node};
+use crate::source::template::{self, Names};
+use crate::source::{Diagnostic, Located, Node, Value};
 
 /// The grammar of one item of an `expect:` list.
 pub static EXPECTATION: Object = Object {
@@ -116,13 +117,26 @@ fn logic(key: &Located<String>, node: &Node, found: &mut Vec<Diagnostic>) -> Opt
     if key.value == "all" {
         return Some(AnswerCheck::all(move |answer, found| items.iter().for_each(|item| item.check(answer, found))));
     }
+    let comparisons: Vec<bool> = node.items().iter().map(compares_answers).collect();
     Some(AnswerCheck::one(move |answer| {
-        GroupVerdict::none_of(items.iter().map(|item| item.verdict(answer)), |reasons| {
+        GroupVerdict::none_of(items.iter().map(|item| item.verdict(answer)), |mismatches| {
             let message = format!("the answer matches none of the {}", show::count(items.len(), "alternative"));
+            let compared = mismatches.iter().zip(&comparisons).filter(|(_, is_comparison)| **is_comparison);
+            let values = compared.filter_map(|(mismatch, _)| mismatch.actual.clone());
             let reply = ResponseKind::of(answer.message).describe();
-            Mismatch::new("any", span, message, reasons.join("; ")).with_actual(reply)
+            let actual: Vec<String> = std::iter::once(reply).chain(values).collect();
+            Mismatch::new("any", span, message, reasons(&mismatches)).with_actual(actual.join("; "))
         })
     }))
+}
+
+/// Returns true if an item compares the answer with something that the suite knows, such as an earlier answer: both belong
+/// to the evidence.
+fn compares_answers(item: &Node) -> bool {
+    let Some(expression) = item.get("assert").and_then(Node::text) else { return false };
+    let used = template::names_in(expression);
+    let is_of_answer = |name: &String| name.split('.').next().is_some_and(|name| answer::PROVIDED.contains(&name));
+    used.iter().any(is_of_answer) && !answer::free_names(expression).is_empty()
 }
 
 fn items(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<ExpectationItem>> {
@@ -194,6 +208,32 @@ pub(crate) fn members(node: &Node, members: &mut BTreeSet<String>) {
             _ => {}
         }
     }
+}
+
+/// An item with values in place of names in its `assert:` expressions; `None` where one becomes too long.
+pub(crate) fn bind(node: &Node, names: &Names) -> Option<Node> {
+    if names.is_empty() {
+        return Some(node.clone());
+    }
+    let items = |items: &[Node]| items.iter().map(|item| bind(item, names)).collect::<Option<Vec<_>>>();
+    let value = match &node.value {
+        Value::List(list) => Value::List(items(list)?),
+        Value::Map(entries) => {
+            let entries = entries.iter().map(|(key, value)| {
+                let bound = match (key.value.as_str(), value.text()) {
+                    ("assert", Some(expression)) => {
+                        Node { value: Value::Text(template::bind(expression, names)?), span: value.span }
+                    }
+                    ("not" | "all" | "any", _) => bind(value, names)?,
+                    _ => value.clone(),
+                };
+                Some((key.clone(), bound))
+            });
+            Value::Map(entries.collect::<Option<_>>()?)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => node.value.clone(),
+    };
+    Some(Node { value, span: node.span })
 }
 
 /// The names that the `assert:` expressions below an item need from the suite, with their places.

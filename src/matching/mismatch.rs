@@ -66,18 +66,23 @@ impl GroupVerdict {
     /// The mismatch of groups of which one must hold; `fails` is given the reason of each.
     pub(crate) fn none_of(
         verdicts: impl Iterator<Item = Self>,
-        fails: impl FnOnce(Vec<String>) -> Mismatch,
+        fails: impl FnOnce(Vec<Mismatch>) -> Mismatch,
     ) -> Option<Mismatch> {
         let (mut reasons, mut unjudged) = (Vec::new(), None);
         for verdict in verdicts {
             match verdict {
                 Self::Holds => return None,
-                Self::Fails(mismatch) => reasons.push(mismatch.message),
+                Self::Fails(mismatch) => reasons.push(mismatch),
                 Self::Unjudged(mismatch) => unjudged = unjudged.or(Some(mismatch)),
             }
         }
         Some(unjudged.unwrap_or_else(|| fails(reasons)))
     }
+}
+
+/// The sentences of several mismatches.
+pub(crate) fn reasons(mismatches: &[Mismatch]) -> String {
+    mismatches.iter().map(|mismatch| mismatch.message.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// A failed expectation, with its evidence.

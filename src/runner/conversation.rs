@@ -16,7 +16,7 @@ use super::{injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
 use crate::event::{Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
-use crate::matching::{Answer, MismatchKind, MismatchWeight, unknown_name_help};
+use crate::matching::{Answer, Expectation, MismatchKind, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::arguments::ConfigSource;
 use crate::redact::Redactor;
@@ -64,6 +64,8 @@ pub(crate) struct Conversation<'a> {
     pub(crate) faults: Option<&'a Arc<FaultPlayer>>,
     /// The names that no answer provided: those of the suite and of the case.
     pub(crate) given: [Option<&'a Names>; 3],
+    /// The values of the round of a property.
+    pub(crate) drawn: Names,
 }
 
 impl<'a> Conversation<'a> {
@@ -88,6 +90,7 @@ impl<'a> Conversation<'a> {
             unflagged: BTreeMap::new(),
             broken: Vec::new(),
             given: [None; 3],
+            drawn: Names::new(),
             history: None,
             unanswered: target.unanswered.as_ref(),
             faults: None,
@@ -310,6 +313,21 @@ impl<'a> Conversation<'a> {
         names_of(self.sources.text(template)).iter().any(|name| self.names.contains_key(name) && !is_given(name))
     }
 
+    /// Returns true if no answer provided the value of a name.
+    fn is_known_before(&self, name: &str) -> bool {
+        let value = self.names.get(name);
+        let mut given = self.given.iter().flatten().copied().chain([&self.drawn]);
+        value.is_some() && given.any(|names| names.get(name) == value)
+    }
+
+    /// Returns true if a call and an expectation of its answer use nothing that an earlier answer provided.
+    fn stands_alone(&self, step: &Step, expectation: &Expectation) -> bool {
+        let Some((tool, arguments)) = step.action.as_call() else { return false };
+        let nodes = std::iter::once(tool).chain(arguments).chain([expectation.node()]);
+        let mut used = nodes.flat_map(|node| names_of(&node.to_json().to_string()));
+        used.all(|name| self.is_known_before(&name))
+    }
+
     pub(crate) fn judge(&mut self, step: &Step, heard: &StepResponse, index: usize) -> Vec<Finding> {
         let problems = self.capture(step, heard);
         let answer = Answer {
@@ -339,10 +357,11 @@ impl<'a> Conversation<'a> {
             if let Some(unjudged) = mismatches.iter().find(|mismatch| mismatch.weight == MismatchWeight::Unjudged) {
                 self.inconclusive_reason.get_or_insert_with(|| Reason::NotEvaluated(unjudged.message.clone()));
             }
-            let expect = expectation.fill(answer.names).map(Box::new);
+            let expect = expectation.fill(answer.names, |name| self.is_known_before(name)).map(Box::new);
             let found =
                 mismatches.into_iter().map(|mismatch| diagnosis::of_mismatch(mismatch, self.sources, Some(index)));
-            told.extend(found.map(|found| Finding { expect: expect.clone(), ..found }));
+            let stands_alone = self.stands_alone(step, expectation);
+            told.extend(found.map(|found| Finding { expect: expect.clone(), stands_alone, ..found }));
         }
         let (mut found, doubts): (Vec<Finding>, Vec<_>) =
             told.into_iter().partition(|told| told.level == RequirementLevel::Must);

@@ -111,6 +111,7 @@ impl Series<'_, '_> {
         self.conversation.warnings.clear();
         self.conversation.names.clone_from(&self.before);
         self.conversation.names.extend(names.clone());
+        self.conversation.drawn.clone_from(names);
         Box::pin(self.conversation.all(Phase::Steps, self.steps)).await.err().unwrap_or_default()
     }
 

@@ -85,7 +85,7 @@ fn nothing_is_gone_that_the_last_run_met() {
     let played = scene.run(&format!("findings replay {id} --times 1"));
     assert_eq!(played.status, 1, "{}", played.text());
     assert!(
-        played.stdout.contains("with the requests of the last run, but not in its minimised form"),
+        played.stdout.contains("with the requests of the last run, but not in its shorter form"),
         "{}",
         played.text()
     );
@@ -93,7 +93,7 @@ fn nothing_is_gone_that_the_last_run_met() {
     assert_eq!(small.status, 0, "{}", small.text());
     assert!(small.stderr.contains("1 call, arguments from 9 to 8 characters, in "), "{}", small.text());
     let played = scene.run(&format!("findings replay {id} --times 1"));
-    assert!(played.status == 1 && !played.stdout.contains("minimised form"), "{}", played.text());
+    assert!(played.status == 1 && !played.stdout.contains("shorter form"), "{}", played.text());
     scene.write("bad.txt", "c");
     let small = scene.run(&format!("findings minimise {id}"));
     assert_eq!(small.status, 4, "{}", small.text());

@@ -390,7 +390,7 @@ fn listen() -> watch::Receiver<Urgency> {
 
 /// The verdict on the sequences of a finding; the minimised one comes first.
 fn verdict(player: &FindingPlayer, seen: &[Tries], times: u32, doubt: Option<Doubt>) -> (String, ReplayVerdict) {
-    let whole = if seen.len() > 1 { " with the requests of the last run, but not in its minimised form" } else { "" };
+    let whole = if seen.len() > 1 { " with the requests of the last run, but not in its shorter form" } else { "" };
     let same = seen.iter().find_map(|tries| Some((tries, tries.same.as_ref()?)));
     let other = seen.iter().find_map(|tries| tries.other.as_ref());
     match (same, other, doubt) {
@@ -403,11 +403,8 @@ fn verdict(player: &FindingPlayer, seen: &[Tries], times: u32, doubt: Option<Dou
         (None, Some(found), _) => (format!("fails in another way: {}", player.describe(found)), ReplayVerdict::Shows),
         (None, None, Some(doubt)) => (format!("not reproduced: {}", doubt.words()), ReplayVerdict::Undecided),
         (None, None, None) => {
-            let whole = if seen.len() > 1 {
-                ", neither in its minimised form nor with the requests of the last run"
-            } else {
-                ""
-            };
+            let whole =
+                if seen.len() > 1 { ", neither in its shorter form nor with the requests of the last run" } else { "" };
             (format!("gone: reproduced 0 of {times}{whole}"), ReplayVerdict::Gone)
         }
     }

@@ -30,9 +30,9 @@ pub(crate) static SOME: ValueMatcher = ValueMatcher {
         Some(ValueCheck::one(move |value, place| {
             let Some(items) = elements(value) else { return Some(no_elements("some", span, value, place)) };
             let verdict = |(at, item)| checks.verdict(item, ValuePlace::Element(&place, at));
-            GroupVerdict::none_of(items.iter().enumerate().map(verdict), |reasons| {
+            GroupVerdict::none_of(items.iter().enumerate().map(verdict), |mismatches| {
                 let message = format!("none of the {} of {place} matches", show::count(items.len(), "element"));
-                let first = reasons.into_iter().next().unwrap_or_default();
+                let first = mismatches.into_iter().next().map(|first| first.message).unwrap_or_default();
                 Mismatch::new("some", span, message, first).at(place, value)
             })
         }))

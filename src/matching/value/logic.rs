@@ -1,6 +1,6 @@
 //! `not`, `all`, `any`: mappings of matchers that must fail, must all hold, or of which one must hold.
 
-use super::super::mismatch::{GroupVerdict, Mismatch};
+use super::super::mismatch::{GroupVerdict, Mismatch, reasons};
 use super::super::show;
 use super::{Absence, Checks, VALUE, VALUE_SHAPE, ValueCheck, ValueMatcher, conjunction};
 use crate::source::{grammar::Shape, grammar::key};
@@ -55,9 +55,9 @@ pub(crate) static ANY: ValueMatcher = ValueMatcher {
         let has = |absence| groups.iter().any(|checks| checks.absent() == absence);
         let absent = [Absence::Right, Absence::Unjudged].into_iter().find(|absence| has(*absence));
         let check = ValueCheck::one(move |value, place| {
-            GroupVerdict::none_of(groups.iter().map(|checks| checks.verdict(value, place)), |reasons| {
+            GroupVerdict::none_of(groups.iter().map(|checks| checks.verdict(value, place)), |mismatches| {
                 let message = format!("{place} matches none of the {}", show::count(groups.len(), "alternative"));
-                Mismatch::new("any", span, message, reasons.join("; ")).at(place, value)
+                Mismatch::new("any", span, message, reasons(&mismatches)).at(place, value)
             })
         });
         Some(check.when_absent(absent.unwrap_or(Absence::Wrong)))

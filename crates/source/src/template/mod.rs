@@ -2,6 +2,7 @@
 //!
 //! A text that is one template and nothing else keeps the type of what it names; any other template becomes text.
 
+mod bind;
 mod check;
 mod growth;
 
@@ -16,6 +17,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{Node, Span, Value};
 
+pub use self::bind::bind;
 pub use self::check::{Expression, check, check_expression, check_text, expression_problem};
 
 /// The names that templates can use, with their values.
