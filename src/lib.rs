@@ -34,6 +34,9 @@ pub mod event;
 pub mod fault;
 #[doc(hidden)]
 pub mod findings;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod invariants;
 #[doc(hidden)]
 pub mod lint;
 #[doc(hidden)]

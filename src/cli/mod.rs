@@ -59,6 +59,7 @@ enum CliCommand {
     Plan(commands::plan::PlanArgs),
     Report(commands::report::ReportArgs),
     Findings(commands::findings::FindingsArgs),
+    Convert(commands::convert::ConvertArgs),
     #[command(mut_arg("paths", server::positional))]
     Ci(Box<commands::ci::CiArgs>),
     FaultCoverage(commands::fault_coverage::FaultCoverageArgs),
@@ -87,6 +88,7 @@ impl CliCommand {
             Self::Report(_) => "no document was written",
             Self::FaultCoverage(_) => "nothing was scored",
             Self::Chaos(args) if args.runs() => "nothing was run",
+            Self::Convert(_) => "nothing was converted",
             Self::Check(_) | Self::Chaos(_) | Self::Schema(_) | Self::Completions(_) | Self::Findings(_) => "",
             Self::Prove(_) => "nothing was proven",
             Self::Run(_) | Self::Serve(_) | Self::Relay(_) => "nothing was run",
@@ -133,6 +135,7 @@ pub fn main() -> ExitCode {
         CliCommand::Report(args) => commands::report::report(&args, console),
         CliCommand::Ci(args) => commands::ci::ci(*args, console),
         CliCommand::Findings(args) => commands::findings::findings(&args, console),
+        CliCommand::Convert(args) => commands::convert::convert(&args, console),
         CliCommand::FaultCoverage(args) => commands::fault_coverage::fault_coverage(&args, console),
         CliCommand::Chaos(args) => commands::chaos::chaos(args, console),
         CliCommand::Relay(args) => return commands::relay::relay(&args, console),

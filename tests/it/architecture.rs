@@ -29,7 +29,7 @@ const LAYERS: &[&[&str]] = &[
     &["check"],
     &["block", "demo"],
     &["runner", "report"],
-    &["chaos", "prove", "findings", "testing"],
+    &["chaos", "prove", "findings", "invariants", "testing"],
     &["cli"],
 ];
 

@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod ci;
 pub(crate) mod completions;
 pub(crate) mod compliance;
+pub(crate) mod convert;
 mod explain;
 mod failing_tests;
 pub(crate) mod fault_coverage;

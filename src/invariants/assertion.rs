@@ -1,0 +1,162 @@
+//! Assertions of an invariant as expectations of a suite.
+
+use serde_json::{Value, json};
+
+use crate::source::Node;
+
+use super::context_path::{ContextPath, PathRoot};
+use super::input::CallInput;
+use super::parameters::literal;
+use super::{Unconverted, item_schema, unconverted};
+
+/// A side of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Operand {
+    /// A value of the answer.
+    Answer(ContextPath),
+    /// A value that is known before the call, as a suite writes it.
+    Known(Value),
+}
+
+impl Operand {
+    /// Reads `{ path: … }`, `{ value: … }`, a text that begins with `$`, or a value.
+    pub(crate) fn read(node: &Node, input: &CallInput) -> Result<Self, Unconverted> {
+        let path = node.get("path").filter(|_| node.entries().len() == 1);
+        let value = node.get("value").filter(|_| node.entries().len() == 1);
+        match (path, value) {
+            (Some(path), _) => Self::at(path, input),
+            (None, Some(value)) => Ok(Self::Known(literal(value))),
+            (None, None) if node.text().is_some_and(|text| text.starts_with('$')) => Self::at(node, input),
+            (None, None) => Ok(Self::Known(literal(node))),
+        }
+    }
+
+    /// The value at a path.
+    pub(crate) fn at(node: &Node, input: &CallInput) -> Result<Self, Unconverted> {
+        let path = ContextPath::parse(node.text().unwrap_or_default()).map_err(|why| unconverted(node, why))?;
+        match path.root {
+            PathRoot::Response => Ok(Self::Answer(path)),
+            PathRoot::Input => {
+                let known = input.value(&path).map(Self::Known);
+                known.ok_or_else(|| unconverted(node, "the arguments have no value at this path"))
+            }
+            PathRoot::Tool => {
+                let expression = path.expression("tool").map(|name| Self::Known(format!("{{{{ {name} }}}}").into()));
+                expression.ok_or_else(|| unconverted(node, "the path stands for several values of the tool"))
+            }
+            PathRoot::Item => Err(unconverted(node, "`$.item` means nothing outside of a `for_each`")),
+        }
+    }
+}
+
+/// The expectation that says the same as an assertion.
+pub(crate) fn expectation(node: &Node, input: &CallInput) -> Result<Value, Unconverted> {
+    let member = |key: &str| node.get(key).ok_or_else(|| unconverted(node, format!("the assertion has no `{key}`")));
+    let kind = member("kind")?;
+    let all = |key: &str| -> Result<Vec<Value>, Unconverted> {
+        member(key)?.items().iter().map(|item| expectation(item, input)).collect()
+    };
+    match kind.text().unwrap_or_default() {
+        "equals" => comparison(node, member("lhs")?, member("rhs")?, Comparison::Equal, input),
+        "not_equals" => comparison(node, member("lhs")?, member("rhs")?, Comparison::Different, input),
+        "at_most" => at_path(node, input, "at_most", "<="),
+        "at_least" => at_path(node, input, "at_least", ">="),
+        "length_eq" => length(node, input, |length| length),
+        "length_at_most" => length(node, input, |length| json!({ "max": length })),
+        "length_at_least" => length(node, input, |length| json!({ "min": length })),
+        "is_type" => Ok(json!({ "at": place(member("path")?, input)?, "type": literal(member("type")?) })),
+        "matches_regex" => Ok(json!({ "at": place(member("path")?, input)?, "matches": literal(member("pattern")?) })),
+        "matches_schema" => Ok(json!({ "at": place(member("path")?, input)?, "schema": literal(member("schema")?) })),
+        "all_of" => Ok(json!({ "all": all("assert")? })),
+        "any_of" => Ok(json!({ "any": all("assert")? })),
+        "not" => Ok(json!({ "not": expectation(member("assertion")?, input)? })),
+        "for_each" => item_schema::for_each(node, input),
+        other => Err(unconverted(kind, format!("there is no assertion of the kind `{other}`"))),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    Different,
+}
+
+fn comparison(
+    node: &Node,
+    lhs: &Node,
+    rhs: &Node,
+    comparison: Comparison,
+    input: &CallInput,
+) -> Result<Value, Unconverted> {
+    match (Operand::read(lhs, input)?, Operand::read(rhs, input)?) {
+        (Operand::Answer(path), Operand::Known(value)) | (Operand::Known(value), Operand::Answer(path)) => {
+            if let (Some("result.isError"), Some(flag)) = (path.in_answer().as_deref(), value.as_bool()) {
+                return Ok(error_flag(flag == (comparison == Comparison::Equal)));
+            }
+            let at = path.in_answer().ok_or_else(|| unconverted(node, several()))?;
+            Ok(match comparison {
+                Comparison::Equal => json!({ "at": at, "equals": value }),
+                Comparison::Different => json!({ "at": at, "not": { "equals": value } }),
+            })
+        }
+        (Operand::Answer(one), Operand::Answer(other)) => {
+            let sides = one.expression("result").zip(other.expression("result"));
+            let (one, other) = sides.ok_or_else(|| unconverted(node, several()))?;
+            let sign = if comparison == Comparison::Equal { "==" } else { "!=" };
+            Ok(json!({ "assert": format!("{one} {sign} {other}") }))
+        }
+        (Operand::Known(_), Operand::Known(_)) => Err(unconverted(node, "it looks at nothing of the answer")),
+    }
+}
+
+/// `isError` as a suite asks for it: servers may leave it out of a success, and refuse a call with a JSON-RPC error.
+pub(crate) fn error_flag(is_error: bool) -> Value {
+    if is_error { json!({ "any": [{ "is_error": true }, { "error": true }] }) } else { json!({ "is_error": false }) }
+}
+
+fn at_path(node: &Node, input: &CallInput, matcher: &str, sign: &str) -> Result<Value, Unconverted> {
+    let (path, bound) = path_and_value(node)?;
+    match (Operand::at(path, input)?, Operand::read(bound, input)?) {
+        (Operand::Answer(path), Operand::Known(bound)) => {
+            let at = path.in_answer().ok_or_else(|| unconverted(node, several()))?;
+            Ok(json!({ "at": at, matcher: bound }))
+        }
+        (Operand::Answer(path), Operand::Answer(bound)) => {
+            let sides = path.expression("result").zip(bound.expression("result"));
+            let (path, bound) = sides.ok_or_else(|| unconverted(node, several()))?;
+            Ok(json!({ "assert": format!("{path} {sign} {bound}") }))
+        }
+        (Operand::Known(_), _) => Err(unconverted(node, "it looks at nothing of the answer")),
+    }
+}
+
+fn length(node: &Node, input: &CallInput, range: impl Fn(Value) -> Value) -> Result<Value, Unconverted> {
+    let (path, bound) = path_and_value(node)?;
+    let at = place(path, input)?;
+    match Operand::read(bound, input)? {
+        // Everything that has a length has at least none.
+        Operand::Known(bound) if bound == json!(0) && range(json!(0)).get("min").is_some() => {
+            Ok(json!({ "at": at, "exists": true }))
+        }
+        Operand::Known(bound) => Ok(json!({ "at": at, "length": range(bound) })),
+        Operand::Answer(_) => Err(unconverted(bound, "a length is compared with a value of the same answer")),
+    }
+}
+
+/// The path and the value of an assertion that has both.
+pub(crate) fn path_and_value(node: &Node) -> Result<(&Node, &Node), Unconverted> {
+    let both = node.get("path").zip(node.get("value"));
+    both.ok_or_else(|| unconverted(node, "the assertion has no `path` or no `value`"))
+}
+
+/// Where in the answer an assertion looks.
+fn place(path: &Node, input: &CallInput) -> Result<String, Unconverted> {
+    match Operand::at(path, input)? {
+        Operand::Answer(found) => found.in_answer().ok_or_else(|| unconverted(path, several())),
+        Operand::Known(_) => Err(unconverted(path, "it looks at nothing of the answer")),
+    }
+}
+
+fn several() -> String {
+    "a path with `[*]` stands for several values; mcprove reads it in `for_each` only".to_owned()
+}
