@@ -49,8 +49,9 @@ settings! {
         pub(crate) inject: Option<Node> => shape(INJECTED),
         /// How soon calls of tools must fail visibly after a fault, and be served again after the last one.
         pub(crate) recovery: Option<Recovery> => beside(&["inject"]),
-        /// Steps after the faults have ended, which check what really happened.
-        pub(crate) verify: Vec<Step> => beside(&["inject"])
+        /// Steps after the others, and after the faults have ended, which check what really happened. A campaign reads with
+        /// them what the calls of the test have changed.
+        pub(crate) verify: Vec<Step> =>
             shape(Shape::NonEmpty(&<Vec<Step> as crate::source::settings::Setting>::SHAPE)),
     }
 }
