@@ -27,6 +27,7 @@ mod slow_reader;
 mod template;
 mod texts;
 mod unread_posts;
+mod unstored;
 mod updates;
 mod writes;
 

@@ -8,14 +8,16 @@ use tokio::time::Instant;
 
 use super::Torture;
 use super::clients::{Clients, Concurrent, ConcurrentAnswers, Delivery, FollowUp, NumberedAnswer, NumberedCalls};
+use super::finding::show;
 use super::identifiers::identifier_of_write;
 use super::judging::{JudgedRound, WrittenRound};
 use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
 use super::template::ArgumentTemplate;
+use super::unstored::UnstoredWrites;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::check::evidence::refused;
-use crate::event::CheckResult;
+use crate::event::{CheckResult, Outcome};
 use crate::plan::CheckContext;
 use crate::session::FailureReason;
 use crate::source::words;
@@ -148,7 +150,7 @@ impl WriteStudy<'_> {
         let candidates = Read::candidates(self.context, self.settings, self.tool);
         let before = texts_before(self.clients, &candidates).await?;
         self.canaries = self.canaries.clone().unlike(before.iter().map(String::as_str));
-        let (mut refusal, mut is_served) = (None, false);
+        let (mut refusal, mut served) = (None, None);
         for template in templates {
             let call = self.next_calls(template, 1);
             let Some(write) = self.clients.one_after_another(&call).await?.into_iter().next() else {
@@ -158,17 +160,22 @@ impl WriteStudy<'_> {
                 refusal.get_or_insert(write.reply.whole());
                 continue;
             }
-            is_served = true;
+            served.get_or_insert_with(|| template.clone());
             let reads = that_show(self.clients, &self.canaries, &candidates, &write).await?;
             if !reads.is_empty() {
                 return Ok(Ok(WritingArguments { template: template.clone(), reads, slowest: write.reply.elapsed }));
             }
         }
         let tool = self.tool;
-        if !is_served && refusal.is_none() {
+        if served.is_none() && refusal.is_none() {
             return self.unanswered(templates).await.map(Err);
         }
-        Ok(Err(match (is_served, self.settings.pair(tool)) {
+        if let (Some(template), None) = (&served, self.settings.pair(tool))
+            && let Some(unstored) = self.find_unstored(template).await?
+        {
+            return Ok(Err(shown_alone(unstored)));
+        }
+        Ok(Err(match (served.is_some(), self.settings.pair(tool)) {
             (false, _) => refused(self.context, tool, refusal.as_ref()),
             (true, None) if let Some(list) = self.list_of_written() => CheckResult::inconclusive(format!(
                 "`{tool}` confirmed a write, and neither `{list}` nor any other read shows it as it was sent: it may not be stored, or \
@@ -242,6 +249,11 @@ impl WriteStudy<'_> {
         let tool = self.tool;
         if writes.len() < 2 {
             return Ok(Err(CheckResult::inconclusive(format!("`{tool}` refuses to write again after the first time"))));
+        }
+        if reads.is_empty()
+            && let Some(replaced) = self.judge_replaced(&learned.template, &learned.reads, &writes, &backs)
+        {
+            return Ok(Err(shown_alone(replaced)));
         }
         if reads.is_empty() {
             return Ok(Err(CheckResult::inconclusive(format!(
@@ -360,7 +372,15 @@ impl WriteStudy<'_> {
     }
 }
 
-fn lists_what_is_created(list: &str, tool: &str) -> bool {
+/// The result of a check that ends with writes that are not stored.
+fn shown_alone(unstored: UnstoredWrites) -> CheckResult {
+    let mut result = CheckResult::new(Outcome::Failed);
+    show(unstored.finding, unstored.calls, &mut result);
+    result
+}
+
+/// A tool that by its name lists what another one creates.
+pub(crate) fn lists_what_is_created(list: &str, tool: &str) -> bool {
     let (list, tool) = (words(list), words(tool));
     let begins = |name: &[String], verbs: &[&str]| name.first().is_some_and(|verb| verbs.contains(&verb.as_str()));
     let nouns = |name: &[String]| -> Vec<String> {
