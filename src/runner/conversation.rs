@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::source::template::{Names, TemplateError, Unfilled, names_of};
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite};
-use crate::wire::{admitted_failure, admitted_lack};
+use crate::wire::{admitted_failure, admitted_lack, admitted_prompt_failure};
 
 /// A conversation so far: what was said, what was learned.
 pub(crate) struct Conversation<'a> {
@@ -233,6 +233,14 @@ impl<'a> Conversation<'a> {
     /// Takes note of a tool that says in its result that it failed, and does not flag it. What tools that run programs
     /// report may be the failure of those.
     fn note_unflagged(&mut self, heard: &StepResponse, index: usize) {
+        if heard.method == "prompts/get"
+            && let Some(words) = admitted_prompt_failure(&heard.reply.message["result"])
+        {
+            let name = heard.reply.params["name"].as_str().unwrap_or_default();
+            let sent = &self.exchanges[index].sent;
+            let found = || precondition::prompt_error_as_success(name, sent, &words, heard.reply.answer_frame);
+            self.unflagged.entry(name.to_owned()).or_insert_with(found);
+        }
         if heard.method != "tools/call" {
             return;
         }

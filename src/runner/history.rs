@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::event::{Exchange, Reason};
+use crate::event::{Exchange, Finding, Reason, RequirementLevel, Severity};
 use crate::wire::{Catalog, Tool};
 
 /// The calls of a target, as far as they decide what a refusal means.
@@ -17,6 +17,8 @@ pub(crate) struct History {
     hanging: Mutex<BTreeMap<String, Reason>>,
     /// True if a tool was called that may have changed what others answer.
     has_written: AtomicBool,
+    /// By tool, the first valid call that was answered with an internal error.
+    internal_errors: Mutex<BTreeMap<String, Exchange>>,
 }
 
 impl History {
@@ -60,6 +62,41 @@ impl History {
     pub(crate) fn has_served(&self, exchange: &Exchange) -> bool {
         let served = self.served.lock();
         !self.has_written.load(Ordering::Relaxed) && served.contains(&key(exchange))
+    }
+}
+
+impl History {
+    /// Takes note of a valid call that was answered with an internal error.
+    pub(crate) fn record_internal_error(&self, tool: &str, exchange: &Exchange) {
+        self.internal_errors.lock().entry(tool.to_owned()).or_insert_with(|| exchange.clone());
+    }
+
+    /// The finding about tools that answer calls, which their schemas allow, with an internal error.
+    pub(crate) fn judge_internal_errors(&self) -> Option<Finding> {
+        let errors = self.internal_errors.lock();
+        let (tool, exchange) = errors.first_key_value()?;
+        let others = match errors.len() - 1 {
+            0 => String::new(),
+            1 => ", and so does another tool".to_owned(),
+            more => format!(", and so do {more} other tools"),
+        };
+        let message = format!(
+            "`{tool}` answers a call that its schema allows with the error -32603, which blames the server{others}"
+        );
+        let help = "answer with a result and `isError: true` where the tool failed, or with -32602 where the arguments are at \
+                    fault, so that the caller knows what to change";
+        let found = Finding {
+            level: RequirementLevel::Should,
+            severity: Some(Severity::Low),
+            help: Some(help.to_owned()),
+            frame: exchange.answer_frame,
+            ..Finding::new("internal-error", message)
+        };
+        let found = found
+            .with_evidence("the call", format!("{tool} {}", exchange.sent))
+            .with_evidence("answered", exchange.received.clone());
+        let names: Vec<&str> = errors.keys().skip(1).map(String::as_str).collect();
+        Some(if names.is_empty() { found } else { found.with_evidence("also", names.join(", ")) })
     }
 }
 

@@ -130,6 +130,21 @@ pub(crate) fn unfit_error_content(tool: &str, sent: &str, objection: &str, frame
     .with_evidence("the call", format!("{tool} {sent}"))
 }
 
+/// The same of a prompt, whose failures have no flag.
+pub(crate) fn prompt_error_as_success(prompt: &str, sent: &str, words: &str, frame: u32) -> Finding {
+    let message =
+        format!("the prompt `{prompt}` reports a failure as its text, which a model takes for what its user says");
+    let help = "answer with a JSON-RPC error, such as -32602 for arguments that cannot be served".to_owned();
+    Finding {
+        level: RequirementLevel::Should,
+        help: Some(help),
+        frame: Some(frame),
+        ..Finding::new(UNFLAGGED, message)
+    }
+    .with_evidence("the prompt", format!("{prompt} {sent}"))
+    .with_evidence("answered", words)
+}
+
 /// A result that the server's own SDK refused.
 pub(crate) fn own_schema_violation(words: &str, exchange: usize) -> Finding {
     let message = format!("the tool's result violates its own output schema; the server says: {}", excerpt(words));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::company::Turns;
+use super::history::History;
 use super::opening::{self, OpenSession, SessionError, SessionOpening};
 use super::pool::{ServerPool, SessionUse};
 use super::reuse::ReusableSessions;
@@ -92,7 +93,8 @@ impl TargetSessions {
         self.reusable.finish(&self.target).await;
         self.shared.finish(&self.target).await;
         if let Some(revision) = self.target.known_revision() {
-            self.target.report(revision.as_str(), self.target.shutdowns.judge());
+            let internal_errors = self.target.history.as_ref().and_then(History::judge_internal_errors);
+            self.target.report(revision.as_str(), self.target.shutdowns.judge().into_iter().chain(internal_errors));
         }
     }
 }

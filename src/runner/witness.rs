@@ -10,6 +10,9 @@ use crate::session::SessionRequest;
 use crate::suite::Step;
 use crate::wire::admitted_failure;
 
+/// The code with which a server says that it broke.
+const INTERNAL: i64 = -32603;
+
 /// Why a valid call says nothing of what comes after it.
 pub(crate) enum ValidCallError {
     /// The server refused it.
@@ -75,6 +78,10 @@ impl Conversation<'_> {
                         ))));
                     }
                     let tool = called.map(str::to_owned);
+                    let is_internal = heard.reply.message["error"]["code"] == INTERNAL && !history::is_limit(&words);
+                    if let (true, Some(tool), Some(history)) = (is_internal, &tool, self.history) {
+                        history.record_internal_error(tool, &self.exchanges[index]);
+                    }
                     return Err(ValidCallError::Refused(Box::new(ValidCallRefusal {
                         exchange: index,
                         tool,

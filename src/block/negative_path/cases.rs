@@ -9,13 +9,14 @@ use serde_json::{Value as Json, json};
 
 use super::envelope::{Envelope, envelopes};
 use super::forbidden::{self, Derived, Forbidden, derive};
+use super::malformed;
 use super::{NegativeCheck, NegativePath, NegativeTest};
 use crate::event::Reason;
 use crate::plan::generated::{bare, expectation, text_node};
 use crate::plan::planner::Planner;
 use crate::plan::witness::{Witness, called_tool, donor_steps, find_witness};
 use crate::plan::{Body, Case, Offer, Script, SessionNeed};
-use crate::source::template::{Names, from_json};
+use crate::source::template::{Names, from_json, has_template};
 use crate::source::{Node, Span};
 use crate::suite::{Action, Step};
 use crate::wire::{ListKind, Tool};
@@ -23,6 +24,9 @@ use crate::wire::{ListKind, Tool};
 /// Names that no server has a reason to offer.
 const UNKNOWN_TOOL: &str = "mcprove_no_such_tool";
 const UNKNOWN_METHOD: &str = "mcprove/no_such_method";
+
+/// The most prompts that get values which name nothing.
+const MOST_PROMPTS: usize = 8;
 
 /// The most cases of a block, but for those of the last tool.
 const MOST_CASES: usize = 10_000;
@@ -43,6 +47,7 @@ pub(crate) fn block_cases(
         cases.push(deriver.unknown_tool(any.unwrap_or_else(|| deriver.alone(Action::List(ListKind::Tools)))));
     }
     cases.extend(deriver.of_server(offer));
+    cases.extend(deriver.of_arguments(&tools, offer));
     for (at, tool) in tools.iter().enumerate() {
         if cases.len() >= MOST_CASES {
             let name = format!("{} more tools", tools.len() - at);
@@ -115,6 +120,47 @@ impl Deriver<'_> {
             cases.extend(envelopes(offer.revision, self.span).into_iter().map(|envelope| self.envelope(envelope)));
         }
         cases
+    }
+
+    /// Checks with one reading tool, and with prompts.
+    fn of_arguments(&self, tools: &[&Tool], offer: &Offer<'_>) -> Vec<Case> {
+        let mut cases = Vec::new();
+        if self.asks_for(NegativeCheck::MalformedArguments) {
+            let reading = || tools.iter().filter(|tool| tool.only_reads());
+            let witness = |tool: &Tool| find_witness(self.planner, offer.catalog, tool).ok();
+            if let Some((tool, witness)) = reading().find_map(|tool| Some((tool, witness(tool)?))) {
+                let name = format!("{} with arguments that are no object", tool.name);
+                cases.push(self.malformed(&name, witness, malformed::no_objects(&tool.name, self.span)));
+            }
+            let repeated = reading().find_map(|tool| {
+                let witness = witness(tool)?;
+                let arguments = witness.last_args().filter(|args| !has_template(args))?.to_json();
+                Some((tool, witness, malformed::twice(tool, &arguments, offer.revision, self.span)?))
+            });
+            if let Some((tool, witness, steps)) = repeated {
+                let mut case = self.malformed(&format!("{} with an argument twice", tool.name), witness, steps);
+                case.session = case.session.max(SessionNeed::InTurn);
+                cases.push(case);
+            }
+        }
+        if self.asks_for(NegativeCheck::UnknownValue) {
+            let prompts = offer.catalog.prompts.iter();
+            let asked = prompts.filter_map(|prompt| Some((prompt, malformed::unknown_values(prompt, self.span)?)));
+            for (prompt, steps) in asked.take(MOST_PROMPTS) {
+                let name =
+                    format!("prompt {} with values that name nothing", prompt["name"].as_str().unwrap_or_default());
+                cases.push(self.malformed(&name, self.alone(Action::List(ListKind::Prompts)), steps));
+            }
+        }
+        cases
+    }
+
+    fn malformed(&self, name: &str, witness: Witness, steps: Vec<Step>) -> Case {
+        let Witness { names, setup, steps: witness, teardown } = witness;
+        let script = Script { setup, witness, steps, teardown, ..Script::default() };
+        let mut case = self.case(name, Body::Script(Box::new(script)), &[]);
+        case.names.extend(names);
+        case
     }
 
     fn envelope(&self, envelope: Envelope) -> Case {

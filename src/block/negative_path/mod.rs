@@ -6,6 +6,7 @@ mod as_text;
 mod cases;
 mod envelope;
 mod forbidden;
+mod malformed;
 mod title;
 
 use std::collections::BTreeSet;
@@ -43,8 +44,8 @@ settings! {
     struct NegativePath as "negative_path", at span {
         /// The tools: all by default, or a list of names and patterns such as `get_*`.
         tools: ToolSelection,
-        /// The checks; all by default, and in a test all except `unknown_method` and `malformed_envelope`, which apply to
-        /// the whole server.
+        /// The checks; all by default, and in a test all except `unknown_method`, `unknown_value`, `malformed_envelope` and
+        /// `malformed_arguments`, which apply to the whole server.
         checks: BTreeSet<NegativeCheck>,
         /// The largest number of calls of each tool, some of each kind.
         cases: usize => default("24"),
@@ -77,6 +78,10 @@ choice! {
         ExtraProperty = "extra_property",
         /// A message that is no JSON-RPC.
         MalformedEnvelope = "malformed_envelope",
+        /// A call whose arguments are no object, or hold one name twice.
+        MalformedArguments = "malformed_arguments",
+        /// A prompt with values that name nothing.
+        UnknownValue = "unknown_value",
     }
 }
 
@@ -91,6 +96,8 @@ impl NegativeCheck {
             }
             Self::OutOfRange => &["SCHEMA-CONSTRAINT-NOT-ENFORCED", "TOOL-ERROR-AS-SUCCESS"],
             Self::MalformedEnvelope => &["PROTO-MALFORMED-ENVELOPE", "PROTO-BAD-INPUT-FATAL"],
+            // What the specification leaves open proves nothing.
+            Self::MalformedArguments | Self::UnknownValue => &[],
         }
     }
 
@@ -98,7 +105,11 @@ impl NegativeCheck {
     fn is_of_tools(self) -> bool {
         match self {
             Self::MissingRequired | Self::WrongType | Self::OutOfRange | Self::ExtraProperty => true,
-            Self::UnknownTool | Self::UnknownMethod | Self::MalformedEnvelope => false,
+            Self::UnknownTool
+            | Self::UnknownMethod
+            | Self::MalformedEnvelope
+            | Self::MalformedArguments
+            | Self::UnknownValue => false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Matchers of a whole answer: one per file and one line in a table below.
 
 mod assert;
+mod at_most_one_of;
 mod error;
 mod http;
 mod input_schema;
@@ -41,6 +42,7 @@ pub(crate) type BuildAnswerCheck = fn(&Located<String>, &Node, &mut Vec<Diagnost
 static OF_MESSAGES: &[&AnswerMatcher] = &[
     &text::MATCHER,
     &no_text_matching::MATCHER,
+    &at_most_one_of::MATCHER,
     &no_instructions::MATCHER,
     &is_error::MATCHER,
     &error::MATCHER,

@@ -21,17 +21,32 @@ const INTERNAL: i64 = -32603;
 /// `true`, or a word for what should be refused and need not be.
 pub(crate) const BINDING: Shape = Shape::Either(&[Shape::True, Shape::Choice(&["should"])]);
 
+/// The same, with words for requests about which the specification says nothing.
+const REFUSED: Shape = Shape::Either(&[Shape::True, Shape::Choice(&["should", "advised", "may"])]);
+
 pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "refused",
-        BINDING,
+        REFUSED,
         "The server refuses the request with `isError: true` or with the JSON-RPC error -32600, -32601, -32602 or \
-         -32002, and says why. With `should`, a success is only a warning.",
+         -32002, and says why. With `should`, a success is only a warning; with `advised`, another code is, too; with \
+         `may`, a success is right, and another code a warning.",
     )
     .cure("for a call without errors write `is_error: false`"),
     judges: |_| &["TOOL-ERROR-AS-SUCCESS"],
     build: |key, node, _| {
-        let check = RefusedCheck { span: key.span, served: weight(node) };
+        let (is_advice, is_optional) = (node.text() == Some("advised"), node.text() == Some("may"));
+        let check = RefusedCheck {
+            span: key.span,
+            served: if is_optional {
+                None
+            } else if is_advice {
+                Some(MismatchWeight::Warns)
+            } else {
+                Some(weight(node))
+            },
+            other_code: if is_advice || is_optional { MismatchWeight::Warns } else { MismatchWeight::Fails },
+        };
         Some(AnswerCheck::all(move |answer, found| check.check(answer, found)))
     },
 };
@@ -43,7 +58,10 @@ pub(crate) fn weight(node: &Node) -> MismatchWeight {
 
 struct RefusedCheck {
     span: Span,
-    served: MismatchWeight,
+    /// The weight of a success; `None` where it is right.
+    served: Option<MismatchWeight>,
+    /// The weight of an error that does not blame the request.
+    other_code: MismatchWeight,
 }
 
 impl RefusedCheck {
@@ -51,13 +69,18 @@ impl RefusedCheck {
         let reply = ResponseKind::of(answer.message);
         let text = reply.text().unwrap_or_default();
         let mismatch = match reply {
-            ResponseKind::Success(_) => self.served_mismatch(answer),
+            ResponseKind::Success(_) => match self.served {
+                Some(weight) => self.served_mismatch(answer).with_weight(weight),
+                None => return,
+            },
             ResponseKind::Neither => self.fault(
                 "refused",
                 format!("{} was answered with neither `result` nor `error`", answer.describe_request()),
                 "found no refusal",
             ),
-            ResponseKind::Error(error) if !blames_the_request(error) => self.wrong_code(answer, &error["code"]),
+            ResponseKind::Error(error) if !blames_the_request(error) => {
+                self.wrong_code(answer, &error["code"]).with_weight(self.other_code)
+            }
             ResponseKind::Error(_) | ResponseKind::ToolError(_) if text.trim().is_empty() => self.fault(
                 "refusal-without-reason",
                 format!("{} was refused without a reason", answer.describe_request()),
@@ -88,7 +111,7 @@ impl RefusedCheck {
 
     fn served_mismatch(&self, answer: &Answer<'_>) -> Mismatch {
         let deed = answer.describe_request();
-        let mismatch = match (answer.tool(), forbidden(answer)) {
+        match (answer.tool(), forbidden(answer)) {
             (Some(_), Some(complaint)) => self
                 .fault(
                     "forbidden-served",
@@ -106,8 +129,7 @@ impl RefusedCheck {
                 format!("{deed} was served, but must be refused"),
                 "answered with a success",
             ),
-        };
-        mismatch.with_weight(self.served)
+        }
     }
 
     fn wrong_code(&self, answer: &Answer<'_>, code: &Json) -> Mismatch {

@@ -12,6 +12,22 @@ const QUOTED: usize = 120;
 /// Longer texts are data, not the report of a failure.
 const LONGEST_REPORT: usize = 64 * 1024;
 
+/// A longer text of a prompt is no sentence about a failure.
+const LONGEST_SENTENCE: usize = 300;
+
+/// What sentences about failures say.
+const FAILURES: [&str; 9] = [
+    "not found",
+    "no such",
+    "unknown",
+    "does not exist",
+    "doesn't exist",
+    "invalid",
+    "cannot",
+    "could not",
+    "couldn't",
+];
+
 /// Members that say what went wrong.
 const REASONS: [&str; 7] = ["error", "errors", "error_message", "errorMessage", "message", "reason", "detail"];
 
@@ -102,6 +118,19 @@ pub fn admitted_lack(result: &Value) -> Option<String> {
 fn only_text(result: &Value) -> Option<&str> {
     let [block] = result.member("content")?.as_array()?.as_slice() else { return None };
     block.member("text")?.as_str().map(str::trim)
+}
+
+/// The failure that a prompt admits: its only message is the sentence of an error, which a model would take for what its
+/// user says. `None` where it says nothing of the kind.
+pub fn admitted_prompt_failure(result: &Value) -> Option<String> {
+    let [message] = result.member("messages")?.as_array()?.as_slice() else { return None };
+    let text = message.member("content")?.member("text")?.as_str()?.trim();
+    let line =
+        text.lines().next().filter(|line| line.len() == text.len() && line.chars().count() <= LONGEST_SENTENCE)?;
+    let lower = line.to_lowercase();
+    let begins = ["error:", "error -", "failed", "failure:", "exception:"].iter().any(|word| lower.starts_with(word));
+    let says = FAILURES.iter().any(|word| lower.contains(word));
+    (begins && says).then(|| shorten(line, QUOTED))
 }
 
 fn admits(report: &Map<String, Value>) -> Option<String> {

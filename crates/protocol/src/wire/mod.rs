@@ -23,7 +23,7 @@ mod transcript;
 mod weight;
 
 pub use self::address::address;
-pub use self::admitted::{admitted_failure, admitted_lack, is_served};
+pub use self::admitted::{admitted_failure, admitted_lack, admitted_prompt_failure, is_served};
 pub use self::canonical::canonical;
 pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
 pub use self::frame::{Channel, Direction, Frame, HttpHead};
