@@ -28,6 +28,8 @@ def answer(message, history):
         result = {"tools": TOOLS}
     elif method == "tools/call":
         text = json.dumps(history)
+        if "anonymous" in sys.argv:
+            text = json.dumps([f"somebody looked for {query} among all the notes" for query in history])
         if params["name"] == "search":
             query = params.get("arguments", {}).get("query")
             if not isinstance(query, str):

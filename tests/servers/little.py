@@ -107,7 +107,11 @@ class Server:
 
     def call(self, params):
         self.calls += 1
-        name, arguments = params.get("name"), params.get("arguments", {})
+        name, arguments = params.get("name"), params.get("arguments")
+        if arguments is None:
+            arguments = {}
+        if not isinstance(arguments, dict):
+            return self.error(-32602, "`arguments` must be an object")
         try:
             return {"result": self.call_tool(name, arguments)}
         except LookupError:

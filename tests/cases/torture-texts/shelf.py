@@ -9,6 +9,7 @@ sys.path.insert(0, "../../servers")
 from little import TOOLS, Refused, Server, structured, tool  # noqa: E402
 
 FILE = Path("shelf.json")
+NEW = FILE.with_suffix(".new")
 NAME = {"type": "string", "minLength": 1}
 
 put = tool("put_note", "Stores a note under its name.", {"name": NAME, "content": NAME}, ["name", "content"])
@@ -21,7 +22,9 @@ def call(name, arguments):
     Server.validate(next(entry["inputSchema"] for entry in TOOLS if entry["name"] == name), arguments)
     if name == "put_note":
         NOTES[arguments["name"]] = arguments["content"]
-        FILE.write_text(json.dumps(NOTES))
+        # It is killed among its writes.
+        NEW.write_text(json.dumps(NOTES))
+        NEW.replace(FILE)
         return structured({"stored": True})
     if arguments["name"] not in NOTES:
         raise Refused("there is no note of that name")
