@@ -266,18 +266,17 @@ impl TriedCall<'_> {
         state: &mut ShownState,
     ) -> Result<(RefusalVerdict, SideAnswer, Option<ShownChange>), CheckEnd> {
         let answer = sides.ask(self.session, self.step, &Names::new()).await?;
-        let says_refusal = answer.is_served && says_refusal(&answer.message["result"]);
-        let is_looked_at = !(answer.is_served && self.must_refuse) || says_refusal;
+        let heard = match answer.is_served {
+            false => RefusalAnswer::Refused,
+            true if says_refusal(&answer.message["result"]) => RefusalAnswer::RefusedInWords,
+            true => RefusalAnswer::Served,
+        };
+        let is_looked_at = !(heard == RefusalAnswer::Served && self.must_refuse);
         let change = if is_looked_at { change_since(self.view, self.session, state).await } else { None };
         if change.is_some() {
             *state = self.view.observe_stable(self.session, Duration::ZERO).await;
         }
-        let seen = SeenRefusal {
-            is_served: answer.is_served,
-            says_refusal,
-            must_refuse: self.must_refuse,
-            has_changed: change.is_some(),
-        };
+        let seen = SeenRefusal { answer: heard, must_refuse: self.must_refuse, has_changed: change.is_some() };
         Ok((seen.judge(), answer, change))
     }
 }
@@ -310,12 +309,19 @@ enum RefusalVerdict {
     ServedUnchanged,
 }
 
+/// The answer to a call that a setting must refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RefusalAnswer {
+    Refused,
+    /// A result that is no error, whose text says that the call was refused.
+    RefusedInWords,
+    Served,
+}
+
 /// The outcome of a call that a setting must refuse.
 #[derive(Debug, Clone, Copy)]
 struct SeenRefusal {
-    is_served: bool,
-    /// It was served, as far as the result says, and its text says that it was refused.
-    says_refusal: bool,
+    answer: RefusalAnswer,
     /// Somebody wrote that the call must be refused, whatever it does.
     must_refuse: bool,
     /// The state has changed since.
@@ -324,12 +330,13 @@ struct SeenRefusal {
 
 impl SeenRefusal {
     fn judge(self) -> RefusalVerdict {
-        match (self.is_served, self.has_changed) {
-            (true, false) if self.says_refusal => RefusalVerdict::RefusedAsSuccess,
-            (true, false) if !self.must_refuse => RefusalVerdict::ServedUnchanged,
-            (true, _) => RefusalVerdict::Served,
-            (false, true) => RefusalVerdict::RefusedButDone,
-            (false, false) => RefusalVerdict::Refused,
+        match (self.answer, self.has_changed) {
+            (RefusalAnswer::Refused, true) => RefusalVerdict::RefusedButDone,
+            (RefusalAnswer::Refused, false) => RefusalVerdict::Refused,
+            (RefusalAnswer::RefusedInWords, false) => RefusalVerdict::RefusedAsSuccess,
+            (RefusalAnswer::Served, false) if !self.must_refuse => RefusalVerdict::ServedUnchanged,
+            // What it says does not count if it was done.
+            (RefusalAnswer::RefusedInWords | RefusalAnswer::Served, _) => RefusalVerdict::Served,
         }
     }
 }
@@ -490,23 +497,23 @@ mod tests {
 
     #[test]
     fn calls_that_must_be_refused_are_judged_by_their_effect() {
+        use RefusalAnswer::{Refused as Refusal, RefusedInWords, Served as Service};
         use RefusalVerdict::{Refused, RefusedAsSuccess, RefusedButDone, Served, ServedUnchanged};
-        for (is_served, says_refusal, is_found, has_changed, expected) in [
-            (false, false, false, false, Refused),
-            (false, false, true, false, Refused),
-            (false, false, false, true, RefusedButDone),
-            (false, false, true, true, RefusedButDone),
-            (true, false, false, false, Served),
-            (true, false, false, true, Served),
-            (true, false, true, true, Served),
-            (true, false, true, false, ServedUnchanged),
-            (true, true, false, false, RefusedAsSuccess),
-            (true, true, true, false, RefusedAsSuccess),
-            // What it says does not count if it was done.
-            (true, true, false, true, Served),
-            (true, true, true, true, Served),
+        for (answer, is_found, has_changed, expected) in [
+            (Refusal, false, false, Refused),
+            (Refusal, true, false, Refused),
+            (Refusal, false, true, RefusedButDone),
+            (Refusal, true, true, RefusedButDone),
+            (Service, false, false, Served),
+            (Service, false, true, Served),
+            (Service, true, true, Served),
+            (Service, true, false, ServedUnchanged),
+            (RefusedInWords, false, false, RefusedAsSuccess),
+            (RefusedInWords, true, false, RefusedAsSuccess),
+            (RefusedInWords, false, true, Served),
+            (RefusedInWords, true, true, Served),
         ] {
-            let seen = SeenRefusal { is_served, says_refusal, must_refuse: !is_found, has_changed };
+            let seen = SeenRefusal { answer, must_refuse: !is_found, has_changed };
             assert_eq!(seen.judge(), expected, "{seen:?}");
         }
     }
