@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::clients::NumberedAnswer;
+use super::finding::show;
 use super::identifiers::identifier_of_write;
 use super::reads::{Read, ReadBack};
 use super::template::ArgumentTemplate;
@@ -18,16 +19,19 @@ use super::writes::{POLLING, WriteStudy, lists_what_is_created};
 use crate::check::CheckEnd;
 use crate::check::answer_data::AnswerData;
 use crate::check::evidence::{exchange, finding_with_help};
-use crate::event::{Exchange, Finding};
+use crate::event::{CheckResult, Exchange, Finding, Outcome};
 use crate::session::SessionReply;
 use crate::source::words;
-use crate::wire::Tool;
+use crate::wire::{Tool, read_json};
 
-/// How long a confirmed write may take to be listed.
+/// The time in which a confirmed write must be listed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The fewest writes of which only the last one is shown.
 const FEWEST: usize = 3;
+
+/// The number of items, or of lines of a text, from which a list may be cut off: the first ten, or the best ones.
+const FULL: usize = 10;
 
 /// Members of an answer with which a list goes on elsewhere.
 const PAGES: [&str; 6] = ["cursor", "next", "page", "offset", "more", "limit"];
@@ -49,12 +53,6 @@ const LATER: [&str; 12] = [
 ];
 
 const CODE: &str = "lost-update";
-
-/// A loss, and the calls that show it.
-pub(crate) struct UnstoredWrites {
-    pub(crate) finding: Finding,
-    pub(crate) calls: Vec<Exchange>,
-}
 
 /// The facts about writes one after another of which no read shows all.
 struct ReplacedFacts {
@@ -82,15 +80,22 @@ impl ReplacedFacts {
     }
 }
 
+/// The result of a check that ends with writes that are lost, and the calls that show it.
+fn failed_with(finding: Finding, calls: impl Iterator<Item = Exchange>) -> CheckResult {
+    let mut result = CheckResult::new(Outcome::Failed);
+    show(finding, calls.collect(), &mut result);
+    result
+}
+
 impl WriteStudy<'_> {
-    /// The finding about writes one after another that replace each other.
+    /// The failure of writes one after another that replace each other.
     pub(crate) fn judge_replaced(
         &self,
         template: &ArgumentTemplate,
         reads: &[Read],
         writes: &[&NumberedAnswer],
         backs: &[ReadBack],
-    ) -> Option<UnstoredWrites> {
+    ) -> Option<CheckResult> {
         let tool = self.tool;
         let identifiers: BTreeSet<String> =
             writes.iter().filter_map(|write| identifier_of_write(write, tool, &self.canaries)).collect();
@@ -125,14 +130,11 @@ impl WriteStudy<'_> {
             .with_evidence("lost", format!("{} of {} confirmed writes", writes.len() - 1, writes.len()))
             .with_evidence("control", control);
         let first = writes.first().map(|write| write.exchange(tool));
-        Some(UnstoredWrites { finding, calls: first.into_iter().chain(calls).collect() })
+        Some(failed_with(finding, first.into_iter().chain(calls)))
     }
 
     /// Writes once more, and looks for so long in the list of what the tool creates.
-    pub(crate) async fn find_unstored(
-        &mut self,
-        template: &ArgumentTemplate,
-    ) -> Result<Option<UnstoredWrites>, CheckEnd> {
+    pub(crate) async fn find_unstored(&mut self, template: &ArgumentTemplate) -> Result<Option<CheckResult>, CheckEnd> {
         let Some(list) = self.complete_list() else { return Ok(None) };
         let Some(before) = self.read_list(&list).await? else { return Ok(None) };
         let call = self.next_calls(template, 1);
@@ -154,7 +156,9 @@ impl WriteStudy<'_> {
         let asked = self.ask_for_record(&write).await?;
         let facts = UnstoredFacts {
             is_unchanged: result_text(&before) == result_text(&after),
-            may_be_elsewhere: names_any(&result_text(&after), &PAGES) || names_any(write.text(), &LATER),
+            may_be_elsewhere: names_any(&result_text(&after), &PAGES)
+                || names_any(write.text(), &LATER)
+                || longest_list(&after.message["result"]) >= FULL,
             has_only_own_texts: has_only_own_texts(&template.with(MARK)),
             record: asked.as_ref().map(|asked| result_text(asked).contains(&canary)),
         };
@@ -173,7 +177,7 @@ impl WriteStudy<'_> {
             .with_evidence("control", facts.control(&list, &after));
         let read = asked.map(|reply| exchange("tools/call", &reply));
         let calls = [Some(write.exchange(tool)), Some(exchange(&format!("tools/call {list}"), &after)), read];
-        Ok(Some(UnstoredWrites { finding, calls: calls.into_iter().flatten().collect() }))
+        Ok(Some(failed_with(finding, calls.into_iter().flatten())))
     }
 
     /// The list of what the tool creates, where it takes nothing by which it could leave something out.
@@ -210,7 +214,7 @@ impl WriteStudy<'_> {
 struct UnstoredFacts {
     /// The list answers as it did before the write.
     is_unchanged: bool,
-    /// The list has pages, or the answer to the write says that the work is done later.
+    /// The list has pages or may be full, or the answer to the write says that the work is done later.
     may_be_elsewhere: bool,
     /// Every argument of the call was a text of its own, so that none could keep the record out of the list.
     has_only_own_texts: bool,
@@ -267,6 +271,16 @@ fn has_records(reply: &SessionReply) -> bool {
     AnswerData::of(&reply.message).values().any(has_items)
 }
 
+/// The most items of a list in a result, or lines of a text in it.
+fn longest_list(result: &Value) -> usize {
+    match result {
+        Value::Array(items) => items.iter().map(longest_list).fold(items.len(), usize::max),
+        Value::Object(members) => members.values().map(longest_list).max().unwrap_or_default(),
+        Value::String(text) => read_json(text).as_ref().map_or_else(|| text.lines().count(), longest_list),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
 fn result_text(reply: &SessionReply) -> String {
     if reply.is_served() { reply.message["result"].to_string() } else { String::new() }
 }
@@ -318,6 +332,20 @@ mod tests {
             (UnstoredFacts { may_be_elsewhere: true, ..facts }, false),
         ] {
             assert_eq!(facts.is_lost(), expected, "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_as_long_as_its_items_or_lines() {
+        let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+        for (result, expected) in [
+            (text("nothing"), 1),
+            (text("one\ntwo\nthree"), 3),
+            (text("[1, 2, 3, 4]"), 4),
+            (json!({"content": [], "structuredContent": {"notes": [{"tags": [1, 2, 3]}, {}]}}), 3),
+            (json!({"content": []}), 0),
+        ] {
+            assert_eq!(longest_list(&result), expected, "{result}");
         }
     }
 

@@ -8,16 +8,14 @@ use tokio::time::Instant;
 
 use super::Torture;
 use super::clients::{Clients, Concurrent, ConcurrentAnswers, Delivery, FollowUp, NumberedAnswer, NumberedCalls};
-use super::finding::show;
 use super::identifiers::identifier_of_write;
 use super::judging::{JudgedRound, WrittenRound};
 use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
 use super::template::ArgumentTemplate;
-use super::unstored::UnstoredWrites;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::check::evidence::refused;
-use crate::event::{CheckResult, Outcome};
+use crate::event::CheckResult;
 use crate::plan::CheckContext;
 use crate::session::FailureReason;
 use crate::source::words;
@@ -171,9 +169,9 @@ impl WriteStudy<'_> {
             return self.unanswered(templates).await.map(Err);
         }
         if let (Some(template), None) = (&served, self.settings.pair(tool))
-            && let Some(unstored) = self.find_unstored(template).await?
+            && let Some(lost) = self.find_unstored(template).await?
         {
-            return Ok(Err(shown_alone(unstored)));
+            return Ok(Err(lost));
         }
         Ok(Err(match (served.is_some(), self.settings.pair(tool)) {
             (false, _) => refused(self.context, tool, refusal.as_ref()),
@@ -251,9 +249,9 @@ impl WriteStudy<'_> {
             return Ok(Err(CheckResult::inconclusive(format!("`{tool}` refuses to write again after the first time"))));
         }
         if reads.is_empty()
-            && let Some(replaced) = self.judge_replaced(&learned.template, &learned.reads, &writes, &backs)
+            && let Some(lost) = self.judge_replaced(&learned.template, &learned.reads, &writes, &backs)
         {
-            return Ok(Err(shown_alone(replaced)));
+            return Ok(Err(lost));
         }
         if reads.is_empty() {
             return Ok(Err(CheckResult::inconclusive(format!(
@@ -370,13 +368,6 @@ impl WriteStudy<'_> {
     pub(crate) fn next_calls(&mut self, template: &ArgumentTemplate, count: usize) -> NumberedCalls {
         self.clients.calls(self.tool, template, &mut self.canaries, count)
     }
-}
-
-/// The result of a check that ends with writes that are not stored.
-fn shown_alone(unstored: UnstoredWrites) -> CheckResult {
-    let mut result = CheckResult::new(Outcome::Failed);
-    show(unstored.finding, unstored.calls, &mut result);
-    result
 }
 
 /// A tool that by its name lists what another one creates.
