@@ -11,7 +11,7 @@ use crate::reproduce::literal_text;
 use crate::source::Span;
 use crate::source::template::from_json;
 use crate::suite::{Action, Cuts, Payload, RawSend, Step, Wanted};
-use crate::wire::{Revision, Tool};
+use crate::wire::{Era, Revision, Tool};
 
 /// Two values of one argument.
 const TWICE: [&str; 2] = ["mcprove-first-value", "mcprove-second-value"];
@@ -57,15 +57,13 @@ fn call_with_repeated(tool: &Tool, arguments: &Map<String, Json>, name: &str, re
         values.into_iter().map(|value| format!("{}:{value}", Json::from(member.as_str())))
     });
     let members = members.collect::<Vec<_>>().join(",");
-    let meta = if revision == Some(Revision::V2026_07_28) {
+    let meta = revision.filter(|revision| revision.era() != Era::Session).map_or_else(String::new, |revision| {
         let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/protocolVersion": revision.as_str(),
             "io.modelcontextprotocol/clientCapabilities": {},
         });
         format!(",\"_meta\":{meta}")
-    } else {
-        String::new()
-    };
+    });
     let tool = Json::from(tool.name.as_str());
     format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":\"{ID}\",\"method\":\"tools/call\",\
