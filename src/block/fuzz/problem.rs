@@ -120,22 +120,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::transport::ServerExit;
+    use crate::check::failure_of_test;
+    use crate::transport::{ConnectionBreak, HttpFailure, ServerExit};
 
     fn failure(reason: FailureReason) -> CallFailure {
-        let (method, stray) = ("tools/call".to_owned(), Vec::new());
         let stderr = vec!["KeyError: 'a7'".to_owned(), String::new()];
-        CallFailure {
-            reason,
-            method,
-            frame: Some(3),
-            violation: None,
-            stderr,
-            stray,
-            alive: true,
-            is_local: true,
-            lack: None,
-        }
+        CallFailure { stderr, ..failure_of_test(reason) }
     }
 
     #[test]
@@ -144,6 +134,7 @@ mod tests {
             (FailureReason::Exited(ServerExit::Status(3)), FindingKind::Crash, "exit status 3"),
             (FailureReason::Timeout(Duration::from_secs(2)), FindingKind::Hang, ""),
             (FailureReason::Protocol("no JSON at 17".to_owned()), FindingKind::ProtocolError, "no JSON at "),
+            (FailureReason::Http(HttpFailure::Reset(ConnectionBreak::BeforeHeaders)), FindingKind::ConnectionLost, ""),
         ] {
             let text = format!("{reason:?}");
             let problem = failed(&failure(reason));
