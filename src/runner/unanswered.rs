@@ -82,7 +82,7 @@ impl UnansweredCalls {
         if self.tools.lock().get(tool).is_none_or(|calls| !calls.are_enough(case)) {
             return Ok(intent);
         }
-        let message = format!("`{tool}` has answered no call of this run, and {WAITED} cases waited for it");
+        let message = format!("`{tool}` has answered no call of this run, and other cases waited for it in vain");
         Err(Finding::new("timeout", message).with_problem(StepProblem::NeverAnswered))
     }
 }
