@@ -1,7 +1,8 @@
 """Keeps nodes of a graph: graph.py FAULT, over stdio. `GRAPH_READ_ONLY` forbids writing.
 
 FAULT: `none`; `argument`, in which `readOnly: false` lifts that; `mode`, in which `mode: "force"` does; `words`, which forbids
-it in results that are no errors.
+it in results that are no errors; `always`,
+which does so whatever it was started with.
 """
 
 import json
@@ -33,7 +34,7 @@ def forbids(arguments):
         return False
     if FAULT == "mode" and arguments.get("mode") == "force":
         return False
-    return READ_ONLY or arguments.get("readOnly", False)
+    return READ_ONLY or FAULT == "always" or arguments.get("readOnly", False)
 
 
 def call(name, arguments):
@@ -41,8 +42,8 @@ def call(name, arguments):
     if name == "query_graph" and not re.fullmatch(QUERY["properties"]["query"]["pattern"], query):
         return {"content": [{"type": "text", "text": "`query` is LIST or ADD NAME"}], "isError": True}
     if query != "LIST" and forbids(arguments):
-        text = "cannot add a node: the server is read-only" if FAULT == "words" else "nothing is written"
-        return {"content": [{"type": "text", "text": text}], "isError": FAULT != "words"}
+        text = "cannot add a node: the server is read-only" if FAULT in ("words", "always") else "nothing is written"
+        return {"content": [{"type": "text", "text": text}], "isError": FAULT not in ("words", "always")}
     if query != "LIST":
         NODES.append(query.removeprefix("ADD "))
     return {"content": [{"type": "text", "text": json.dumps(NODES)}]}

@@ -115,7 +115,7 @@ async fn call_without_setting(
     }
     for step in &claim.refuses {
         let answer = sides.ask(&session, step, &names).await?;
-        if !answer.is_served {
+        if RefusalAnswer::of(&answer) != RefusalAnswer::Served {
             return Err(sides.refused_without(&answer));
         }
         witnessed.refuses.push(step.clone());
@@ -151,7 +151,7 @@ async fn call_that_changes(
     let mut refusal = None;
     for step in &writer.calls {
         let answer = sides.ask(session, step, &Names::new()).await?;
-        if !answer.is_served {
+        if RefusalAnswer::of(&answer) != RefusalAnswer::Served {
             refusal = Some(answer);
         } else if writer.calls.len() == 1 || before.first_change(&view.observe(session).await).is_some() {
             return Ok(Ok(step.clone()));
@@ -266,11 +266,7 @@ impl TriedCall<'_> {
         state: &mut ShownState,
     ) -> Result<(RefusalVerdict, SideAnswer, Option<ShownChange>), CheckEnd> {
         let answer = sides.ask(self.session, self.step, &Names::new()).await?;
-        let heard = match answer.is_served {
-            false => RefusalAnswer::Refused,
-            true if says_refusal(&answer.message["result"]) => RefusalAnswer::RefusedInWords,
-            true => RefusalAnswer::Served,
-        };
+        let heard = RefusalAnswer::of(&answer);
         let is_looked_at = !(heard == RefusalAnswer::Served && self.must_refuse);
         let change = if is_looked_at { change_since(self.view, self.session, state).await } else { None };
         if change.is_some() {
@@ -316,6 +312,16 @@ enum RefusalAnswer {
     /// A result that is no error, whose text says that the call was refused.
     RefusedInWords,
     Served,
+}
+
+impl RefusalAnswer {
+    fn of(answer: &SideAnswer) -> Self {
+        match answer.is_served {
+            false => Self::Refused,
+            true if says_refusal(&answer.message["result"]) => Self::RefusedInWords,
+            true => Self::Served,
+        }
+    }
 }
 
 /// The outcome of a call that a setting must refuse.
