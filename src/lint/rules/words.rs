@@ -92,7 +92,7 @@ pub(crate) static LINTS: &[Lint] = &[
     Lint {
         id: "copied-description",
         variant: AMBIGUOUS,
-        says: "two tools have the same description",
+        says: "tools have the same description",
         why: "a model cannot tell them apart, and chooses either",
         cure: "say in each what the other does not do",
         link: WRITING,
