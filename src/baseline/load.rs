@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDate};
 
-use crate::source::{Diagnostic, Node, Quote, SourceId, Sources, Span, grammar, parse};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Located, Quote, SourceId, Sources, Span, grammar, parse};
 
+use super::grammar::WrittenEntry;
 use super::pattern::Pattern;
 use super::{BASELINE, Baseline, BaselineEntry};
 
@@ -19,9 +21,10 @@ use super::{BASELINE, Baseline, BaselineEntry};
 pub fn load(sources: &Sources, source: SourceId, now: u64) -> Result<(Baseline, Vec<Diagnostic>), Vec<Diagnostic>> {
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
     let today = i64::try_from(now).ok().and_then(DateTime::from_timestamp_millis).map(|now| now.date_naive());
-    let mistakes = grammar::check(&root, &BASELINE);
+    let mut mistakes = grammar::check(&root, &BASELINE);
+    let written = <Vec<WrittenEntry>>::read(&root, &mut mistakes).unwrap_or_default();
     let mut decoder = BaselineDecoder { sources, today, mistakes, warnings: Vec::new(), known: BTreeMap::new() };
-    let entries: Vec<BaselineEntry> = root.items().iter().filter_map(|node| decoder.entry(node)).collect();
+    let entries: Vec<BaselineEntry> = written.into_iter().filter_map(|entry| decoder.entry(entry)).collect();
     let BaselineDecoder { mut mistakes, warnings, .. } = decoder;
     if mistakes.is_empty() {
         return Ok((Baseline { entries, ..Baseline::default() }, warnings));
@@ -40,10 +43,9 @@ struct BaselineDecoder<'a> {
 }
 
 impl BaselineDecoder<'_> {
-    fn entry(&mut self, node: &Node) -> Option<BaselineEntry> {
-        let case = node.get("case")?.located_text()?;
-        let check = node.get("check").and_then(Node::text).map(str::to_owned);
-        let reason = self.reason(node)?;
+    fn entry(&mut self, written: WrittenEntry) -> Option<BaselineEntry> {
+        let WrittenEntry { case, check, reason, until } = written;
+        self.refuse_empty(&reason);
         let Some(pattern) = Pattern::parse(&case.value) else {
             self.mistakes.push(
                 Diagnostic::error("bad-case", format!("`{}` cannot be the id of a case", case.value), case.span)
@@ -60,25 +62,22 @@ impl BaselineDecoder<'_> {
                     .with_other(first, "the first one is here"),
             );
         }
-        let has_expired = self.has_expired(node);
+        let has_expired = until.is_some_and(|until| self.has_expired(&until));
         let quote = Quote::new(self.sources, case.span, "");
-        Some(BaselineEntry { case: pattern, check, reason, has_expired, quote })
+        Some(BaselineEntry { case: pattern, check, reason: reason.value, has_expired, quote })
     }
 
-    fn reason(&mut self, node: &Node) -> Option<String> {
-        let reason = node.get("reason")?.located_text()?;
+    fn refuse_empty(&mut self, reason: &Located<String>) {
         if reason.value.trim().is_empty() {
             self.mistakes.push(
                 Diagnostic::error("empty-reason", "a known failure needs a reason", reason.span)
                     .with_help("name the issue, or write a sentence that says why it is known".to_owned()),
             );
         }
-        Some(reason.value)
     }
 
     /// `until` is over; the day itself still counts.
-    fn has_expired(&mut self, node: &Node) -> bool {
-        let Some(until) = node.get("until").and_then(Node::located_text) else { return false };
+    fn has_expired(&mut self, until: &Located<String>) -> bool {
         let Some(day) = until.value.parse::<NaiveDate>().ok().filter(|_| until.value.len() == 10) else {
             self.mistakes.push(
                 Diagnostic::error("bad-date", format!("invalid date `{}`", until.value), until.span)

@@ -21,11 +21,10 @@ mod timeouts;
 mod torture;
 mod trust_boundary;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::plan::CaseSource;
 use crate::source::grammar::{Key, Object, Shape, key};
@@ -101,12 +100,5 @@ pub fn load(
 
 /// The JSON Schema (2020-12) of a suite file, made from the grammar that checks it.
 pub fn json_schema() -> Value {
-    let mut definitions = BTreeMap::new();
-    let root = Shape::Object(&SUITE).json_schema(&mut definitions);
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "mcprove suite",
-        "$ref": root["$ref"],
-        "$defs": definitions,
-    })
+    Shape::Object(&SUITE).json_schema_file("mcprove suite")
 }

@@ -13,13 +13,13 @@ use super::hearing::{ConnectionFault, Hearing};
 use super::path_reader::{PathReader, items_of, lower_case};
 use super::preset::decode_named;
 use super::words::{
-    AnswerCondition, AnswerSource, ArgumentFit, Arrival, BurstUnit, Carrier, CountScope, ExchangeOwner, IdEdit,
-    KillMoment, KindCondition, LateReply, Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind,
-    ValueEdit,
+    AnswerSource, Arrival, BurstUnit, CountScope, IdEdit, LateReply, PlainEffect, SchemaBreach, SearchScope, Side,
+    ToolKind, ValueEdit,
 };
 use super::written::Written;
 use crate::path::DottedPath;
 use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
 use crate::source::{
     Diagnostic, Node, SourceId, Sources, Value, did_you_mean, grammar, nearest, parse, parse_duration,
 };
@@ -73,7 +73,7 @@ pub fn load(sources: &Sources, source: SourceId) -> Result<Vec<Fault>, Vec<Diagn
 pub fn decode_all(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
     if node.get("faults").is_some() {
         found.extend(grammar::check(node, &Shape::Object(&PLAN)));
-        let seed = node.get("seed").and_then(Node::whole).unwrap_or_default();
+        let seed = node.setting("seed").unwrap_or_default();
         let faults = node.get("faults").map(|faults| decode_items(faults, found)).unwrap_or_default();
         return faults.into_iter().map(|fault| fault.with_draws(seed, "")).collect();
     }
@@ -88,8 +88,8 @@ fn decode_items(node: &Node, found: &mut Vec<Diagnostic>) -> Vec<Fault> {
     let one = matches!(node.value, Value::Map(_)).then_some(node);
     let mut faults = Vec::new();
     for (number, node) in one.into_iter().chain(node.items()).enumerate() {
-        let text = |key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
-        let name = text("name").or_else(|| text("type")).unwrap_or_else(|| format!("number {}", number + 1));
+        let name =
+            node.setting("name").or_else(|| node.setting("type")).unwrap_or_else(|| format!("number {}", number + 1));
         let named = decode_named(&name, node, found);
         if let Some(what) = named.iter().find_map(Fault::suite_only) {
             let message = format!("`{what}` is for tests of a suite, which start the server themselves");
@@ -163,28 +163,27 @@ struct FaultReader<'a> {
 
 impl FaultReader<'_> {
     fn condition(&mut self, node: &Node) -> Match {
-        let number = |key: &str| node.get(key).and_then(Node::whole);
         Match {
             message: self.message(node),
             unless: node.get("unless").map(|unless| self.message(unless)),
-            sends: items_of(node.get("sends")).filter_map(Node::text).map(str::to_owned).collect(),
-            by: word(node, "by", ExchangeOwner::from_word),
-            answered: words(node, "answered", AnswerCondition::from_word),
+            sends: several(node, "sends"),
+            by: node.setting("by"),
+            answered: several(node, "answered"),
             answer: self.paths().conditions(node.get("has"), node.get("lacks")),
             status: items_of(node.get("status")).filter_map(|node| self.paths().status(node, 100)).collect(),
-            arguments: words(node, "arguments", ArgumentFit::from_word),
-            tool: words(node, "tool", ToolKind::from_word),
+            arguments: several(node, "arguments"),
+            tool: several(node, "tool"),
             declares: self.paths().conditions(node.get("declares"), None),
-            declared: node.get("declared").and_then(Node::flag),
-            occurrence: word(node, "occurrence", Occurrence::from_word),
+            declared: node.setting("declared"),
+            occurrence: node.setting("occurrence"),
             after: self.elsewhere(node.get("after")),
             unless_after: self.elsewhere(node.get("unless_after")),
             before: self.elsewhere(node.get("before")),
             chance: node.get("share").and_then(|share| self.chance(share)).map(|chance| self.burst(chance, node)),
             turn: MatchTurn {
-                nth: number("nth"),
-                from: number("from"),
-                of_server: word(node, "per", CountScope::from_word) == Some(CountScope::Server),
+                nth: node.setting("nth"),
+                from: node.setting("from"),
+                of_server: node.setting("per") == Some(CountScope::Server),
             },
         }
     }
@@ -192,12 +191,12 @@ impl FaultReader<'_> {
     fn message(&mut self, node: &Node) -> MessageCondition {
         MessageCondition {
             methods: self.methods(node.get("method")),
-            tools: items_of(node.get("tools")).filter_map(Node::text).map(str::to_owned).collect(),
-            kinds: words(node, "kind", KindCondition::from_word),
-            over: word(node, "over", Carrier::from_word),
+            tools: several(node, "tools"),
+            kinds: several(node, "kind"),
+            over: node.setting("over"),
             fields: self.paths().conditions(node.get("with"), node.get("without")),
             verbs: items_of(node.get("verb")).filter_map(Node::text).map(str::to_ascii_uppercase).collect(),
-            path: node.get("path").and_then(Node::text).map(str::to_owned),
+            path: node.setting("path"),
             headers: self.paths().names(node.get("header"), str::to_ascii_lowercase),
             no_headers: lower_case(node.get("no_header")),
             query: self.paths().names(node.get("query"), str::to_owned),
@@ -206,18 +205,17 @@ impl FaultReader<'_> {
 
     fn hearing(&mut self, node: &Node) -> Hearing {
         Hearing {
-            arrival: node.text().and_then(Arrival::from_word),
+            arrival: node.text().and_then(Arrival::parse),
             set: node.get("set").map(|set| self.written_pairs(set)).unwrap_or_default(),
             add: node.get("add").map(|add| self.written_pairs(add)).unwrap_or_default(),
             remove: self.paths().places(node.get("remove")),
             headers: node.get("headers").map(|headers| self.headers(headers)).unwrap_or_default(),
-            bandwidth: node.get("bandwidth").and_then(Node::whole).and_then(Bandwidth::new),
-            times: node.get("times").and_then(Node::whole).and_then(|times| u32::try_from(times).ok()),
+            bandwidth: node.setting("bandwidth").and_then(Bandwidth::new),
+            times: node.setting("times"),
         }
     }
 
     fn connection(&mut self, node: &Node) -> ConnectionFault {
-        let time = |node: Option<&Node>| node.and_then(Node::text).and_then(parse_duration);
         let process = node.get("process");
         if let Some(empty) = process.filter(|process| process.entries().is_empty()) {
             self.found.push(
@@ -225,9 +223,9 @@ impl FaultReader<'_> {
             );
         }
         ConnectionFault {
-            kill: process.and_then(|process| word(process, "kill", KillMoment::from_word)),
-            pause: time(process.and_then(|process| process.get("pause"))),
-            unread: time(node.get("unread")),
+            kill: process.and_then(|process| process.setting("kill")),
+            pause: process.and_then(|process| process.setting("pause")),
+            unread: node.setting("unread"),
         }
     }
 
@@ -271,7 +269,7 @@ impl FaultReader<'_> {
 
     fn elsewhere(&mut self, node: Option<&Node>) -> Option<Box<RelatedExchange>> {
         let node = node?;
-        let within = word(node, "within", SearchScope::from_word).unwrap_or(SearchScope::Session);
+        let within = node.setting("within").unwrap_or(SearchScope::Session);
         Some(Box::new(RelatedExchange { within, is: self.condition(node.get("is")?) }))
     }
 
@@ -297,7 +295,7 @@ impl FaultReader<'_> {
             burst_mistake(chance.share, length)
                 .map(|(message, help)| Diagnostic::error("bad-number", message, burst.span).with_help(help)),
         );
-        let burst_of = word(node, "burst_of", BurstUnit::from_word).unwrap_or(BurstUnit::Calls);
+        let burst_of = node.setting("burst_of").unwrap_or(BurstUnit::Calls);
         Chance { burst: Some(length), burst_of, ..chance }
     }
 
@@ -318,7 +316,7 @@ impl FaultReader<'_> {
 
     fn changes(&mut self, node: &Node) -> Vec<FaultEffect> {
         if let Some(word) = node.text() {
-            return PlainEffect::from_word(word).map(FaultEffect::Plain).into_iter().collect();
+            return PlainEffect::parse(word).map(FaultEffect::Plain).into_iter().collect();
         }
         if matches!(node.value, Value::Map(_)) && node.entries().is_empty() {
             self.found.push(Diagnostic::error("missing-key", NOTHING, node.span).with_help(ADD.to_owned()));
@@ -340,7 +338,7 @@ impl FaultReader<'_> {
     }
 
     fn effect(&mut self, name: &str, value: &Node) -> Option<FaultEffect> {
-        if let Some(edit) = ValueEdit::from_word(name) {
+        if let Some(edit) = ValueEdit::parse(name) {
             return Some(FaultEffect::Edit(edit, self.paths().places(Some(value))));
         }
         Some(match name {
@@ -359,7 +357,7 @@ impl FaultReader<'_> {
             "rename" => FaultEffect::Rename(self.paths().pairs(value, |_, node| node.text().map(str::to_owned))),
             "clone" => FaultEffect::Clone(self.copies(value)?),
             "mark" => {
-                let hint = |node: &Node| node.text().and_then(ToolKind::from_word);
+                let hint = |node: &Node| node.text().and_then(ToolKind::parse);
                 let entries = value.entries().iter();
                 FaultEffect::Mark(entries.filter_map(|(name, kind)| Some((name.value.clone(), hint(kind)?))).collect())
             }
@@ -379,12 +377,10 @@ impl FaultReader<'_> {
     /// Effects on whole messages and on what carries them.
     fn whole(&mut self, name: &str, value: &Node) -> Option<FaultEffect> {
         let text = value.text();
-        let side = || word(value, "side", Side::from_word).unwrap_or(Side::Before);
-        let inner = |key: &str| value.get(key).and_then(Node::text).map(str::to_owned);
         Some(match name {
-            "misshape" => FaultEffect::Misshape(text.and_then(SchemaBreach::from_word)?),
-            "give" => FaultEffect::Give(text.and_then(AnswerSource::from_word)?),
-            "mix" => FaultEffect::Mix(text.and_then(AnswerSource::from_word)?),
+            "misshape" => FaultEffect::Misshape(SchemaBreach::parse(text?)?),
+            "give" => FaultEffect::Give(AnswerSource::parse(text?)?),
+            "mix" => FaultEffect::Mix(AnswerSource::parse(text?)?),
             "result" => FaultEffect::Result(self.read_written(value)?),
             "error" => FaultEffect::Error(self.read_written(value)?),
             "message" => FaultEffect::Message(self.read_written(value)?),
@@ -395,10 +391,13 @@ impl FaultReader<'_> {
             "jitter" => FaultEffect::Jitter(Jitter::new(parse_duration(text?)?, self.name)),
             "slow" => FaultEffect::Slow(parse_duration(text?)?),
             "stderr" => FaultEffect::Stderr(text?.to_owned()),
-            "reid" => FaultEffect::Reid(text.and_then(IdEdit::from_word)?),
+            "reid" => FaultEffect::Reid(IdEdit::parse(text?)?),
             "swallow" => FaultEffect::Swallow(text?.to_owned()),
-            "repeat" => FaultEffect::Repeat { method: inner("method")?, side: side() },
-            "late" => FaultEffect::Late(text.and_then(LateReply::from_word)?),
+            "repeat" => FaultEffect::Repeat {
+                method: value.setting("method")?,
+                side: value.setting("side").unwrap_or(Side::Before),
+            },
+            "late" => FaultEffect::Late(LateReply::parse(text?)?),
             "status" => FaultEffect::Status(self.paths().status(value, 100)?),
             "end" => FaultEffect::End(self.end(value)?),
             _ => return None,
@@ -406,7 +405,7 @@ impl FaultReader<'_> {
     }
 
     fn end(&mut self, node: &Node) -> Option<ServerEnd> {
-        let number = |key: &str| node.get(key).and_then(Node::whole).and_then(|number| i32::try_from(number).ok());
+        let number = |key: &str| node.setting::<u64>(key).and_then(|number| i32::try_from(number).ok());
         match (number("status"), number("signal")) {
             (None, None) => Some(ServerEnd::Closed),
             (Some(status), None) => Some(ServerEnd::Status(status)),
@@ -422,7 +421,7 @@ impl FaultReader<'_> {
         let list = self.paths().place(node.get("list")?)?;
         let with =
             node.get("with").map(|with| self.paths().pairs(with, |_, node| Some(node.to_json()))).unwrap_or_default();
-        let times = node.get("times").and_then(Node::whole).unwrap_or(1);
+        let times: u64 = node.setting("times").unwrap_or(1);
         let most = 10_000;
         if let Some(times) = node.get("times").filter(|_| !(1..=most).contains(&times)) {
             self.found.push(Diagnostic::error("bad-number", format!("write 1 to {most} copies"), times.span));
@@ -447,10 +446,7 @@ pub(crate) fn burst_mistake(share: f64, length: f64) -> Option<(String, String)>
 /// The longest text that `pad` makes, in bytes: 64 MiB, the longest message that a session reads.
 const LONGEST_PADDED: u64 = 64 << 20;
 
-fn word<T>(node: &Node, key: &str, read: fn(&str) -> Option<T>) -> Option<T> {
-    node.get(key).and_then(Node::text).and_then(read)
-}
-
-fn words<T>(node: &Node, key: &str, read: fn(&str) -> Option<T>) -> Vec<T> {
-    items_of(node.get(key)).filter_map(Node::text).filter_map(read).collect()
+/// The values of a key, which may be one or a list.
+fn several<T: Setting>(node: &Node, key: &str) -> Vec<T> {
+    node.setting(key).unwrap_or_default()
 }

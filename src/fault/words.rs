@@ -1,28 +1,10 @@
 //! Words of faults that stand for one of a few things.
 
-/// An enum whose values are words in YAML.
-macro_rules! words {
-    ($(#[$doc:meta])* $vis:vis $name:ident { $($(#[$value_doc:meta])* $value:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        $vis enum $name { $($(#[$value_doc])* $value,)+ }
+use crate::source::choice;
 
-        impl $name {
-            /// The words, as they are written.
-            pub(crate) const WORDS: &'static [&'static str] = &[$($word),+];
-
-            /// The value for a word.
-            pub(crate) fn from_word(word: &str) -> Option<Self> {
-                let at = Self::WORDS.iter().position(|one| *one == word)?;
-                Some([$(Self::$value),+][at])
-            }
-        }
-    };
-}
-
-words! {
+choice! {
     /// The kind of message that a condition names.
-    pub(crate) KindCondition {
+    pub(crate) enum KindCondition {
         /// With an id.
         Request = "request",
         /// Without an id.
@@ -44,9 +26,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The way in which a message arrives that does not arrive once and whole.
-    pub Arrival {
+    pub enum Arrival {
         /// It does not arrive.
         Nothing = "nothing",
         /// It arrives twice.
@@ -62,9 +44,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// When a server is killed.
-    pub(crate) KillMoment {
+    pub(crate) enum KillMoment {
         /// Before it hears of the message.
         Unheard = "unheard",
         /// As soon as it has the message.
@@ -74,9 +56,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The scope of a count.
-    pub(crate) CountScope {
+    pub(crate) enum CountScope {
         /// A conversation over streams, or a session over HTTP.
         Session = "session",
         /// All of the server.
@@ -84,9 +66,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// What a burst counts.
-    pub(crate) BurstUnit {
+    pub(crate) enum BurstUnit {
         /// Exchanges.
         Calls = "calls",
         /// The tasks that clients name: all exchanges of one are struck, or none.
@@ -94,9 +76,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// Whose exchange it is.
-    pub(crate) ExchangeOwner {
+    pub(crate) enum ExchangeOwner {
         /// A case's.
         Cases = "cases",
         /// That of a handshake, or of asking what there is.
@@ -106,9 +88,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The kind of answer.
-    pub(crate) AnswerCondition {
+    pub(crate) enum AnswerCondition {
         /// A result, `isError` or not.
         Result = "result",
         /// An error of the protocol, or a status that says no.
@@ -124,9 +106,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The relation of a call's arguments to the schema of the tool.
-    pub(crate) ArgumentFit {
+    pub(crate) enum ArgumentFit {
         /// They fit.
         Valid = "valid",
         /// They do not, in whatever way.
@@ -144,9 +126,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The kind of tool that was called.
-    pub(crate) ToolKind {
+    pub(crate) enum ToolKind {
         /// One that is listed.
         Known = "known",
         /// One that is not.
@@ -166,9 +148,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The first of equal requests in a session, or a later one.
-    pub(crate) Occurrence {
+    pub(crate) enum Occurrence {
         /// It was not.
         First = "first",
         /// It was.
@@ -176,9 +158,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The scope in which another exchange is searched.
-    pub(crate) SearchScope {
+    pub(crate) enum SearchScope {
         /// In the same session of the same case.
         Session = "session",
         /// In another session of the same case.
@@ -190,9 +172,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The transport.
-    pub(crate) Carrier {
+    pub(crate) enum Carrier {
         /// Streams, in process or between processes.
         Stream = "stream",
         /// HTTP.
@@ -200,9 +182,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// Whose answer is given instead.
-    pub(crate) AnswerSource {
+    pub(crate) enum AnswerSource {
         /// That of a good call of the same tool, or of reading the same.
         Served = "served",
         /// The first, other answer to the same question in the session.
@@ -220,9 +202,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The way in which structured content breaks its schema.
-    pub(crate) SchemaBreach {
+    pub(crate) enum SchemaBreach {
         /// A value has another type.
         Type = "type",
         /// A required member is gone.
@@ -238,9 +220,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The change of an answer's id.
-    pub(crate) IdEdit {
+    pub(crate) enum IdEdit {
         /// A number becomes text.
         Text = "text",
         /// Text becomes a number.
@@ -254,9 +236,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The place of a message beside an answer.
-    pub(crate) Side {
+    pub(crate) enum Side {
         /// Before.
         Before = "before",
         /// After.
@@ -264,9 +246,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The answer to a cancelled request.
-    pub(crate) LateReply {
+    pub(crate) enum LateReply {
         /// An error.
         Error = "error",
         /// A result.
@@ -276,9 +258,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// Effects that need nothing further.
-    pub(crate) PlainEffect {
+    pub(crate) enum PlainEffect {
         /// The call is answered as if all were well.
         Accept = "accept",
         /// The answer is left out; over HTTP the response has no body.
@@ -316,9 +298,9 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// Changes to values that need nothing but their paths.
-    pub(crate) ValueEdit {
+    pub(crate) enum ValueEdit {
         Remove = "remove",
         Null = "null",
         Retype = "retype",

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::source::{FNV, SourceFile, Sources, fnv};
 
-use super::model::{Mutant, Mutants};
+use super::mutant::{Mutant, Mutants};
 use super::score::RegistryFile;
 use super::{Registry, decode};
 

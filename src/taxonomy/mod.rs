@@ -7,8 +7,8 @@
 
 mod builtin;
 mod decode;
-mod grammar;
 mod model;
+mod mutant;
 mod probe;
 pub mod score;
 mod start;
@@ -20,10 +20,9 @@ use std::collections::BTreeMap;
 use self::score::Taxonomy;
 use crate::source::{Diagnostic, SourceId, Sources};
 
-pub use self::grammar::{REGISTRY, json_schema};
-pub use self::model::{
-    Family, Holds, Leaf, Mutant, Mutants, Need, Offer, Revisions, Severity, Tier, Transport, Variant,
-};
+pub use self::decode::{REGISTRY, json_schema};
+pub use self::model::{Family, Holds, Leaf, Need, Revisions, Severity, Tier, Transport, Variant};
+pub use self::mutant::{Mutant, Mutants, Offer};
 pub use self::probe::{PROBES, Probe, probe};
 pub use self::start::{Alteration, Launch, OnDisk, START, Start};
 

@@ -2,106 +2,88 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{ExchangeHistory, Fault, Match};
+use crate::source::grammar::Shape;
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Node, Value, choice, settings};
 use crate::wire::Revision;
 
 use super::builtin;
-use super::start::Start;
+use super::mutant::{Mutant, Mutants};
 
-/// One of the categories of faults.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Family {
-    /// Its name in reports, such as `TOOL`.
-    pub id: String,
-    /// Its subject.
-    pub name: String,
-    /// The frequency of its failures in practice, in fault threads.
-    pub weight: f64,
-    /// The key that a suite must have for the family to apply.
-    pub needs: Option<Need>,
-    /// Its faults.
-    pub leaves: Vec<Leaf>,
+settings! {
+    /// A category of faults.
+    #[derive(PartialEq)]
+    pub struct Family as "a family" {
+        /// A name in capital letters, such as `TOOL`.
+        pub id: String => required(),
+        /// What it is about.
+        pub name: String => required(),
+        /// How often it fails in practice, against the other families.
+        pub weight: f64 => shape(Shape::Number) required(),
+        /// What a suite must have for the family to apply.
+        pub needs: Option<Need>,
+    } with {
+        /// Its faults.
+        pub leaves: Vec<Leaf>,
+    }
 }
 
-/// One fault.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Leaf {
-    /// Its name, `FAULT-<FAMILY>-<NAME>`.
-    pub id: String,
-    /// The fault in one sentence.
-    pub meaning: String,
-    /// The kinds of checks that exercise it; at least one.
-    pub probes: Vec<String>,
-    /// The suite that shows how to exercise it.
-    pub example: Option<String>,
-    /// Papers, advisories and the like.
-    pub references: Vec<String>,
-    /// The ways in which it shows.
-    pub variants: Vec<Variant>,
-    /// Variants of other leaves that show this one too; they are counted there.
-    pub shared: Vec<String>,
+settings! {
+    /// One fault.
+    #[derive(PartialEq)]
+    pub struct Leaf as "a leaf" {
+        /// `FAULT-<FAMILY>-<NAME>`.
+        pub id: String => required(),
+        /// What goes wrong.
+        pub meaning: String => required(),
+        /// The kinds of checks that exercise it.
+        pub probes: Vec<String> => required(),
+        /// The suite that shows how to exercise it.
+        pub example: Option<String>,
+        /// Papers, advisories and the like.
+        pub references: Vec<String>,
+        /// The ways in which it shows.
+        pub variants: Vec<Variant> => required(),
+    } with {
+        /// Variants of other leaves that show this one too; they are counted there.
+        pub shared: Vec<String>,
+    }
 }
 
-/// One way in which a leaf shows in real servers.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Variant {
-    /// Its name.
-    pub id: String,
-    /// The fault in one sentence.
-    pub meaning: String,
-    /// The severity of its variants.
-    pub severity: Severity,
-    /// The certainty of a verdict.
-    pub holds: Holds,
-    /// The revisions in which it can occur.
-    pub revisions: Revisions,
-    /// The transports over which it can occur; at least one.
-    pub transports: Vec<Transport>,
-    /// The way to bring it about.
-    pub provoke: String,
-    /// The difference to a healthy server.
-    pub oracle: String,
-    /// The means that an imitation needs.
-    pub tier: Tier,
-    /// The imitation of it; absent where there is none.
-    pub imitation: Option<String>,
-    /// Other leaves that it shows too.
-    pub also: Vec<String>,
-    /// Why nothing proves it, as a sentence without a final period; absent where something does.
-    pub unplanted: Option<String>,
-    /// The means that it takes and a recording does not have, as a sentence without a final period: its mutants prove
-    /// something in front of a real server only, everywhere at once and by the cases that judge its leaf.
-    pub live: Option<String>,
-    /// Its imitations one by one; [`Variant::mutants`] reads them.
-    pub mutants: Mutants,
-}
-
-/// The imitations of a variant.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Mutants {
-    /// Those that a file lists.
-    Listed(Vec<Mutant>),
-    /// Those of the built-in variant with the same id, which only a proof reads: they are most of the file.
-    BuiltIn,
-}
-
-/// One imitation of a variant.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Mutant {
-    /// Its name.
-    pub id: String,
-    /// Its effect in one sentence.
-    pub meaning: String,
-    /// The fault in the messages of a server; `None` in registries that only name it.
-    pub fault: Option<Fault>,
-    /// The change of the server's start instead; only a live server has one.
-    pub start: Option<Start>,
-    /// The sign that the recorded server has the fault already, so that the mutant would change nothing.
-    pub shown_by: Option<Match>,
-    /// The capabilities that the server must have.
-    pub needs: Vec<Offer>,
-    /// All tools, prompts and resources show it at once, since they share the faulty part.
-    pub at_once: bool,
+settings! {
+    /// One way in which a leaf shows.
+    #[derive(PartialEq)]
+    pub struct Variant as "a variant" {
+        /// A name in capital letters.
+        pub id: String => required(),
+        /// What goes wrong.
+        pub meaning: String => required(),
+        /// How bad it is.
+        pub severity: Severity => required(),
+        /// How firmly it may be judged.
+        pub holds: Holds => required(),
+        /// Where it can occur.
+        pub revisions: Revisions,
+        /// What it can occur over; both if left out.
+        pub transports: Vec<Transport>,
+        /// How to bring it about.
+        pub provoke: String => required(),
+        /// How a healthy server differs.
+        pub oracle: String => required(),
+        /// What it takes to imitate it.
+        pub tier: Tier => required(),
+        /// How it is imitated.
+        pub imitation: Option<String>,
+        /// Why nothing proves it; its mutants, if any, show a part of it.
+        pub unplanted: Option<String>,
+        /// What it takes and a recording does not have, such as two sessions at a time; with `--live`, its mutants are
+        /// tried everywhere at once, by the cases that judge its leaf.
+        pub live: Option<String>,
+        /// Other leaves that it shows too; it is counted once.
+        pub also: Vec<String>,
+        /// Its imitations one by one.
+        pub mutants: Mutants,
+    }
 }
 
 /// The protocol revisions in which a variant can occur.
@@ -113,33 +95,24 @@ pub enum Revisions {
     Only(Vec<Revision>),
 }
 
-/// An enum whose values are words in a registry.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
-        pub enum $name { $($(#[$value_doc])* #[serde(rename = $word)] $value,)+ }
+impl Setting for Revisions {
+    const SHAPE: Shape = Shape::Either(&[Shape::Choice(&["all"]), <Vec<Revision>>::SHAPE]);
 
-        impl $name {
-            /// The words, as a registry writes them.
-            pub const WORDS: &'static [&'static str] = &[$($word),+];
+    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let is_listed = matches!(node.value, Value::List(_));
+        if is_listed { Setting::read(node, found).map(Self::Only) } else { Self::absent() }
+    }
 
-            /// The word for this value.
-            pub const fn word(self) -> &'static str {
-                match self { $(Self::$value => $word,)+ }
-            }
-
-            /// The value for a word.
-            pub fn from_word(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$value),)+ _ => None }
-            }
-        }
-    };
+    fn absent() -> Option<Self> {
+        Some(Self::All)
+    }
 }
 
-words! {
+choice! {
     /// The severity of a variant where it occurs.
-    Severity {
+    #[derive(Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Severity {
         /// Data is lost, leaked or wrong, or the server dies.
         Critical = "critical",
         /// Callers are misled or stopped.
@@ -151,9 +124,11 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The certainty with which a variant may be judged.
-    Holds {
+    #[derive(Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Holds {
         /// The specification demands otherwise.
         Must = "must",
         /// The specification recommends otherwise.
@@ -163,25 +138,33 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The means that an imitation of a variant needs.
-    Tier {
+    #[derive(Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum Tier {
         /// A change to single frames.
+        #[serde(rename = "W")]
         Frames = "W",
         /// A change that remembers earlier frames.
+        #[serde(rename = "S")]
         Memory = "S",
         /// Control over how the server starts and ends.
+        #[serde(rename = "L")]
         Launch = "L",
         /// A companion, such as a canary file or a second server.
+        #[serde(rename = "C")]
         Companion = "C",
         /// Nothing imitates it.
+        #[serde(rename = "N")]
         Impossible = "N",
     }
 }
 
-words! {
+choice! {
     /// A transport.
-    Transport {
+    #[derive(Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Transport {
         /// The standard streams of a child process.
         Stdio = "stdio",
         /// Streamable HTTP.
@@ -189,60 +172,13 @@ words! {
     }
 }
 
-words! {
+choice! {
     /// The key that a suite must have for a family to apply.
-    Need {
+    #[derive(Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Need {
         /// A model that works with the tools.
         Agents = "agents",
-    }
-}
-
-words! {
-    /// Something that a server may offer.
-    Offer {
-        /// A tool.
-        Tools = "tools",
-        /// Two tools.
-        SeveralTools = "several_tools",
-        /// A tool with an output schema.
-        OutputSchema = "output_schema",
-        /// A resource.
-        Resources = "resources",
-        /// A resource template.
-        Templates = "templates",
-        /// A prompt.
-        Prompts = "prompts",
-        /// Completion of arguments.
-        Completions = "completions",
-        /// A list that changes, by its declaration.
-        ListChanges = "list_changes",
-        /// A tool that writes, and whose repeated calls change nothing more, by its declaration.
-        IdempotentTool = "idempotent_tool",
-    }
-}
-
-impl Offer {
-    /// A server offers it.
-    pub fn is_met(self, known: &ExchangeHistory<'_>) -> bool {
-        let catalog = known.catalog;
-        match self {
-            Self::Tools => !catalog.tools.is_empty(),
-            Self::SeveralTools => catalog.tools.len() > 1,
-            Self::OutputSchema => catalog.tools.iter().any(|tool| tool.output_schema().is_some()),
-            Self::Resources => !catalog.resources.is_empty(),
-            Self::Templates => !catalog.resource_templates.is_empty(),
-            Self::Prompts => !catalog.prompts.is_empty(),
-            Self::Completions => known.capabilities.get("completions").is_some(),
-            Self::ListChanges => known
-                .capabilities
-                .as_object()
-                .is_some_and(|capabilities| capabilities.values().any(|one| one["listChanged"] == true)),
-            Self::IdempotentTool => catalog
-                .tools
-                .iter()
-                .map(|tool| &tool.raw["annotations"])
-                .any(|hints| hints["readOnlyHint"] != true && hints["idempotentHint"] == true),
-        }
     }
 }
 
@@ -261,7 +197,7 @@ impl Variant {
     /// without a word in registries, such as memory, can show every variant that is bound to none.
     pub fn holds_for(&self, transport: &str, revision: &str) -> bool {
         let unbound = self.transports.len() == Transport::WORDS.len();
-        let carried = unbound || transport.is_empty() || self.transports.iter().any(|t| t.word() == transport);
+        let carried = unbound || transport.is_empty() || self.transports.iter().any(|t| t.as_str() == transport);
         carried && self.revisions.contains(revision)
     }
 }

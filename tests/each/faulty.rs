@@ -32,15 +32,15 @@ pub(crate) const VERDICTS: Golden =
     Golden { file: "tests/faulty/verdicts.md", heading: "# What four suites say of faulty servers" };
 
 pub(crate) fn tests() -> Vec<Trial> {
-    let keys: Arc<[String]> = rows().map(|(variant, over)| cells(&[variant, over.word()])).collect();
+    let keys: Arc<[String]> = rows().map(|(variant, over)| cells(&[variant, over.as_str()])).collect();
     let faulty = rows().map(|(variant, over)| {
         let keys = Arc::clone(&keys);
-        test(format!("faulty::{variant}::{}", over.word()), move || check(variant, over, &keys))
+        test(format!("faulty::{variant}::{}", over.as_str()), move || check(variant, over, &keys))
     });
     let keys = Arc::clone(&keys);
     let rows = test("faulty::rows".to_owned(), move || VERDICTS.has_only(&keys));
     let correct = [Transport::Stdio, Transport::Http].into_iter().flat_map(|over| {
-        SUITES.map(|suite| test(format!("faulty::correct::{}::{suite}", over.word()), move || is_green(suite, over)))
+        SUITES.map(|suite| test(format!("faulty::correct::{}::{suite}", over.as_str()), move || is_green(suite, over)))
     });
     let list = test("faulty::list".to_owned(), the_faulty_servers_are_listed);
     faulty.chain([rows, list]).chain(correct).collect()
@@ -71,7 +71,7 @@ fn check(variant: &str, transport: Transport, keys: &[String]) {
             }
         }
     });
-    VERDICTS.holds(keys, &[variant, transport.word()], &verdicts.each_ref().map(String::as_str));
+    VERDICTS.holds(keys, &[variant, transport.as_str()], &verdicts.each_ref().map(String::as_str));
 }
 
 fn the_faulty_servers_are_listed() {
@@ -96,7 +96,7 @@ fn the_faulty_servers_are_listed() {
 
 fn judge(suite: &str, server: &str, transport: Transport, protocol: &str) -> Verdict {
     let name = server.rsplit(' ').next().unwrap();
-    let scene = Scene::bare(&format!("faulty/{suite}-{}-{name}", transport.word()));
+    let scene = Scene::bare(&format!("faulty/{suite}-{}-{name}", transport.as_str()));
     // Only where silence is the fault.
     let (start, request) = match name {
         "TIMEOUT-STARTUP-HANG" => ("1s", "1s"),

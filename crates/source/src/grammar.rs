@@ -708,6 +708,16 @@ impl Shape {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
+    /// The JSON Schema of a file that has this shape.
+    pub fn json_schema_file(&self, title: &str) -> serde_json::Value {
+        let mut definitions = BTreeMap::new();
+        let root = self.json_schema(&mut definitions);
+        let mut schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title});
+        root.as_object().into_iter().flatten().for_each(|(key, value)| schema[key] = value.clone());
+        schema["$defs"] = json!(definitions);
+        schema
+    }
+
     /// The JSON Schema (2020-12) of this shape; objects become references into `definitions`.
     pub fn json_schema(&self, definitions: &mut BTreeMap<String, serde_json::Value>) -> serde_json::Value {
         match self {

@@ -156,6 +156,13 @@ setting! {
     String: Text, |node: &Node| node.text().map(str::to_owned);
 }
 
+impl Node {
+    /// Reads the value of a key, of a type whose values are right as soon as their shape is; `None` if it is left out.
+    pub fn setting<T: Setting>(&self, key: &str) -> Option<T> {
+        T::read(self.get(key)?, &mut Vec::new())
+    }
+}
+
 impl Key {
     /// A key of a field; its name and sentence follow from the field.
     pub const fn of(shape: Shape) -> Self {

@@ -1,9 +1,6 @@
 //! `mcprove schema`: the JSON Schemas of the files that mcprove reads and writes.
 
-use std::collections::BTreeMap;
-
 use clap::{Args, ValueEnum};
-use serde_json::json;
 
 use crate::baseline;
 use crate::block::json_schema;
@@ -12,7 +9,7 @@ use crate::cli::exit::Exit;
 use crate::drift;
 use crate::findings;
 use crate::report::{schema_of_event, schema_of_report};
-use crate::taxonomy::REGISTRY;
+use crate::taxonomy;
 
 /// Prints the JSON Schema of a suite, or of another kind of file.
 #[derive(Debug, Args)]
@@ -45,21 +42,10 @@ pub(crate) fn schema(args: &SchemaArgs, console: &Console) -> Exit {
         SchemaSubject::Suite => json_schema(),
         SchemaSubject::Report => schema_of_report(),
         SchemaSubject::Events => schema_of_event(),
-        SchemaSubject::Registry => registry_schema(),
+        SchemaSubject::Registry => taxonomy::json_schema(),
         SchemaSubject::Baseline => baseline::json_schema(),
         SchemaSubject::Snapshot => drift::json_schema(),
         SchemaSubject::Finding => findings::json_schema(),
     };
     console.data(&format!("{schema:#}\n"))
-}
-
-fn registry_schema() -> serde_json::Value {
-    let mut definitions = BTreeMap::new();
-    let root = REGISTRY.json_schema(&mut definitions);
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "mcprove fault registry",
-        "$ref": root["$ref"],
-        "$defs": definitions,
-    })
 }

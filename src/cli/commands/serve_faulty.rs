@@ -103,7 +103,7 @@ fn list() -> String {
     let what = "what `mcprove serve faulty --fault VARIANT` does wrong";
     let mut text = format!("{:<width$}  {:<11}  {what}\n", "variant", "over");
     for entry in servers::all() {
-        let over = servers::transports(entry).iter().map(|one| one.word()).collect::<Vec<_>>().join(", ");
+        let over = servers::transports(entry).iter().map(|one| one.as_str()).collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "{:<width$}  {over:<11}  {}", entry.variant, entry.wrong);
     }
     let _ = writeln!(text, "\n{:<width$}  why no server has it", "without a server");

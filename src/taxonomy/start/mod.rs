@@ -11,7 +11,8 @@ use std::path::Path;
 
 use crate::fault::{self, MATCH, Match};
 use crate::source::grammar::{Object, Shape, key, required};
-use crate::source::{Diagnostic, Node};
+use crate::source::settings::Setting;
+use crate::source::{Diagnostic, Node, choice};
 use crate::transport::ProcessUsage;
 
 /// A change of the start of a server.
@@ -95,38 +96,23 @@ const SUBCOMMANDS: [&str; 6] = ["run", "exec", "tool", "x", "dlx", "start"];
 /// Options of launchers that name the server or have a value that stands apart.
 const WITH_VALUE: [&str; 10] = ["-m", "-jar", "-c", "-p", "--package", "--from", "--with", "--directory", "-v", "-e"];
 
-macro_rules! alters {
-    ($($(#[$doc:meta])* $value:ident = $word:literal,)+) => {
-        /// A kind of setting that is changed.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        enum Alter { $($(#[$doc])* $value,)+ }
-
-        impl Alter {
-            const WORDS: &'static [&'static str] = &[$($word),+];
-
-            fn from_word(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$value),)+ _ => None }
-            }
-        }
-    };
+choice! {
+    /// A kind of setting that is changed.
+    pub(crate) enum Alter {
+        /// A variable is not set.
+        DropVariable = "drop_variable",
+        /// An option is not given, nor its value.
+        DropFlag = "drop_flag",
+        /// A folder becomes the one around it, or the root.
+        WidenPath = "widen_path",
+        /// A number becomes a thousand times as large.
+        RaiseNumber = "raise_number",
+        /// A process stays when the server has ended.
+        Outlive = "outlive",
+        /// Memory, open files or processes of the server grow.
+        Grow = "grow",
+    }
 }
-
-alters! {
-    /// A variable is not set.
-    DropVariable = "drop_variable",
-    /// An option is not given, nor its value.
-    DropFlag = "drop_flag",
-    /// A folder becomes the one around it, or the root.
-    WidenPath = "widen_path",
-    /// A number becomes a thousand times as large.
-    RaiseNumber = "raise_number",
-    /// A process stays when the server has ended.
-    Outlive = "outlive",
-    /// Memory, open files or processes of the server grow.
-    Grow = "grow",
-}
-
-const ALTER: Shape = Shape::Choice(Alter::WORDS);
 
 pub static START: Object = Object {
     name: "a start",
@@ -134,7 +120,7 @@ pub static START: Object = Object {
     keys: &[&[
         required(
             "does",
-            Shape::Either(&[Shape::Choice(Alter::WORDS), Shape::List(&ALTER)]),
+            Shape::Either(&[Alter::SHAPE, <Vec<Alter>>::SHAPE]),
             "The change: drops each variable of the suite, drops each option with its value, replaces each folder \
              by its parent and by the root, multiplies each number by a thousand, leaves a process behind that stays when the \
              server ends, or grows in memory, open files or processes; only the cases that judge the variant can notice \
@@ -157,13 +143,10 @@ pub static START: Object = Object {
 
 /// Reads what stands under `start`.
 pub(crate) fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Start {
-    let does = node.get("does");
-    let words =
-        does.and_then(Node::text).into_iter().chain(does.into_iter().flat_map(Node::items).filter_map(Node::text));
-    let named = node.get("named").map(Node::items).unwrap_or_default();
+    let named: Vec<String> = node.setting("named").unwrap_or_default();
     Start {
-        does: words.filter_map(Alter::from_word).collect(),
-        named: named.iter().filter_map(Node::text).map(plain).collect(),
+        does: node.setting("does").unwrap_or_default(),
+        named: named.iter().map(|name| plain(name)).collect(),
         on: node.get("on").map(|on| fault::decode_match(name, on, found)),
         means_invalid: node.get("must_not_start").is_some(),
     }

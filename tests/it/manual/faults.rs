@@ -110,7 +110,7 @@ fn family_section(family: &Family, served: &BTreeSet<&str>) -> String {
     let mut page = format!("\n## {}\n\n", family.id);
     let _ = writeln!(page, "{}.", family.name);
     if let Some(need) = family.needs {
-        let _ = writeln!(page, "Counted only where a suite has `{}:`.", need.word());
+        let _ = writeln!(page, "Counted only where a suite has `{}:`.", need.as_str());
     }
     page.push_str("\n| leaf | what goes wrong | probes | variants |\n| --- | --- | --- | --- |\n");
     for leaf in &family.leaves {
@@ -160,7 +160,7 @@ fn variant_cells(variant: &Variant) -> [String; 10] {
     let transports = if variant.transports.len() == Transport::WORDS.len() {
         "all".to_owned()
     } else {
-        variant.transports.iter().map(|transport| transport.word()).collect::<Vec<_>>().join(", ")
+        variant.transports.iter().map(|transport| transport.as_str()).collect::<Vec<_>>().join(", ")
     };
     let revisions = match &variant.revisions {
         Revisions::All => "all".to_owned(),
@@ -169,14 +169,14 @@ fn variant_cells(variant: &Variant) -> [String; 10] {
     [
         variant.id.clone(),
         variant.meaning.clone(),
-        variant.severity.word().to_owned(),
-        variant.holds.word().to_owned(),
+        variant.severity.as_str().to_owned(),
+        variant.holds.as_str().to_owned(),
         revisions,
         transports,
         variant.provoke.clone(),
         variant.oracle.clone(),
         variant.imitation.clone().unwrap_or_default(),
-        variant.tier.word().to_owned(),
+        variant.tier.as_str().to_owned(),
     ]
 }
 

@@ -80,7 +80,7 @@ fn survivor<'a>(
 
 fn title(proof: &Proof, mutant: &MutantResult, style: &Style) -> String {
     let name = layout::crop(&mutant.id, style.width - 2);
-    let severity = proven::variant(proof, mutant).map(|found| format!(", {}", found.severity.word()));
+    let severity = proven::variant(proof, mutant).map(|found| format!(", {}", found.severity.as_str()));
     let outside = if proven::is_left_out(proof, mutant) { ", not in the figure" } else { "" };
     let fault = format!("{}{}{outside}", visible_line(&mutant.variant), severity.unwrap_or_default());
     let fault = layout::flush_right(&format!("~ {name}"), &fault, style);
