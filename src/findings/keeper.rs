@@ -156,10 +156,11 @@ impl Keeper {
             return Some(start.clone());
         }
         let plan = self.plan.as_ref()?;
-        let lanes = plan.suites.iter().flat_map(|planned| (0..planned.lanes.len()).map(move |lane| (planned, lane)));
-        let (planned, lane) =
-            { lanes }.rfind(|(planned, lane)| is_of(&planned.suite.file, &planned.lanes[*lane].server))?;
-        let start = ServerStart::of(plan, planned, lane)?;
+        let targets =
+            plan.suites.iter().flat_map(|planned| (0..planned.targets.len()).map(move |target| (planned, target)));
+        let (planned, target) =
+            { targets }.rfind(|(planned, target)| is_of(&planned.suite.file, &planned.targets[*target].server))?;
+        let start = ServerStart::of(plan, planned, target)?;
         self.starts.insert((planned.suite.file.clone(), case.server.clone()), start.clone());
         Some(start)
     }

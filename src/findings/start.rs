@@ -43,11 +43,11 @@ pub struct ServerStart {
 
 impl ServerStart {
     /// The start of one of a suite's servers; `None` where the suite itself does not contain it.
-    pub fn of(plan: &Plan, planned: &SuitePlan, lane: usize) -> Option<Self> {
-        let (suite, lane) = (&planned.suite, planned.lanes.get(lane)?);
-        let mut server = read_declaration(&plan.sources, planned, &lane.server)?;
+    pub fn of(plan: &Plan, planned: &SuitePlan, target: usize) -> Option<Self> {
+        let (suite, target) = (&planned.suite, planned.targets.get(target)?);
+        let mut server = read_declaration(&plan.sources, planned, &target.server)?;
         if let Some(members) = server.as_object_mut() {
-            members.insert("protocol".to_owned(), lane.protocol.as_str().into());
+            members.insert("protocol".to_owned(), target.protocol.as_str().into());
         }
         let answers = &suite.answers;
         let answers =
@@ -60,7 +60,7 @@ impl ServerStart {
         });
         Some(Self {
             suite: suite.name.value.clone(),
-            name: lane.server.clone(),
+            name: target.server.clone(),
             folder: suite.folder.clone(),
             server,
             variables: suite.variables.iter().map(|(name, node)| (name.value.clone(), node.to_json())).collect(),

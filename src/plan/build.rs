@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::block::{self, Block, CaseSource};
 use super::case::{Body, Case, Plan, SessionNeed, SuitePlan};
 use super::planner::Planner;
-use super::target::Lane;
+use super::target::Target;
 use super::{Selection, snapshot};
 use crate::source::{Diagnostic, Sources, did_you_mean};
 use crate::suite::{LoadedSuite, RestartPolicy, Suite, Test};
@@ -43,7 +43,7 @@ pub(crate) fn select_suite(suite: Suite, blocks: Arc<[Block]>, selection: &Selec
 }
 
 fn keep_selected(planned: &mut SuitePlan, selection: &Selection) {
-    planned.cases.retain(|case| selection.keeps(case, &planned.suite, &planned.lanes));
+    planned.cases.retain(|case| selection.keeps(case, &planned.suite, &planned.targets));
 }
 
 /// The probes and variants that planned cases look at, and what their tests only claim to judge.
@@ -79,9 +79,9 @@ fn declare_isolation(suite: &Suite, cases: &mut [Case]) {
     let mut sharing: BTreeMap<usize, usize> = BTreeMap::new();
     for case in cases.iter().filter(|case| shares(case)) {
         // A template becomes several cases.
-        *sharing.entry(case.lane).or_default() += if matches!(case.body, Body::Template(_)) { 2 } else { 1 };
+        *sharing.entry(case.target).or_default() += if matches!(case.body, Body::Template(_)) { 2 } else { 1 };
     }
-    let is_met = |case: &Case| shares(case) && sharing.get(&case.lane).is_some_and(|count| *count > 1);
+    let is_met = |case: &Case| shares(case) && sharing.get(&case.target).is_some_and(|count| *count > 1);
     for case in cases.iter_mut().filter(|case| is_met(case)) {
         case.probes.insert("test-isolation".to_owned());
     }
@@ -108,24 +108,24 @@ fn unknown_variants(loaded: &LoadedSuite<Arc<dyn CaseSource>>, registry: &Regist
 }
 
 fn plan_suite(suite: Arc<Suite>, blocks: Arc<[Block]>, sources: &Sources) -> SuitePlan {
-    let lanes: Vec<Lane> = suite
+    let targets: Vec<Target> = suite
         .servers
         .iter()
         .flat_map(|(name, server)| {
-            server.protocol.iter().map(|protocol| Lane { server: name.clone(), protocol: *protocol })
+            server.protocol.iter().map(|protocol| Target { server: name.clone(), protocol: *protocol })
         })
         .collect();
     let has_only = suite.tests.iter().any(|test| test.only.is_some());
     let mut cases: Vec<Case> = Vec::new();
     let mut taken = BTreeSet::new();
-    for (index, lane) in lanes.iter().enumerate() {
-        let planner = Planner { suite: &suite, blocks: &blocks, lane, index, sources, has_only };
+    for (index, target) in targets.iter().enumerate() {
+        let planner = Planner { suite: &suite, blocks: &blocks, target, index, sources, has_only };
         let first = cases.len();
         cases.extend(
             suite
                 .tests
                 .iter()
-                .filter(|test| test.server.as_ref().is_none_or(|server| server.value == lane.server))
+                .filter(|test| test.server.as_ref().is_none_or(|server| server.value == target.server))
                 .flat_map(|test| {
                     let derived = blocks.iter().filter(|block| block.test == Some(test.span));
                     let derived = derived.map(|block| block::case_of_test(&planner, test, block));
@@ -140,5 +140,5 @@ fn plan_suite(suite: Arc<Suite>, blocks: Arc<[Block]>, sources: &Sources) -> Sui
     for (at, case) in cases.iter_mut().enumerate() {
         case.position = vec![at];
     }
-    SuitePlan { suite, blocks, lanes, cases: cases.into_iter().map(Arc::new).collect() }
+    SuitePlan { suite, blocks, targets, cases: cases.into_iter().map(Arc::new).collect() }
 }

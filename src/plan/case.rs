@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::block::Block;
 use super::snapshot::SnapshotScope;
-use super::target::Lane;
+use super::target::Target;
 use super::{Check, Rounds, Selection, raw};
 use crate::event::Reason;
 use crate::fault::Fault;
@@ -72,21 +72,21 @@ pub struct SuitePlan {
     /// Its blocks.
     pub blocks: Arc<[Block]>,
     /// Its servers, each once per revision.
-    pub lanes: Vec<Lane>,
-    /// Its cases in declared order, lane by lane.
+    pub targets: Vec<Target>,
+    /// Its cases in declared order, target by target.
     pub cases: Vec<Arc<Case>>,
 }
 
 impl SuitePlan {
     /// The suite with its targets, for the files of its snapshots.
     pub fn snapshot_scope(&self) -> SnapshotScope<'_> {
-        SnapshotScope { suite: &self.suite, lanes: &self.lanes }
+        SnapshotScope { suite: &self.suite, targets: &self.targets }
     }
 
     /// `file@server/revision`, unique in a run: what handshakes and discovery belong to.
-    pub fn lane_id(&self, index: usize) -> String {
-        let lane = &self.lanes[index];
-        format!("{}@{}/{}", self.suite.file, lane.server, lane.protocol.as_str())
+    pub fn target_id(&self, index: usize) -> String {
+        let target = &self.targets[index];
+        format!("{}@{}/{}", self.suite.file, target.server, target.protocol.as_str())
     }
 }
 
@@ -99,8 +99,8 @@ pub struct Case {
     pub name: String,
     /// The row of a data-driven test.
     pub row: Option<String>,
-    /// The lane, as an index into the suite's lanes.
-    pub lane: usize,
+    /// The target, as an index into the suite's targets.
+    pub target: usize,
     /// Its position in its suite; within that, in what a template became.
     pub position: Vec<usize>,
     /// The place at which it is written.
@@ -202,7 +202,7 @@ pub struct Place {
 /// The degree to which a case shares its session; what is greater shares less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SessionNeed {
-    /// It runs beside others on the lane's session.
+    /// It runs beside others on the target's session.
     Shared,
     /// It has a session for itself while it runs; one that earlier cases left intact will do.
     InTurn,
@@ -217,7 +217,7 @@ pub enum Body {
     Script(Box<Script>),
     /// It runs a check that no steps can say.
     Check(Arc<dyn Check>),
-    /// It looks for these in every frame of the lane, once all other cases are over.
+    /// It looks for these in every frame of the target, once all other cases are over.
     Scan(Vec<String>),
     /// It does not run.
     Skipped(Reason),

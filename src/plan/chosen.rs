@@ -3,7 +3,7 @@
 use super::arguments::ConfigSource;
 use super::case::SuitePlan;
 use super::valid;
-use crate::suite::{Hazard, Target};
+use crate::suite::{Hazard, ServerKind};
 use crate::wire::{Catalog, Tool};
 
 /// The tools that are worth a word: those that may change data.
@@ -17,18 +17,18 @@ pub struct ChosenTools {
     pub help: String,
 }
 
-/// The tools of a lane that may change data; `None` where there are none, where no generated case calls tools, and for
+/// The tools of a target that may change data; `None` where there are none, where no generated case calls tools, and for
 /// a server that is part of this program, whose data nobody can lose.
-pub fn chosen_tools(planned: &SuitePlan, lane: usize, catalog: &Catalog) -> Option<ChosenTools> {
+pub fn chosen_tools(planned: &SuitePlan, target: usize, catalog: &Catalog) -> Option<ChosenTools> {
     let suite = &planned.suite;
-    let server = &planned.lanes[lane].server;
-    let is_ours = matches!(suite.servers.get(server)?.target, Target::Builtin(_));
+    let server = &planned.targets[target].server;
+    let is_ours = matches!(suite.servers.get(server)?.kind, ServerKind::Builtin(_));
     if is_ours {
         return None;
     }
     let is_called = |tool: &&Tool| {
         planned.cases.iter().any(|case| {
-            case.lane == lane && valid::block_of(&case.body).is_some_and(|block| block.settings.calls(&tool.name))
+            case.target == target && valid::block_of(&case.body).is_some_and(|block| block.settings.calls(&tool.name))
         })
     };
     let is_risky = |tool: &&Tool| !tool.only_reads() && !suite.never.has(&tool.name);

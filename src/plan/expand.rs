@@ -20,12 +20,12 @@ use crate::wire::Catalog;
 pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_>) -> Vec<Arc<Case>> {
     let catalog = offer.catalog;
     let Body::Template(template) = &case.body else { return vec![Arc::clone(case)] };
-    let lane = &suite.lanes[case.lane];
+    let target = &suite.targets[case.target];
     let planner = Planner {
         suite: &suite.suite,
         blocks: &suite.blocks,
-        lane,
-        index: case.lane,
+        target,
+        index: case.target,
         sources: &plan.sources,
         has_only: false,
     };
@@ -50,7 +50,7 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
     for (at, made) in cases.iter_mut().enumerate() {
         made.position = case.position.iter().copied().chain([at]).collect();
     }
-    cases.retain(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes));
+    cases.retain(|case| plan.selection.keeps(case, &suite.suite, &suite.targets));
     cases.into_iter().map(Arc::new).collect()
 }
 

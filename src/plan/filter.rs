@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use regex::Regex;
 
 use super::case::{Body, Case};
-use super::target::Lane;
+use super::target::Target;
 use crate::redact;
 use crate::source::{Diagnostic, SourceFile, Sources, Span, did_you_mean};
 use crate::suite::Suite;
@@ -95,7 +95,7 @@ impl Field {
     }
 
     /// The properties of a case that filters look at.
-    pub(crate) fn values<'a>(self, case: &'a Case, suite: &'a Suite, lane: &'a Lane) -> Vec<Cow<'a, str>> {
+    pub(crate) fn values<'a>(self, case: &'a Case, suite: &'a Suite, target: &'a Target) -> Vec<Cow<'a, str>> {
         let one = |text: &'a str| vec![Cow::Borrowed(text)];
         match self {
             Self::Name => {
@@ -105,8 +105,8 @@ impl Field {
             Self::Tag => case.tags.iter().map(Into::into).collect(),
             Self::Probe => case.probes.iter().map(Into::into).collect(),
             Self::Variant => case.variants.iter().chain(&case.claims).map(Into::into).collect(),
-            Self::Server => one(&lane.server),
-            Self::Revision => one(lane.protocol.as_str()),
+            Self::Server => one(&target.server),
+            Self::Revision => one(target.protocol.as_str()),
             Self::Suite => one(&suite.name.value),
             Self::File => one(&case.place.file),
             Self::Id => one(&case.id),
@@ -147,20 +147,21 @@ impl Filter {
     }
 
     /// Returns true if a case is meant; `None` where that depends on what a template will become.
-    pub(crate) fn matches(&self, case: &Case, suite: &Suite, lane: &Lane) -> Option<bool> {
-        matches(&self.0, case, suite, lane)
+    pub(crate) fn matches(&self, case: &Case, suite: &Suite, target: &Target) -> Option<bool> {
+        matches(&self.0, case, suite, target)
     }
 }
 
-fn matches(expression: &Expression, case: &Case, suite: &Suite, lane: &Lane) -> Option<bool> {
-    let verdicts = |parts: &[Expression]| parts.iter().map(|part| matches(part, case, suite, lane)).collect::<Vec<_>>();
+fn matches(expression: &Expression, case: &Case, suite: &Suite, target: &Target) -> Option<bool> {
+    let verdicts =
+        |parts: &[Expression]| parts.iter().map(|part| matches(part, case, suite, target)).collect::<Vec<_>>();
     match expression {
         Expression::Any(parts) => combine(&verdicts(parts), true),
         Expression::All(parts) => combine(&verdicts(parts), false),
-        Expression::Not(part) => matches(part, case, suite, lane).map(|verdict| !verdict),
+        Expression::Not(part) => matches(part, case, suite, target).map(|verdict| !verdict),
         Expression::Atom(field, text) => {
             let is_template = matches!(case.body, Body::Template(_));
-            let fits = || field.values(case, suite, lane).iter().any(|value| field.fits(text, value));
+            let fits = || field.values(case, suite, target).iter().any(|value| field.fits(text, value));
             (field.is_settled() || !is_template).then(fits)
         }
     }

@@ -48,7 +48,7 @@ pub use self::rounds::{Values, ValuesError};
 pub use self::select::{Failed, LineSelection, Selection};
 pub use self::serving::GeneratedCases;
 pub use self::snapshot::{SnapshotFiles, SnapshotScope, snapshot_files};
-pub use self::target::Lane;
+pub use self::target::Target;
 pub use self::tool_settings::invalid_tool_settings;
 pub use self::unmatched::{unmatched_places, unmatched_words};
 pub use self::valid::{must_serve, rests_on_valid_calls};

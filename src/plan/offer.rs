@@ -8,7 +8,7 @@ use super::records;
 use super::witness::arguments_for_call;
 use crate::source::Node;
 use crate::source::template::Names;
-use crate::suite::{Suite, Target};
+use crate::suite::{ServerKind, Suite};
 use crate::transport::TransportKind;
 use crate::wire::{Catalog, Revision, Tool};
 
@@ -39,8 +39,8 @@ impl Offer<'_> {
         let listed = hints.get("safe_tools").and_then(Json::as_array);
         let safe = |tool: &Tool| match listed {
             Some(listed) if !listed.iter().any(|name| name.as_str() == Some(&tool.name)) => None,
-            Some(_) => arguments::valid_arguments_despite_hazard(suite, &planner.lane.server, tool).ok(),
-            None => arguments_for_call(suite, &planner.lane.server, tool).ok(),
+            Some(_) => arguments::valid_arguments_despite_hazard(suite, &planner.target.server, tool).ok(),
+            None => arguments_for_call(suite, &planner.target.server, tool).ok(),
         };
         let safe = self.catalog.tools.iter().filter_map(|tool: &Tool| Some((tool, safe(tool)?.to_json())));
         let mut safe: Vec<(&Tool, Json)> = safe.collect();
@@ -105,10 +105,10 @@ fn is_allowed_reader(suite: &Suite, tool: &Tool) -> bool {
 /// Returns true if the suite sends credentials.
 fn is_authorized(suite: &Suite) -> bool {
     let is_credential = |name: &str| name.eq_ignore_ascii_case("authorization");
-    suite.servers.values().any(|server| match &server.target {
-        Target::Url(http) => http.all_credentials().any(|credentials| {
+    suite.servers.values().any(|server| match &server.kind {
+        ServerKind::Url(http) => http.all_credentials().any(|credentials| {
             credentials.auth.is_some() || credentials.headers.iter().any(|(name, _)| is_credential(&name.value))
         }),
-        Target::Command(_) | Target::Builtin(_) => false,
+        ServerKind::Command(_) | ServerKind::Builtin(_) => false,
     })
 }

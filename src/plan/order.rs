@@ -6,13 +6,13 @@ use super::{Case, Plan, SuitePlan, build};
 use crate::source::{FNV, fnv};
 use crate::suite::{Order, RestartPolicy, Suite};
 
-/// Shuffles cases within each lane.
+/// Shuffles cases within each target.
 ///
 /// The place of a case follows from the seed and its own name, so that two cases keep their order whatever else is
 /// selected, added or removed, and however the path of the suite is spelled.
 pub fn shuffle(planned: &SuitePlan, cases: &mut [Arc<Case>], seed: u32) {
     let file = planned.suite.file.len();
-    cases.sort_by_cached_key(|case| (case.lane, key(seed, case.id.get(file..).unwrap_or(&case.id)), case.id.clone()));
+    cases.sort_by_cached_key(|case| (case.target, key(seed, case.id.get(file..).unwrap_or(&case.id)), case.id.clone()));
 }
 
 /// The same plan with another policy and order, where the suites say otherwise.

@@ -1,4 +1,4 @@
-//! One lane's cases, one test or block at a time.
+//! One target's cases, one test or block at a time.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,23 +7,23 @@ use super::arguments::{ConfigSource, NotCallable, only_as_task};
 use super::block::Block;
 use super::case::{Body, Case, Mistake, Place, Script, SessionNeed, Template};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
-use super::target::Lane;
+use super::target::Target;
 use super::{raw, snapshot};
 use crate::event::Reason;
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::{
-    Action, Answers, Awaited, Carrier, Handshake, RestartPolicy, Row, Step, Suite, Target, Test, ToolSelection,
+    Action, Answers, Awaited, Carrier, Handshake, RestartPolicy, Row, ServerKind, Step, Suite, Test, ToolSelection,
     is_builtin,
 };
 use crate::wire::{Catalog, Tool};
 
-/// Makes the cases of one lane; also used to make cases once the catalog is known.
+/// Makes the cases of one target; also used to make cases once the catalog is known.
 #[derive(Clone, Copy)]
 pub struct Planner<'a> {
     pub(crate) suite: &'a Arc<Suite>,
     pub(crate) blocks: &'a [Block],
-    pub(crate) lane: &'a Lane,
+    pub(crate) target: &'a Target,
     pub(crate) index: usize,
     pub(crate) sources: &'a Sources,
     pub(crate) has_only: bool,
@@ -72,7 +72,7 @@ impl Planner<'_> {
             case.session = case.session.max(if may_follow { SessionNeed::InTurn } else { SessionNeed::Own });
         }
         if let Body::Script(script) = &mut case.body {
-            snapshot::place(&mut script.steps, self.suite, self.lane, test, case.row.as_deref());
+            snapshot::place(&mut script.steps, self.suite, self.target, test, case.row.as_deref());
         }
         case.variants.extend(raw::judged_variants(&test.steps));
         case.variants.extend(self.bounds_a_call(test).then(|| "TIMEOUT-HANG".to_owned()));
@@ -103,8 +103,8 @@ impl Planner<'_> {
 
     /// The kind of transport to the server; `None` if that is not known.
     pub(crate) fn carrier(&self) -> Option<Carrier> {
-        let server = self.suite.servers.get(&self.lane.server)?;
-        Some(if let Target::Url(_) = server.target { Carrier::Http } else { Carrier::Stdio })
+        let server = self.suite.servers.get(&self.target.server)?;
+        Some(if let ServerKind::Url(_) = server.kind { Carrier::Http } else { Carrier::Stdio })
     }
 
     /// Returns true if a test gives a call a time of its own, and so says when it hangs; built-in tests only keep calls
@@ -158,16 +158,16 @@ impl Planner<'_> {
         self.unfit(self.suite.setup.iter().chain(&self.suite.teardown))
     }
 
-    /// Why steps cannot run on the lane's server.
+    /// Why steps cannot run on the target's server.
     fn unfit<'a>(&self, mut steps: impl Iterator<Item = &'a Step>) -> Option<Reason> {
-        let server = self.suite.servers.get(&self.lane.server)?;
+        let server = self.suite.servers.get(&self.target.server)?;
         steps.find_map(|step| raw::unfit(step, server)).map(Reason::NotApplicable)
     }
 
-    /// Why the faults of a test cannot strike the lane's server.
+    /// Why the faults of a test cannot strike the target's server.
     fn unfit_for_faults(&self, test: &Test) -> Option<Reason> {
-        let server = self.suite.servers.get(&self.lane.server)?;
-        let is_elsewhere = matches!(&server.target, Target::Url(http) if http.command.is_none());
+        let server = self.suite.servers.get(&self.target.server)?;
+        let is_elsewhere = matches!(&server.kind, ServerKind::Url(http) if http.command.is_none());
         let fault = test.inject.iter().find(|fault| is_elsewhere && fault.needs_process())?;
         let name = fault.name();
         Some(Reason::NotApplicable(format!(
@@ -175,7 +175,7 @@ impl Planner<'_> {
         )))
     }
 
-    /// A case with a name and a place and the lane's defaults.
+    /// A case with a name and a place and the target's defaults.
     pub(crate) fn case(&self, name: &str, row: Option<String>, span: Span, body: Body) -> Case {
         let (file, line, column) = self.sources.place(span);
         let last = self.sources.file(span.source).position((span.end as usize).saturating_sub(1)).0;
@@ -191,7 +191,7 @@ impl Planner<'_> {
             id: self.id(name, row.as_deref()),
             name: name.to_owned(),
             row,
-            lane: self.index,
+            target: self.index,
             position: Vec::new(),
             span,
             place: Place { file: file.to_owned(), line, last_line: last.max(line), column },
@@ -224,7 +224,7 @@ impl Planner<'_> {
 
     /// Why a tool must not be called.
     pub(crate) fn hazard(&self, tool: &Tool) -> Option<Reason> {
-        let hazard = self.suite.hazard(&self.lane.server, tool)?;
+        let hazard = self.suite.hazard(&self.target.server, tool)?;
         Some(NotCallable::Hazard(hazard).skip_reason(&tool.name, ConfigSource::of(self.suite)))
     }
 
@@ -263,7 +263,7 @@ impl Planner<'_> {
 
     pub(crate) fn id(&self, name: &str, row: Option<&str>) -> String {
         let row = row.map(|row| format!("[{row}]")).unwrap_or_default();
-        format!("{}::{name}{row}@{}/{}", self.suite.file, self.lane.server, self.lane.protocol.as_str())
+        format!("{}::{name}{row}@{}/{}", self.suite.file, self.target.server, self.target.protocol.as_str())
     }
 }
 

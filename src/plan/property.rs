@@ -40,7 +40,7 @@ pub(crate) fn prepare(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mut
     if test.property.is_none() {
         return case;
     }
-    let (suite, server) = (planner.suite, &planner.lane.server);
+    let (suite, server) = (planner.suite, &planner.target.server);
     let names = case.all_names();
     let (Some(property), Body::Script(script)) = (&test.property, &mut case.body) else { return case };
     let forbidden = catalog.tools.iter().filter_map(|tool| Some((tool.name.clone(), suite.hazard(server, tool)?)));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::matching::Expectation;
 use crate::source::Node;
 use crate::source::template::{Names, has_template};
-use crate::suite::{Action, Payload, RawHttp, Server, Step, Target, Wanted};
+use crate::suite::{Action, Payload, RawHttp, Server, ServerKind, Step, Wanted};
 use crate::wire::{RpcMessage, classify};
 
 /// Returns true if a step needs the wire to itself.
@@ -20,14 +20,14 @@ pub(crate) fn is_repeatable(step: &Step) -> bool {
 
 /// Why a step cannot run on a server, if it cannot.
 pub(crate) fn unfit(step: &Step, server: &Server) -> Option<String> {
-    match (&step.action, &server.target) {
-        (Action::Http(_), Target::Command(_) | Target::Builtin(_)) => {
+    match (&step.action, &server.kind) {
+        (Action::Http(_), ServerKind::Command(_) | ServerKind::Builtin(_)) => {
             Some("`http` needs a server over HTTP".to_owned())
         }
-        (Action::Send(send), Target::Url(_)) if matches!(send.answers, Wanted::End) => {
+        (Action::Send(send), ServerKind::Url(_)) if matches!(send.answers, Wanted::End) => {
             Some("`then: close_write` needs a server with standard input".to_owned())
         }
-        (Action::Restart, Target::Url(http)) if http.command.is_none() => {
+        (Action::Restart, ServerKind::Url(http)) if http.command.is_none() => {
             Some("`restart` needs a server with a `command`".to_owned())
         }
         _ => None,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Filter;
 use super::case::{Body, Case};
-use super::target::Lane;
+use super::target::Target;
 use crate::redact;
 use crate::suite::Suite;
 
@@ -69,13 +69,14 @@ impl Selection {
 
     /// Returns true if a case is wanted. What a template will become is only known later, so it is kept unless what is
     /// known already rules it out.
-    pub(crate) fn keeps(&self, case: &Case, suite: &Suite, lanes: &[Lane]) -> bool {
+    pub(crate) fn keeps(&self, case: &Case, suite: &Suite, targets: &[Target]) -> bool {
         let asked: Vec<&LineSelection> = self.lines.iter().filter(|line| line.file == suite.file).collect();
         let lined = asked.is_empty()
             || asked.iter().any(|line| {
                 case.place.file == line.file && (case.place.line..=case.place.last_line).contains(&line.line)
             });
-        let filtered = self.filters.iter().all(|filter| filter.matches(case, suite, &lanes[case.lane]) != Some(false));
+        let filtered =
+            self.filters.iter().all(|filter| filter.matches(case, suite, &targets[case.target]) != Some(false));
         if !lined || !filtered || matches!(case.body, Body::Template(_)) {
             return lined && filtered;
         }

@@ -34,7 +34,7 @@ impl GeneratedCases {
         let origins = plan.suites.iter().flat_map(|planned| {
             planned.cases.iter().filter_map(|case| {
                 let Body::Template(template) = &case.body else { return None };
-                Some(origin(case, &planned.lanes[case.lane].server, probe(template)?))
+                Some(origin(case, &planned.targets[case.target].server, probe(template)?))
             })
         });
         let suites = plan.suites.iter().map(|planned| &planned.suite);
@@ -42,7 +42,7 @@ impl GeneratedCases {
         let with_tools = plan.suites.iter().flat_map(|planned| {
             let calling =
                 planned.cases.iter().filter(|case| matches!(&case.body, Body::Template(of) if calls_tools(of)));
-            calling.map(|case| (planned.suite.file.clone(), planned.lanes[case.lane].server.clone()))
+            calling.map(|case| (planned.suite.file.clone(), planned.targets[case.target].server.clone()))
         });
         Self { origins: origins.collect(), unjudged: unjudged.collect(), with_tools: with_tools.collect() }
     }

@@ -1,4 +1,4 @@
-//! The files of snapshots: `snapshots/SUITE/TEST[-STEP][-ROW][@LANE].json` beside the suite.
+//! The files of snapshots: `snapshots/SUITE/TEST[-STEP][-ROW][@TARGET].json` beside the suite.
 //!
 //! The names follow from the suite alone, so that collisions show before anything runs and files that nobody uses can
 //! be told. Only `for_each` is known too late for that: its files begin with the names of test and step.
@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::target::Lane;
+use super::target::Target;
 use crate::source::{Diagnostic, Span};
 use crate::suite::{Per, Snapshot, Step, Suite, Test};
 
@@ -38,7 +38,7 @@ pub struct SnapshotScope<'a> {
     /// The suite.
     pub suite: &'a Suite,
     /// The targets.
-    pub lanes: &'a [Lane],
+    pub targets: &'a [Target],
 }
 
 /// Every file in which a suite keeps snapshots.
@@ -77,24 +77,24 @@ pub(crate) fn duplicates<'a>(suites: impl Iterator<Item = SnapshotScope<'a>>) ->
 }
 
 /// Tells the steps of a case where their snapshots are kept.
-pub(crate) fn place(steps: &mut [Step], suite: &Suite, lane: &Lane, test: &Test, row: Option<&str>) {
+pub(crate) fn place(steps: &mut [Step], suite: &Suite, target: &Target, test: &Test, row: Option<&str>) {
     let number_of = |snapshot: &Snapshot| step_number(test, snapshot);
     for snapshot in steps.iter_mut().filter_map(|step| step.snapshot.as_mut()) {
-        snapshot.file = file(suite, lane, row, snapshot, &base(test, snapshot, number_of(snapshot)));
+        snapshot.file = file(suite, target, row, snapshot, &base(test, snapshot, number_of(snapshot)));
     }
 }
 
 /// Takes a test, the number of its row, its snapshot, and the file where that is known.
 type Visit<'a> = dyn FnMut(&Test, Option<usize>, Option<PathBuf>, &Snapshot) + 'a;
 
-/// Visits every snapshot of a suite once for each row and lane, with its file where that is known.
-fn each(SnapshotScope { suite, lanes }: SnapshotScope<'_>, visit: &mut Visit<'_>) {
+/// Visits every snapshot of a suite once for each row and target, with its file where that is known.
+fn each(SnapshotScope { suite, targets }: SnapshotScope<'_>, visit: &mut Visit<'_>) {
     for test in suite.tests.iter().filter(|test| test.steps.iter().any(|step| step.snapshot.is_some())) {
-        let runs_on = |lane: &&Lane| test.server.as_ref().is_none_or(|server| server.value == lane.server);
-        for lane in lanes.iter().filter(runs_on) {
+        let runs_on = |target: &&Target| test.server.as_ref().is_none_or(|server| server.value == target.server);
+        for target in targets.iter().filter(runs_on) {
             for snapshot in test.steps.iter().filter_map(|step| step.snapshot.as_ref()) {
                 let base = base(test, snapshot, step_number(test, snapshot));
-                let named = |row: Option<&str>| Some(file(suite, lane, row, snapshot, &base));
+                let named = |row: Option<&str>| Some(file(suite, target, row, snapshot, &base));
                 if test.for_each.is_some() {
                     visit(test, None, None, snapshot);
                 } else if test.rows.is_empty() {
@@ -113,14 +113,14 @@ fn folder(suite: &Suite) -> PathBuf {
     suite.folder.join("snapshots").join(stem)
 }
 
-fn file(suite: &Suite, lane: &Lane, row: Option<&str>, snapshot: &Snapshot, base: &str) -> PathBuf {
+fn file(suite: &Suite, target: &Target, row: Option<&str>, snapshot: &Snapshot, base: &str) -> PathBuf {
     let row = row.map(|row| format!("-{}", slug(row))).unwrap_or_default();
-    let lane = match snapshot.per {
-        Some(Per::Server) => format!("@{}", slug(&lane.server)),
-        Some(Per::Revision) => format!("@{}", slug(lane.protocol.as_str())),
+    let target = match snapshot.per {
+        Some(Per::Server) => format!("@{}", slug(&target.server)),
+        Some(Per::Revision) => format!("@{}", slug(target.protocol.as_str())),
         None => String::new(),
     };
-    folder(suite).join(format!("{base}{row}{lane}.json"))
+    folder(suite).join(format!("{base}{row}{target}.json"))
 }
 
 /// The step by name or number, where a test has several.
@@ -130,7 +130,7 @@ fn step_number(test: &Test, snapshot: &Snapshot) -> Option<String> {
     (test.steps.len() > 1).then(|| named.unwrap_or_else(|| (at + 1).to_string()))
 }
 
-/// The part of a name that is the same for all rows and lanes.
+/// The part of a name that is the same for all rows and targets.
 fn base(test: &Test, snapshot: &Snapshot, step: Option<String>) -> String {
     match (&snapshot.name, step) {
         (Some(name), _) => name.clone(),

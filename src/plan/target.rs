@@ -4,7 +4,7 @@ use crate::suite::Protocol;
 
 /// A server spoken to in one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lane {
+pub struct Target {
     /// The server's name in the suite.
     pub server: String,
     /// The revision.

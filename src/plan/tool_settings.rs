@@ -23,9 +23,15 @@ pub fn invalid_tool_settings(
     catalogs: &[Arc<Catalog>],
     filled: &dyn Fn(&Node) -> Option<Json>,
 ) -> Vec<Arc<Case>> {
-    let Some(lane) = suite.lanes.first() else { return Vec::new() };
-    let planner =
-        Planner { suite: &suite.suite, blocks: &suite.blocks, lane, index: 0, sources: &plan.sources, has_only: false };
+    let Some(target) = suite.targets.first() else { return Vec::new() };
+    let planner = Planner {
+        suite: &suite.suite,
+        blocks: &suite.blocks,
+        target,
+        index: 0,
+        sources: &plan.sources,
+        has_only: false,
+    };
     let case = |key: &str, name: &str, mistake: Mistake| {
         Arc::new(planner.case(&format!("{key} / {name}"), None, mistake.span, Body::Failed(mistake)))
     };
@@ -44,7 +50,7 @@ pub fn invalid_tool_settings(
     unknown
         .chain(broken)
         .chain(of_records)
-        .filter(|case| plan.selection.keeps(case, &suite.suite, &suite.lanes))
+        .filter(|case| plan.selection.keeps(case, &suite.suite, &suite.targets))
         .collect()
 }
 

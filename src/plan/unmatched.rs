@@ -44,7 +44,7 @@ pub fn unmatched_words(plan: &Plan) -> Vec<Diagnostic> {
         let mut values = BTreeSet::new();
         for planned in &whole.suites {
             for case in &planned.cases {
-                values.extend(field.values(case, &planned.suite, &planned.lanes[case.lane]));
+                values.extend(field.values(case, &planned.suite, &planned.targets[case.target]));
             }
         }
         if !values.iter().any(|value| field.fits(word, value)) {

@@ -13,9 +13,9 @@ use crate::source::template::has_template;
 use crate::suite::{Action, Suite};
 use crate::wire::{Catalog, Tool};
 
-/// The cases of a lane that come before the first of its generated ones; `case` is about to be expanded.
+/// The cases of a target that come before the first of its generated ones; `case` is about to be expanded.
 pub(crate) fn cases(planner: &Planner<'_>, suite: &SuitePlan, case: &Case, catalog: &Catalog) -> Vec<Case> {
-    let first = suite.cases.iter().find(|other| other.lane == planner.index && rests_on_calls(&other.body));
+    let first = suite.cases.iter().find(|other| other.target == planner.index && rests_on_calls(&other.body));
     if first.is_none_or(|first| first.id != case.id) {
         return Vec::new();
     }
@@ -29,7 +29,7 @@ pub(crate) fn cases(planner: &Planner<'_>, suite: &SuitePlan, case: &Case, catal
 fn of_tool(planner: &Planner<'_>, template: &Case, tool: &Tool) -> Option<Case> {
     let suite = planner.suite;
     let is_task = tool.is_task_only();
-    if is_task || suite.hazard(&planner.lane.server, tool).is_some() {
+    if is_task || suite.hazard(&planner.target.server, tool).is_some() {
         return None;
     }
     let must_serve = must_serve(suite, tool)?;
@@ -71,9 +71,9 @@ fn takes_nothing(tool: &Tool) -> bool {
     schema.as_object().is_some_and(|schema| schema.keys().all(|key| says(key))) && !describes
 }
 
-/// Returns true if generated cases of a lane begin with valid calls.
-pub fn rests_on_valid_calls(planned: &SuitePlan, lane: usize) -> bool {
-    planned.cases.iter().any(|case| case.lane == lane && rests_on_calls(&case.body))
+/// Returns true if generated cases of a target begin with valid calls.
+pub fn rests_on_valid_calls(planned: &SuitePlan, target: usize) -> bool {
+    planned.cases.iter().any(|case| case.target == target && rests_on_calls(&case.body))
 }
 
 /// Returns true if a case becomes calls of a tool that nobody wrote, and that say nothing where valid ones are refused.

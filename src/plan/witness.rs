@@ -33,7 +33,7 @@ pub(crate) fn find_witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool
         return Ok(donor);
     }
     let span = suite.name.span;
-    let args = arguments::valid_arguments(suite, &planner.lane.server, tool)
+    let args = arguments::valid_arguments(suite, &planner.target.server, tool)
         .map_err(|why| why.skip_reason(&tool.name, ConfigSource::of(suite)))?;
     let args = if suite.arguments.contains_key(&tool.name) { given_arguments(tool, &args)? } else { args };
     let call = bare(Action::Call { tool: text_node(&tool.name, span), args: Some(args) }, span);
@@ -49,7 +49,7 @@ fn given_arguments(tool: &Tool, args: &Node) -> Result<Node, String> {
 
 /// The steps of a test up to a call of `tool` that the test expects to succeed, if other cases may repeat them.
 pub(crate) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catalog: &Catalog) -> Option<Witness> {
-    let may_be_called = |tool: &Tool| planner.suite.hazard(&planner.lane.server, tool).is_none();
+    let may_be_called = |tool: &Tool| planner.suite.hazard(&planner.target.server, tool).is_none();
     let repeatable =
         test.skip.is_none() && test.for_each.is_none() && test.property.is_none() && test.inject.is_empty();
     if !repeatable || !may_be_called(tool) {

@@ -12,11 +12,11 @@ use crate::wire::{Catalog, Revision};
 /// The plan with every template replaced by the cases that it stood for; they stay although a mutant changes the offer.
 pub(crate) fn freeze(plan: &Plan, recording: &RunRecording) -> Plan {
     let suites = plan.suites.iter().map(|planned| {
-        let lanes = 0..planned.lanes.len();
+        let targets = 0..planned.targets.len();
         let offers: Vec<RecordedOffer> =
-            lanes.map(|lane| RecordedOffer::of(recording, &planned.lane_id(lane))).collect();
+            targets.map(|target| RecordedOffer::of(recording, &planned.target_id(target))).collect();
         let cases = planned.cases.iter().flat_map(|case| match case.body {
-            Body::Template(_) => expand(plan, planned, case, &offers[case.lane].offer()),
+            Body::Template(_) => expand(plan, planned, case, &offers[case.target].offer()),
             // A recording holds no answers to what a probe would ask.
             Body::Check(ref check) if !check.can_be_replayed() => Vec::new(),
             Body::Check(_) | Body::Script(_) | Body::Scan(_) | Body::Skipped(_) | Body::Failed(_) => {
@@ -38,13 +38,13 @@ struct RecordedOffer {
 }
 
 impl RecordedOffer {
-    fn of(recording: &RunRecording, lane: &str) -> Self {
-        let recorded = recording.lanes.get(lane);
-        recorded.map_or_else(Self::default, |lane| Self {
-            catalog: lane.catalog(),
-            capabilities: lane.capabilities(),
-            transport: Some(lane.transport),
-            revision: Revision::parse(&lane.revision),
+    fn of(recording: &RunRecording, target: &str) -> Self {
+        let recorded = recording.targets.get(target);
+        recorded.map_or_else(Self::default, |target| Self {
+            catalog: target.catalog(),
+            capabilities: target.capabilities(),
+            transport: Some(target.transport),
+            revision: Revision::parse(&target.revision),
         })
     }
 
@@ -65,5 +65,5 @@ pub(crate) fn only(plan: &Plan, picks: &dyn Fn(&SuitePlan, &Case) -> bool) -> Pl
 
 fn with_cases(planned: &SuitePlan, cases: Vec<Arc<Case>>) -> SuitePlan {
     let (suite, blocks) = (Arc::clone(&planned.suite), Arc::clone(&planned.blocks));
-    SuitePlan { suite, blocks, lanes: planned.lanes.clone(), cases }
+    SuitePlan { suite, blocks, targets: planned.targets.clone(), cases }
 }

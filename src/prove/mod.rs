@@ -176,7 +176,7 @@ fn by_suite<'a>(
 ) -> IndexMap<(&'a str, &'a str), Vec<&'a RecordedTarget<'a>>> {
     let mut suites: IndexMap<(&str, &str), Vec<&RecordedTarget<'_>>> = IndexMap::new();
     for planned in plan.suites.iter().filter(|_| plan.selection.is_everything()) {
-        let servers = planned.lanes.iter().map(|lane| (planned.suite.file.as_str(), lane.server.as_str()));
+        let servers = planned.targets.iter().map(|target| (planned.suite.file.as_str(), target.server.as_str()));
         suites.extend(servers.map(|name| (name, Vec::new())));
     }
     for target in targets {
@@ -187,7 +187,7 @@ fn by_suite<'a>(
 
 fn plan_for_coverage(plan: &Plan, targets: &[&RecordedTarget<'_>]) -> Planned {
     let is_of =
-        |planned: &SuitePlan, case: &Case| targets.iter().any(|target| target.name == planned.lane_id(case.lane));
+        |planned: &SuitePlan, case: &Case| targets.iter().any(|target| target.name == planned.target_id(case.target));
     let Declaration { probes, variants, .. } = collect_declaration(only(plan, &is_of).cases());
     let agents = probes.contains("agent");
     let settings = targets

@@ -163,21 +163,22 @@ impl MutationRunner<'_> {
     pub(crate) fn suggest(&self, job: MutantJob<'_>, place: SurvivingPlace<'_>, result: &mut MutantResult) {
         let SurvivingPlace { target, subject, field, injection } = place;
         let tool = (subject.kind == SubjectKind::Tool).then_some(subject.name.as_str());
-        let lane = target.recorded;
+        let recorded = target.recorded;
         let Some(site) = injection.sites.first() else { return };
-        let exchange = &lane.exchanges[site.at];
-        let is_same =
-            |known: &&Missing| known.file == lane.file && known.server == lane.server && known.tool.as_deref() == tool;
+        let exchange = &recorded.exchanges[site.at];
+        let is_same = |known: &&Missing| {
+            known.file == recorded.file && known.server == recorded.server && known.tool.as_deref() == tool
+        };
         if result.missing.iter().filter(is_same).count() >= MOST_TESTS {
             return;
         }
         if result.missing.is_empty() {
             result.change.clone_from(&injection.change);
         }
-        let planned = self.plan.suites.iter().find(|planned| planned.suite.file == lane.file);
+        let planned = self.plan.suites.iter().find(|planned| planned.suite.file == recorded.file);
         let suggestion = missing(&Survivor {
-            lane,
-            lane_count: planned.map_or(1, |planned| planned.suite.servers.len()),
+            recorded,
+            target_count: planned.map_or(1, |planned| planned.suite.servers.len()),
             catalog: &target.catalog,
             exchange,
             changed: injection.replies.get(&site.at).map(Vec::as_slice).unwrap_or_default(),
@@ -218,7 +219,7 @@ impl MutationRunner<'_> {
         let owners: BTreeSet<&str> = injection.sites.iter().map(|site| site.owner.as_str()).collect();
         let is_everywhere = owners.contains("");
         only(&self.plan, &|planned, case| {
-            owners.contains(case.id.as_str()) || is_everywhere && planned.lane_id(case.lane) == target.name
+            owners.contains(case.id.as_str()) || is_everywhere && planned.target_id(case.target) == target.name
         })
     }
 }

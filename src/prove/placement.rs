@@ -19,7 +19,7 @@ use crate::runner::REQUEST_TIMEOUT;
 use crate::taxonomy::Mutant;
 use crate::wire::{Catalog, ListKind};
 
-/// A recorded lane, with what its server offers.
+/// A recorded target, with what its server offers.
 #[derive(Debug)]
 pub(crate) struct RecordedTarget<'a> {
     pub(crate) name: &'a str,
@@ -32,14 +32,14 @@ pub(crate) struct RecordedTarget<'a> {
     same_requests: BTreeMap<usize, (usize, usize)>,
 }
 
-/// The lanes of a recording of that plan.
+/// The targets of a recording of that plan.
 pub(crate) fn targets<'a>(recording: &'a RunRecording, plan: &Plan) -> Vec<RecordedTarget<'a>> {
-    let lanes = recording.lanes.iter();
+    let targets = recording.targets.iter();
     let request_timeout = |file: &str| {
         let planned = plan.suites.iter().find(|planned| planned.suite.file == file);
         planned.and_then(|planned| planned.suite.options.request_timeout).unwrap_or(REQUEST_TIMEOUT)
     };
-    lanes
+    targets
         .map(|(name, recorded)| RecordedTarget {
             name,
             recorded,

@@ -57,7 +57,7 @@ impl PlanRunner<'_> {
     /// Runs cases against a replayed server.
     pub(crate) fn replay(&self, plan: Plan, server: &Arc<ReplayServer>) -> RunResults {
         let playing = Arc::clone(server);
-        let replay = Some(Replay::new(move |lane| playing.connect(lane)));
+        let replay = Some(Replay::new(move |target| playing.connect(target)));
         let options = Options { replay, bail: self.bail, ..once(self.options) };
         let results = PlanRunner { options: &options, ..*self }.run_plan(plan);
         RunResults { log: server.log(), ..results }

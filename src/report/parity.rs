@@ -6,20 +6,20 @@ use serde::Serialize;
 use super::fold::SuiteReport;
 use crate::event::{CaseInfo, CaseResult, Outcome};
 
-/// The cases of one suite compared across its lanes.
+/// The cases of one suite compared across its targets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Parity {
-    /// The lanes: what tells them apart, a server, a revision or both.
-    pub lanes: Vec<String>,
+    /// The targets: what tells them apart, a server, a revision or both.
+    pub targets: Vec<String>,
     /// The cases whose verdict differs, in declared order.
     pub differing: Vec<ParityRow>,
-    /// The number of cases with one verdict on all lanes.
+    /// The number of cases with one verdict on all targets.
     pub agreeing: usize,
-    /// The number of cases with a verdict on some lanes only, and no two that differ.
+    /// The number of cases with a verdict on some targets only, and no two that differ.
     pub partial: usize,
 }
 
-/// A case and its verdict on each lane.
+/// A case and its verdict on each target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ParityRow {
     /// The name of the test, or of the generated case.
@@ -28,7 +28,7 @@ pub struct ParityRow {
     pub row: Option<String>,
     /// The line.
     pub line: usize,
-    /// The outcomes in the order of the lanes; nothing where the case does not apply or was not reached.
+    /// The outcomes in the order of the targets; nothing where the case does not apply or was not reached.
     pub outcomes: Vec<Option<Outcome>>,
 }
 
@@ -43,16 +43,16 @@ impl ParityRow {
 /// A server and a revision.
 type TargetName<'a> = (&'a str, &'a str);
 
-/// Compares the lanes of a suite; `None` where there is only one.
+/// Compares the targets of a suite; `None` where there is only one.
 pub(crate) fn of(suite: &SuiteReport<'_>) -> Option<Parity> {
-    let lanes = lanes(suite);
-    if lanes.len() < 2 {
+    let targets = targets(suite);
+    if targets.len() < 2 {
         return None;
     }
-    let mut parity = Parity { lanes: labels(&lanes), differing: Vec::new(), agreeing: 0, partial: 0 };
-    for row in rows(suite, &lanes) {
+    let mut parity = Parity { targets: labels(&targets), differing: Vec::new(), agreeing: 0, partial: 0 };
+    for row in rows(suite, &targets) {
         let mut known: Vec<Outcome> = row.outcomes.iter().copied().flatten().collect();
-        let is_whole = known.len() == lanes.len();
+        let is_whole = known.len() == targets.len();
         known.dedup();
         match known.as_slice() {
             // A case that nobody ran cannot be compared.
@@ -65,34 +65,34 @@ pub(crate) fn of(suite: &SuiteReport<'_>) -> Option<Parity> {
     Some(parity)
 }
 
-fn lane(info: &CaseInfo) -> TargetName<'_> {
+fn target(info: &CaseInfo) -> TargetName<'_> {
     (&info.server, &info.revision)
 }
 
-/// The lanes in the order in which the suite has them, which is that in which their first cases are reported.
-fn lanes<'a>(suite: &SuiteReport<'a>) -> Vec<TargetName<'a>> {
-    let mut lanes: Vec<TargetName<'a>> = Vec::new();
+/// The targets in the order in which the suite has them, which is that in which their first cases are reported.
+fn targets<'a>(suite: &SuiteReport<'a>) -> Vec<TargetName<'a>> {
+    let mut targets: Vec<TargetName<'a>> = Vec::new();
     for case in &suite.cases {
-        let of_case = lane(&case.case);
-        if !lanes.contains(&of_case) {
-            lanes.push(of_case);
+        let of_case = target(&case.case);
+        if !targets.contains(&of_case) {
+            targets.push(of_case);
         }
     }
-    lanes
+    targets
 }
 
-fn labels(lanes: &[TargetName<'_>]) -> Vec<String> {
-    let has_servers = lanes.iter().any(|lane| lane.0 != lanes[0].0);
-    let has_revisions = lanes.iter().any(|lane| lane.1 != lanes[0].1);
+fn labels(targets: &[TargetName<'_>]) -> Vec<String> {
+    let has_servers = targets.iter().any(|target| target.0 != targets[0].0);
+    let has_revisions = targets.iter().any(|target| target.1 != targets[0].1);
     let label = |(server, revision): &TargetName<'_>| match (has_servers, has_revisions) {
         (true, true) => format!("{server}/{revision}"),
         (true, false) => (*server).to_owned(),
         (false, _) => (*revision).to_owned(),
     };
-    lanes.iter().map(label).collect()
+    targets.iter().map(label).collect()
 }
 
-fn rows(suite: &SuiteReport<'_>, lanes: &[TargetName<'_>]) -> Vec<ParityRow> {
+fn rows(suite: &SuiteReport<'_>, targets: &[TargetName<'_>]) -> Vec<ParityRow> {
     let mut rows: Vec<ParityRow> = Vec::new();
     // Cases are in declared order, so those of one test follow one another.
     let mut first = 0;
@@ -105,9 +105,9 @@ fn rows(suite: &SuiteReport<'_>, lanes: &[TargetName<'_>]) -> Vec<ParityRow> {
         let at = known.map_or(rows.len(), |at| first + at);
         if at == rows.len() {
             let (name, row) = (info.name.clone(), info.row.clone());
-            rows.push(ParityRow { name, row, line: info.line, outcomes: vec![None; lanes.len()] });
+            rows.push(ParityRow { name, row, line: info.line, outcomes: vec![None; targets.len()] });
         }
-        if let Some(column) = lanes.iter().position(|known| *known == lane(info)) {
+        if let Some(column) = targets.iter().position(|known| *known == target(info)) {
             rows[at].outcomes[column] = verdict(case);
         }
     }

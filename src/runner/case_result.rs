@@ -82,7 +82,7 @@ pub(crate) fn of_suite_teardown(target: &RunTarget, check: CheckResult) -> CaseR
 /// The result of the check whether the cases of a target depend on one another.
 pub(crate) fn of_isolation(plan: &Plan, suite: usize, index: usize, check: CheckResult, seed: u32) -> CaseResult {
     let planned = &plan.suites[suite];
-    let name = format!("isolation of the cases on {}", planned.lanes[index].server);
+    let name = format!("isolation of the cases on {}", planned.targets[index].server);
     let mut result = beside(plan, planned, index, planned.suite.name.span, name);
     result.case.probes.push("test-isolation".to_owned());
     result.case.variants.push(ISOLATION_JUDGES.to_owned());
@@ -99,7 +99,7 @@ pub(crate) fn of_isolation(plan: &Plan, suite: usize, index: usize, check: Check
 fn beside(plan: &Plan, planned: &SuitePlan, index: usize, span: Span, name: String) -> CaseResult {
     let (file, line, column) = plan.sources.place(span);
     let suite = &planned.suite;
-    let target = &planned.lanes[index];
+    let target = &planned.targets[index];
     let (server, revision) = (&target.server, target.protocol.as_str());
     let case = CaseInfo {
         id: format!("{}::{name}@{server}/{revision}", suite.file),
@@ -133,7 +133,7 @@ pub(crate) fn of_panic(planned: &SuitePlan, case: &Case, words: &str) -> CaseRes
 }
 
 fn info(planned: &SuitePlan, case: &Case) -> CaseInfo {
-    let target = &planned.lanes[case.lane];
+    let target = &planned.targets[case.target];
     CaseInfo {
         id: case.id.clone(),
         file: case.place.file.clone(),

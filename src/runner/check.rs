@@ -50,7 +50,7 @@ pub(crate) async fn run_check(
     let context = CheckContext {
         owner: &case.id,
         suite,
-        server_name: &target.lane().server,
+        server_name: target.server_name(),
         catalog: &catalog,
         server: target.identity(),
         names: &names,

@@ -119,7 +119,7 @@ async fn control<'a>(
     run: &(dyn Fn() -> BoxFuture<'a, CheckResult> + Sync),
 ) -> CheckResult {
     let (target, turns) = (&sessions.target, &sessions.turns);
-    let others = other_processes(&target.emitter.running.list(), &target.lane().server);
+    let others = other_processes(&target.emitter.running.list(), target.server_name());
     if others.is_empty() || turns.in_vain.load(Ordering::Relaxed) >= MOST_IN_VAIN || target.stop.is_set() {
         return beside;
     }

@@ -98,10 +98,10 @@ impl CoverageCollector {
 /// The servers of a suite, each once whatever its revisions; of a selection, those that it has a case for.
 fn targets(planned: &SuitePlan, is_everything: bool) -> Vec<ScoredTarget> {
     // The revisions of a server stand together.
-    let mut servers: Vec<&str> = planned.lanes.iter().map(|lane| lane.server.as_str()).collect();
+    let mut servers: Vec<&str> = planned.targets.iter().map(|target| target.server.as_str()).collect();
     servers.dedup();
     let target = |server: &&str| {
-        let cases = || planned.cases.iter().filter(|case| planned.lanes[case.lane].server == **server);
+        let cases = || planned.cases.iter().filter(|case| planned.targets[case.target].server == **server);
         let is_scored = is_everything || cases().next().is_some();
         let facts = CoverageFacts::of(collect_declaration(cases().map(AsRef::as_ref)));
         is_scored.then(|| ScoredTarget { file: planned.suite.file.clone(), server: (*server).to_owned(), facts })

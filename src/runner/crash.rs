@@ -103,9 +103,9 @@ fn is_late(found: &Finding) -> bool {
 /// Returns true if a case may say everything again: what it called changes no data, or may, and a server is really
 /// started.
 fn may_be_repeated(target: &RunTarget, attempted: &CheckResult) -> bool {
-    let (lane, catalog) = (target.lane(), target.known_catalog());
+    let catalog = target.known_catalog();
     let is_harmless =
-        |tool: &str| catalog.tool(tool).is_none_or(|tool| target.suite().hazard(&lane.server, tool).is_none());
+        |tool: &str| catalog.tool(tool).is_none_or(|tool| target.suite().hazard(target.server_name(), tool).is_none());
     let mut called = attempted.exchanges.iter().filter_map(|exchange| exchange.tool.as_deref());
     target.starts() == Starts::WithStream && target.tamper.is_none() && called.all(is_harmless)
 }

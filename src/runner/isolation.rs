@@ -96,7 +96,7 @@ pub(crate) async fn verify(
         return (not_run, None);
     }
     let isolation = compare(&ways, options.seed);
-    for result in lanes(&shared, &ways, &isolation) {
+    for result in judge_targets(&shared, &ways, &isolation) {
         collector.on_suite_check(&result);
     }
     (not_run, Some(isolation))
@@ -136,11 +136,11 @@ fn suspects(ways: &IsolationRuns, id: &str) -> Vec<String> {
 }
 
 /// The verdict for each server and revision, as a case of its own.
-fn lanes(plan: &Plan, ways: &IsolationRuns, isolation: &IsolationReport) -> Vec<CaseResult> {
+fn judge_targets(plan: &Plan, ways: &IsolationRuns, isolation: &IsolationReport) -> Vec<CaseResult> {
     let mut results = Vec::new();
     for (suite, planned) in plan.suites.iter().enumerate() {
-        for at in 0..planned.lanes.len() {
-            let target = &planned.lanes[at];
+        for at in 0..planned.targets.len() {
+            let target = &planned.targets[at];
             let here: Vec<&CaseResult> = ways
                 .shared
                 .results

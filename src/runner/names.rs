@@ -14,7 +14,7 @@ use crate::redact::{
 use crate::source::SourceId;
 use crate::source::parse;
 use crate::source::template::{Names, Unfilled, fill, text_of};
-use crate::suite::{Auth, Server, Suite, Target, is_builtin};
+use crate::suite::{Auth, Server, ServerKind, Suite, is_builtin};
 use crate::transport::http::userinfo;
 
 /// The environment variables and the suite's variables, filled in their order.
@@ -142,7 +142,7 @@ fn hinted_tokens(planned: &SuitePlan, names: &Names) -> Vec<String> {
 
 /// Credentials of addresses among the words of a command.
 fn in_words(server: &Server, names: &Names) -> Vec<String> {
-    let Target::Command(words) = &server.target else { return Vec::new() };
+    let ServerKind::Command(words) = &server.kind else { return Vec::new() };
     let words = words.iter().filter_map(|word| Some(text_of(&fill(word, names).ok()?.to_json())));
     let credentials = |word: String| {
         let passwords = userinfo(&word).map(|user| user.passwords).unwrap_or_default();
@@ -153,7 +153,7 @@ fn in_words(server: &Server, names: &Names) -> Vec<String> {
 
 /// Values of headers and of `auth` that are credentials, whole and without the word for their kind.
 fn credentials(server: &Server, names: &Names) -> Vec<String> {
-    let Target::Url(http) = &server.target else { return Vec::new() };
+    let ServerKind::Url(http) = &server.kind else { return Vec::new() };
     let values = http.all_credentials().flat_map(|held| &held.headers).filter_map(|(name, value)| {
         let value = text_of(&fill(value, names).ok()?.to_json());
         is_secret(&name.value, &value).then_some(value)

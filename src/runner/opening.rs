@@ -181,7 +181,7 @@ async fn open_at(
     let names = target.names.clone().map_err(unfilled)?;
     let names: Names = names.into_iter().chain(own.clone()).collect();
     let settings = SessionSettings {
-        revision: match target.lane().protocol {
+        revision: match target.protocol() {
             Protocol::Auto => None,
             Protocol::Fixed(revision) => Some(revision),
         },
@@ -238,7 +238,7 @@ async fn open_at(
         }
         OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
             // Two processes of a server may be in each other's way: at a port, a lock, a file.
-            let others = other_processes(&target.emitter.running.list(), &target.lane().server);
+            let others = other_processes(&target.emitter.running.list(), target.server_name());
             Err(broken(Finding::from(&failed.failure).with_evidence("other processes", others)))
         }
     }
@@ -273,8 +273,7 @@ async fn connect(
 ) -> Result<Link, ConnectError> {
     let mut link = resolve::connect(server, target.start_timeout()).await?;
     if let Some(processes) = &link.processes {
-        let lane = target.lane();
-        target.emitter.running.add(&lane.server, lane.protocol.as_str(), processes);
+        target.emitter.running.add(target.server_name(), target.protocol().as_str(), processes);
     }
     // Recorded messages have the faults in them.
     if let Some(faults) = faults.filter(|_| !target.is_replayed) {

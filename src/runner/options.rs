@@ -144,7 +144,7 @@ impl std::fmt::Debug for InProcess {
     }
 }
 
-/// A way to recorded servers: connects to the one of a lane, which is named as in [`SessionFrames::lane`].
+/// A way to recorded servers: connects to the one of a target, which is named as in [`SessionFrames::target`].
 #[derive(Clone)]
 pub struct Replay(Arc<dyn Fn(&str) -> Link + Send + Sync>);
 
@@ -154,10 +154,10 @@ impl Replay {
         Self(Arc::new(connect))
     }
 
-    /// The server of one lane.
-    pub(crate) fn server(&self, lane: String) -> InProcess {
+    /// The server of one target.
+    pub(crate) fn server(&self, target: String) -> InProcess {
         let connect = Arc::clone(&self.0);
-        InProcess::new(move || connect(&lane))
+        InProcess::new(move || connect(&target))
     }
 }
 
@@ -167,7 +167,7 @@ impl std::fmt::Debug for Replay {
     }
 }
 
-/// Stands between a run and its servers, lane by lane; lanes are named as in [`SessionFrames::lane`].
+/// Stands between a run and its servers, target by target; targets are named as in [`SessionFrames::target`].
 #[derive(Clone)]
 pub struct Tamper {
     start: Arc<StartHook>,
@@ -186,12 +186,12 @@ impl Tamper {
         Self { start: Arc::new(start), link: Arc::new(link) }
     }
 
-    pub(crate) fn start(&self, lane: &str, command: &mut ServerCommand) {
-        (self.start)(lane, command);
+    pub(crate) fn start(&self, target: &str, command: &mut ServerCommand) {
+        (self.start)(target, command);
     }
 
-    pub(crate) fn link(&self, lane: &str, link: Link) -> Link {
-        (self.link)(lane, link)
+    pub(crate) fn link(&self, target: &str, link: Link) -> Link {
+        (self.link)(target, link)
     }
 }
 
@@ -274,7 +274,7 @@ pub struct SessionFrames {
     /// The server's name in the suite.
     pub server: String,
     /// `file@server/revision`, with the revision that was asked for.
-    pub lane: String,
+    pub target: String,
     /// `stdio`, `memory`, `http` or `sse`.
     pub transport: TransportKind,
     /// The revision that was spoken.

@@ -22,7 +22,7 @@ pub(crate) fn command(planned: &SuitePlan, case: &Case) -> String {
         words.push("--filter".to_owned());
         words.push(shell_words::quote(&field("name", &case.name)).into_owned());
     }
-    if let Some(target) = lane_filter(planned, case) {
+    if let Some(target) = target_filter(planned, case) {
         words.push("--filter".to_owned());
         words.push(shell_words::quote(&target).into_owned());
     }
@@ -50,11 +50,11 @@ fn field(name: &str, text: &str) -> String {
 }
 
 /// The part of a filter that selects the case's target; empty if there is only one.
-fn lane_filter(planned: &SuitePlan, case: &Case) -> Option<String> {
-    let target = &planned.lanes[case.lane];
-    let has_servers = planned.lanes.iter().any(|other| other.server != target.server);
+fn target_filter(planned: &SuitePlan, case: &Case) -> Option<String> {
+    let target = &planned.targets[case.target];
+    let has_servers = planned.targets.iter().any(|other| other.server != target.server);
     let has_revisions =
-        planned.lanes.iter().any(|other| other.server == target.server && other.protocol != target.protocol);
+        planned.targets.iter().any(|other| other.server == target.server && other.protocol != target.protocol);
     let server = has_servers.then(|| field("server", &target.server));
     let revision = has_revisions.then(|| field("revision", target.protocol.as_str()));
     let parts: Vec<String> = server.into_iter().chain(revision).collect();

@@ -12,7 +12,7 @@ use crate::redact::Redactor;
 use crate::session::{ClientAnswers, client_root};
 use crate::source::template::{Names, TemplateError, Unfilled, fill, text_of};
 use crate::source::{Located, Node, file};
-use crate::suite::{self, Answers, Auth, Http, HttpFlavour, HttpUser, Server, Target, why_unreadable};
+use crate::suite::{self, Answers, Auth, Http, HttpFlavour, HttpUser, Server, ServerKind, why_unreadable};
 use crate::testserver;
 use crate::transport::http::{self, ClientCredentialsGrant, HttpAddress, HttpTransport, TokenSource, TrustedRoots};
 use crate::transport::stdio::ServerCommand;
@@ -68,13 +68,13 @@ pub(crate) fn server(
     environment: &BTreeMap<String, String>,
     redactor: &Redactor,
 ) -> Result<Reachable, Finding> {
-    match &server.target {
-        Target::Builtin(_) => Ok(Reachable::Demo),
-        Target::Command(words) => command(server, words, names, environment).map(Reachable::Command),
-        Target::Url(http) if http.command.is_none() => {
+    match &server.kind {
+        ServerKind::Builtin(_) => Ok(Reachable::Demo),
+        ServerKind::Command(words) => command(server, words, names, environment).map(Reachable::Command),
+        ServerKind::Url(http) if http.command.is_none() => {
             address(server, http, http.default_user(), names, redactor).map(Reachable::Http)
         }
-        Target::Url(_) => {
+        ServerKind::Url(_) => {
             let (server, names, environment) = (server.clone(), names.clone(), environment.clone());
             let started = Served { server, names, environment, redactor: redactor.clone(), tamper: None };
             // Unfilled templates are reported before anything starts.
@@ -100,10 +100,10 @@ impl Reachable {
     }
 
     /// Lets somebody change how the server is started, if it is.
-    pub(crate) fn with_tamper(mut self, tamper: &Tamper, lane: &str) -> Self {
+    pub(crate) fn with_tamper(mut self, tamper: &Tamper, target: &str) -> Self {
         match &mut self {
-            Self::Command(command) => tamper.start(lane, command),
-            Self::Served(served) => served.tamper = Some((tamper.clone(), lane.to_owned())),
+            Self::Command(command) => tamper.start(target, command),
+            Self::Served(served) => served.tamper = Some((tamper.clone(), target.to_owned())),
             Self::Demo | Self::InProcess(_) | Self::Http(_) => {}
         }
         self
@@ -119,15 +119,15 @@ impl Served {
 
     /// The program and the address for one start.
     fn with_port(&self, port: u16) -> Result<(ServerCommand, HttpAddress), Finding> {
-        let Target::Url(http) = &self.server.target else {
+        let ServerKind::Url(http) = &self.server.kind else {
             return Err(finding::of_template(&TemplateError::Invalid("the server has no `url`".to_owned())));
         };
         let mut names = self.names.clone();
         names.insert("port".to_owned(), port.into());
         let words = http.command.as_deref().unwrap_or_default();
         let mut command = command(&self.server, words, &names, &self.environment)?;
-        if let Some((tamper, lane)) = &self.tamper {
-            tamper.start(lane, &mut command);
+        if let Some((tamper, target)) = &self.tamper {
+            tamper.start(target, &mut command);
         }
         Ok((command, address(&self.server, http, http.default_user(), &names, &self.redactor)?))
     }
@@ -170,7 +170,7 @@ pub(crate) fn address_of_user(
     names: &Names,
     redactor: &Redactor,
 ) -> Result<HttpAddress, Finding> {
-    let Target::Url(http) = &server.target else { return Ok(reached.clone()) };
+    let ServerKind::Url(http) = &server.kind else { return Ok(reached.clone()) };
     let user = http.users.iter().find(|known| known.name.value == user);
     let mut names = names.clone();
     if let Some(port) = reached.url.parse().ok().and_then(|url: reqwest::Url| url.port_or_known_default()) {

@@ -85,7 +85,7 @@ fn is_hazardous(target: &RunTarget, call: &ReproductionCall) -> bool {
     let tool = call.params["name"].as_str().filter(|_| call.method == "tools/call");
     let catalog = target.known_catalog();
     let listed = tool.and_then(|name| catalog.tool(name));
-    listed.is_some_and(|tool| target.suite().hazard(&target.lane().server, tool).is_some())
+    listed.is_some_and(|tool| target.suite().hazard(target.server_name(), tool).is_some())
 }
 
 fn is_late(failure: &CallFailure) -> bool {

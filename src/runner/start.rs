@@ -21,7 +21,7 @@ pub struct Started {
     pub must_not_start: bool,
 }
 
-/// The starts of the servers that a command starts, by target, which is named as in [`super::SessionFrames::lane`]:
+/// The starts of the servers that a command starts, by target, which is named as in [`super::SessionFrames::target`]:
 /// first as they are written, then with each of the settings that blocks add.
 pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> {
     let read = names::mentioned_variables(plan, &options.environment);
@@ -29,7 +29,7 @@ pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> 
     let mut starts = BTreeMap::new();
     for planned in &plan.suites {
         let Ok(names) = names::of_suite(&planned.suite, &read) else { continue };
-        for (index, target) in planned.lanes.iter().enumerate() {
+        for (index, target) in planned.targets.iter().enumerate() {
             let written = &planned.suite.servers[&target.server];
             if options.in_process.contains_key(&target.server) {
                 continue;
@@ -47,8 +47,8 @@ pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> 
                 let varying = (0..command.args.len()).filter(varies).collect();
                 let own_variables = configured.env.iter().map(|(name, _)| name.value.clone()).collect();
                 let must_not_start = added.must_not_start;
-                let of_lane: &mut Vec<Started> = starts.entry(planned.lane_id(index)).or_default();
-                of_lane.push(Started { command, varying, own_variables, must_not_start });
+                let of_target: &mut Vec<Started> = starts.entry(planned.target_id(index)).or_default();
+                of_target.push(Started { command, varying, own_variables, must_not_start });
             }
         }
     }

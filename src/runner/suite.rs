@@ -57,8 +57,8 @@ pub(crate) struct SuiteRun<'a> {
 impl<'a> SuiteRun<'a> {
     pub(crate) fn new(plan: &'a Arc<Plan>, index: usize, options: &'a Arc<Options>, emitter: &'a Emitter) -> Self {
         let planned = &plan.suites[index];
-        let targets =
-            (0..planned.lanes.len()).map(|target| Arc::new(TargetSessions::new(plan, index, target, options, emitter)));
+        let targets = (0..planned.targets.len())
+            .map(|target| Arc::new(TargetSessions::new(plan, index, target, options, emitter)));
         Self {
             plan,
             index,
@@ -96,7 +96,7 @@ impl<'a> SuiteRun<'a> {
             target.finish().await;
         }
         for case in std::mem::take(&mut self.last) {
-            let target = Arc::clone(&self.targets[case.lane]);
+            let target = Arc::clone(&self.targets[case.target]);
             let options = Arc::clone(self.options);
             let result = Box::pin(case::run(target, case, options)).await;
             self.count(result);
@@ -129,7 +129,7 @@ impl<'a> SuiteRun<'a> {
             }
             let mut next = self.expand_case(case).await;
             if is_template(case) {
-                let is_next = |more: &&Arc<Case>| is_template(more) && more.lane == case.lane;
+                let is_next = |more: &&Arc<Case>| is_template(more) && more.target == case.target;
                 while let Some(more) = cases.next_if(|more| is_next(more) && !self.is_over()) {
                     next.extend(self.expand_case(more).await);
                 }
@@ -159,7 +159,7 @@ impl<'a> SuiteRun<'a> {
     fn expect(&self, cases: &[Arc<Case>]) {
         let times = usize::try_from(self.options.repeat).unwrap_or(1).max(1);
         for case in cases {
-            let TargetSessions { target, pool, .. } = self.targets[case.lane].as_ref();
+            let TargetSessions { target, pool, .. } = self.targets[case.target].as_ref();
             pool.expect(target, case, times);
             if let Body::Scan(codes) = &case.body {
                 target.scan_results.claim(codes);
@@ -170,7 +170,7 @@ impl<'a> SuiteRun<'a> {
     /// Tells what the suite gives for tools and no server takes.
     async fn judge_suite(&self) {
         for case in tool_settings::invalid_tool_settings(self.plan, self.suite_plan(), &self.targets, self.options) {
-            let target = Arc::clone(&self.targets[case.lane]);
+            let target = Arc::clone(&self.targets[case.target]);
             let options = Arc::clone(self.options);
             let mut result = Box::pin(case::run(target, case, options)).await;
             self.options.baseline.mark(&result.case.id, &mut result.findings);
@@ -189,7 +189,7 @@ impl<'a> SuiteRun<'a> {
         if !is_template(case) {
             return vec![Arc::clone(case)];
         }
-        let sessions = &self.targets[case.lane];
+        let sessions = &self.targets[case.target];
         let known = tokio::select! {
             known = sessions.shared.catalog(&sessions.target) => known,
             () = self.options.stop.wait() => Err(SessionError::Interrupted),
@@ -218,7 +218,7 @@ impl<'a> SuiteRun<'a> {
 
     /// Makes the cases of a template aside, where schemas that take for ever hold up nobody else.
     async fn derive_cases(&self, case: &Arc<Case>, catalog: Arc<Catalog>) -> Expansion {
-        let (plan, index, target) = (Arc::clone(self.plan), self.index, Arc::clone(&self.targets[case.lane].target));
+        let (plan, index, target) = (Arc::clone(self.plan), self.index, Arc::clone(&self.targets[case.target].target));
         let template = Arc::clone(case);
         let deriving = spawn_blocking(move || {
             let offer = target.offer(&catalog);
@@ -261,7 +261,7 @@ impl<'a> SuiteRun<'a> {
         if self.is_over() {
             return Some(case);
         }
-        let target = Arc::clone(&self.targets[case.lane]);
+        let target = Arc::clone(&self.targets[case.target]);
         let options = Arc::clone(self.options);
         let kept = self.beside(&case);
         let task = self.running.spawn(async move { (Box::pin(case::run(target, case, options)).await, permit) });
@@ -272,7 +272,7 @@ impl<'a> SuiteRun<'a> {
     /// The number of slots that a case takes: all of them where it is to run alone, since somebody wrote it and nobody
     /// says how many may run at a time.
     fn slots_of(&self, case: &Case) -> u32 {
-        let (suite, target) = (&self.suite_plan().suite, &self.targets[case.lane].target);
+        let (suite, target) = (&self.suite_plan().suite, &self.targets[case.target].target);
         let may_overlap = case.is_derived && !target.may_write();
         if may_overlap || self.options.says_parallel(suite) {
             return 1;

@@ -16,12 +16,12 @@ use super::shutdowns::ShutdownCounts;
 use super::unanswered::UnansweredCalls;
 use super::{Emitter, Options, SessionFrames, Stop, Tamper, finding, micros, names};
 use crate::event::{Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
-use crate::plan::{Case, ChosenTools, Lane, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
+use crate::plan::{Case, ChosenTools, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
 use crate::redact::Redactor;
 use crate::session::{ClosedSession, ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
-use crate::suite::{RestartPolicy, Server, Suite};
+use crate::suite::{Protocol, RestartPolicy, Server, Suite};
 use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
@@ -65,16 +65,16 @@ impl RunTarget {
         let planned = &plan.suites[suite];
         let mentioned = names::mentioned_variables(plan, &options.environment);
         let names = names::of_suite(&planned.suite, &mentioned);
-        let written = &planned.suite.servers[&planned.lanes[index].server];
-        let replay = options.replay.as_ref().map(|replay| replay.server(planned.lane_id(index)));
-        let given = replay.or_else(|| options.in_process.get(&planned.lanes[index].server).cloned());
+        let written = &planned.suite.servers[&planned.targets[index].server];
+        let replay = options.replay.as_ref().map(|replay| replay.server(planned.target_id(index)));
+        let given = replay.or_else(|| options.in_process.get(&planned.targets[index].server).cloned());
         let server = match (given, &names) {
             (Some(given), _) => Ok(Reachable::InProcess(given)),
             (None, Ok(names)) => resolve::server(written, names, &options.environment, &emitter.recordings.redactor),
             (None, Err(unfilled)) => Err(finding::at_template(unfilled, &plan.sources)),
         };
         let server = match &options.tamper {
-            Some(tamper) => server.map(|server| server.with_tamper(tamper, &planned.lane_id(index))),
+            Some(tamper) => server.map(|server| server.with_tamper(tamper, &planned.target_id(index))),
             None => server,
         };
         let server = server.map_err(|found| finding::at(found, &plan.sources, written.span, "this server"));
@@ -103,10 +103,10 @@ impl RunTarget {
 
     /// Another server of the suite, in the same revision if the run uses it there; `None` if the run does not use it.
     pub(crate) fn other_server(&self, server: &str, options: &Options) -> Option<Self> {
-        let lanes = &self.suite_plan().lanes;
-        let of_server = |index: &usize| lanes[*index].server == server;
-        let same = (0..lanes.len()).filter(of_server).find(|index| lanes[*index].protocol == self.lane().protocol);
-        let index = same.or_else(|| (0..lanes.len()).find(of_server))?;
+        let targets = &self.suite_plan().targets;
+        let of_server = |index: &usize| targets[*index].server == server;
+        let same = (0..targets.len()).filter(of_server).find(|index| targets[*index].protocol == self.protocol());
+        let index = same.or_else(|| (0..targets.len()).find(of_server))?;
         Some(Self::new(&self.plan, self.suite, index, options, &self.emitter))
     }
 
@@ -118,18 +118,22 @@ impl RunTarget {
         &self.suite_plan().suite
     }
 
-    pub(crate) fn lane(&self) -> &Lane {
-        &self.suite_plan().lanes[self.index]
+    pub(crate) fn server_name(&self) -> &str {
+        &self.suite_plan().targets[self.index].server
+    }
+
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.suite_plan().targets[self.index].protocol
     }
 
     /// The server as the suite describes it.
     pub(crate) fn settings(&self) -> &Server {
-        &self.suite().servers[&self.lane().server]
+        &self.suite().servers[self.server_name()]
     }
 
     /// `file@server/revision`.
     pub(crate) fn id(&self) -> String {
-        self.suite_plan().lane_id(self.index)
+        self.suite_plan().target_id(self.index)
     }
 
     pub(crate) fn redactor(&self) -> &Redactor {
@@ -181,7 +185,7 @@ impl RunTarget {
         if self.identity.set(session.server.clone()).is_ok() {
             self.emitter.event(Event::ServerReady(ServerReady {
                 file: self.suite().file.clone(),
-                server: self.lane().server.clone(),
+                server: self.server_name().to_owned(),
                 transport: session.server.transport,
                 revision: session.server.revision.to_string(),
                 implementation: session.server.implementation.clone(),
@@ -218,7 +222,7 @@ impl RunTarget {
         let Some(revision) = self.known_revision() else { return Vec::new() };
         let listed = ListedTools {
             file: &planned.suite.file,
-            server: &self.lane().server,
+            server: self.server_name(),
             revision: revision.as_str(),
             tools: &catalog.tools,
         };
@@ -235,7 +239,7 @@ impl RunTarget {
             self.writes.store(true, Ordering::Relaxed);
             self.history.iter().for_each(History::expect_writes);
         }
-        let (file, server) = (self.suite().file.clone(), self.lane().server.clone());
+        let (file, server) = (self.suite().file.clone(), self.server_name().to_owned());
         self.emitter.event(Event::ToolsChosen(ToolsChosen { file, server, revision, writing, left_alone, help }));
     }
 
@@ -266,7 +270,7 @@ impl RunTarget {
             suite: suite.name.value.clone(),
             line: self.plan.sources.place(self.settings().span).1,
             from_command_line: suite.asked.is_some(),
-            server: self.lane().server.clone(),
+            server: self.server_name().to_owned(),
             revision: revision.to_owned(),
             findings: finding::without_quotes_of_flags(suite, findings),
         }));
@@ -276,8 +280,8 @@ impl RunTarget {
     pub(crate) fn frames_of(&self, revision: String, case: Option<&Case>, closed: ClosedSession) -> SessionFrames {
         SessionFrames {
             file: self.suite().file.clone(),
-            server: self.lane().server.clone(),
-            lane: self.id(),
+            server: self.server_name().to_owned(),
+            target: self.id(),
             transport: closed.transport,
             revision,
             case: case.map(|case| case.id.clone()),

@@ -50,7 +50,7 @@ pub async fn visit_servers<V: Visitor>(
     let emitter = Emitter::new(sender, recordings, &options);
     let mut results = Vec::new();
     for suite in 0..plan.suites.len() {
-        for index in 0..plan.suites[suite].lanes.len() {
+        for index in 0..plan.suites[suite].targets.len() {
             let sessions = Arc::new(TargetSessions::new(&plan, suite, index, &options, &emitter));
             let result = tokio::select! {
                 result = visit(&sessions, &options, doing, visitor) => result,
@@ -75,20 +75,20 @@ async fn visit<V: Visitor>(
     visitor: &V,
 ) -> Result<Option<V::Output>, Finding> {
     let target = sessions.target.as_ref();
-    doing(format!("listing what `{}` offers", target.lane().server));
+    doing(format!("listing what `{}` offers", target.server_name()));
     let catalog = match sessions.shared.catalog(target).await {
         Ok(catalog) => catalog,
         Err(SessionError::NotApplicable(_)) => return Ok(None),
         Err(SessionError::Broken(found)) => return Err(*found),
         Err(SessionError::Interrupted) => return Err(interruption()),
     };
-    let Some(case) = target.suite_plan().cases.iter().find(|case| case.lane == target.index) else { return Ok(None) };
+    let Some(case) = target.suite_plan().cases.iter().find(|case| case.target == target.index) else { return Ok(None) };
     let servers = TargetServers::new(sessions, case, options);
     let names = sessions.shared.names(target).await;
     let context = CheckContext {
         owner: "",
         suite: target.suite(),
-        server_name: &target.lane().server,
+        server_name: target.server_name(),
         catalog: &catalog,
         server: target.identity(),
         names: &names,
@@ -102,5 +102,5 @@ async fn visit<V: Visitor>(
         record: None,
         is_replayed: target.is_replayed,
     };
-    visitor.visit(ServerVisit { context, protocol: target.lane().protocol.as_str() }).await.map(Some)
+    visitor.visit(ServerVisit { context, protocol: target.protocol().as_str() }).await.map(Some)
 }

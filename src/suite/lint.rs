@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::{Block, SuiteSettings};
 use super::generating;
-use super::model::{Action, Capture, Payload, Server, Step, Suite, Target, Test, TestNeed, Wanted};
+use super::model::{Action, Capture, Payload, Server, ServerKind, Step, Suite, Test, TestNeed, Wanted};
 use super::rows::{MOST_ROWS, too_many_rows};
 use crate::matching::{Expectation, PROVIDED};
 use crate::source::template::{self, is_template};
@@ -154,7 +154,7 @@ fn server(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
 fn restarts(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
     let is_meant = |name: &str| test.server.as_ref().is_none_or(|server| server.value == name);
     let mut servers = suite.servers.iter().filter(|(name, _)| is_meant(name)).peekable();
-    let is_foreign = |server: &Server| matches!(&server.target, Target::Url(http) if http.command.is_none());
+    let is_foreign = |server: &Server| matches!(&server.kind, ServerKind::Url(http) if http.command.is_none());
     if servers.peek().is_none() || !servers.all(|(_, server)| is_foreign(server)) {
         return;
     }
@@ -198,9 +198,9 @@ fn arguments(suite: &Suite, known: &BTreeSet<String>, found: &mut Vec<Diagnostic
 }
 
 fn server_names(server: &Server, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
-    match &server.target {
-        Target::Command(words) => words.iter().for_each(|word| template::check(word, known, found)),
-        Target::Url(http) => {
+    match &server.kind {
+        ServerKind::Command(words) => words.iter().for_each(|word| template::check(word, known, found)),
+        ServerKind::Url(http) => {
             let known = &with_port(server, known);
             template::check(&http.url, known, found);
             http.command.iter().flatten().for_each(|word| template::check(word, known, found));
@@ -208,7 +208,7 @@ fn server_names(server: &Server, known: &BTreeSet<String>, found: &mut Vec<Diagn
             headers.for_each(|(_, value)| template::check(value, known, found));
             http.ca.iter().for_each(|ca| template::check(ca, known, found));
         }
-        Target::Builtin(_) => {}
+        ServerKind::Builtin(_) => {}
     }
     let known = &with_port(server, known);
     server.env.iter().for_each(|(_, value)| template::check(value, known, found));
@@ -220,7 +220,7 @@ fn server_names(server: &Server, known: &BTreeSet<String>, found: &mut Vec<Diagn
 /// A server over HTTP that is started here gets a free port.
 fn with_port(server: &Server, known: &BTreeSet<String>) -> BTreeSet<String> {
     let mut known = known.clone();
-    if matches!(&server.target, Target::Url(http) if http.command.is_some()) {
+    if matches!(&server.kind, ServerKind::Url(http) if http.command.is_some()) {
         known.insert("port".to_owned());
     }
     known

@@ -29,7 +29,7 @@ pub use self::model::{
     Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard,
     HeaderValue, Http, HttpCredentials, HttpFlavour, HttpUser, Loop, MOST_PARALLEL, NamePattern, NamedTool, Order,
     Payload, Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row, Rule, RuleLevel,
-    RunOptions, Server, SkipReason, Step, StepNeed, Suite, Target, Test, TestNeed, Then, ToolNames, ToolSelection,
+    RunOptions, Server, ServerKind, SkipReason, Step, StepNeed, Suite, Test, TestNeed, Then, ToolNames, ToolSelection,
     Wanted, is_named,
 };
 pub use self::snapshot::{Per, Snapshot};

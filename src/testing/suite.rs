@@ -15,7 +15,7 @@ use crate::plan::{self, Block, Filter, Selection};
 use crate::recorded;
 use crate::runner::{self, InProcess, Options, Purpose, Snapshots, Stop};
 use crate::source::{Color, Diagnostic, Sources, Style, did_you_mean, file, render_all};
-use crate::suite::{self, LoadedSuite, Server, Servers, SuiteSource, Target};
+use crate::suite::{self, LoadedSuite, Server, ServerKind, Servers, SuiteSource};
 use crate::taxonomy::Registry;
 
 /// The name under which messages mention a suite that is no file.
@@ -234,7 +234,7 @@ impl Suite {
             }
         }
         let is_elsewhere = |name: &String, server: &Server| {
-            !in_process.contains_key(name) && !matches!(server.target, Target::Builtin(_))
+            !in_process.contains_key(name) && !matches!(server.kind, ServerKind::Builtin(_))
         };
         let elsewhere = self.read.servers.iter().filter(|(name, server)| is_elsewhere(name, server));
         mistakes.extend(elsewhere.map(|(name, server)| not_given(name, server, self.read.servers.len())));

@@ -17,7 +17,7 @@ pub(crate) fn case(
     log: &Arc<AgentLog>,
     order: usize,
 ) -> Option<Case> {
-    if agent.servers_of(planner.suite).first() != Some(&planner.lane.server) {
+    if agent.servers_of(planner.suite).first() != Some(&planner.target.server) {
         return None;
     }
     let asked = agent.skip.clone().map(Reason::SkippedBySuite).or_else(|| planner.passed_over());

@@ -102,7 +102,7 @@ impl CampaignPlan<'_> {
     }
 
     fn is_process(&self) -> bool {
-        is_process(self.planner.suite, &self.planner.lane.server)
+        is_process(self.planner.suite, &self.planner.target.server)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::generate::Rng;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::reproduce::{ddmin, next_question};
 use crate::source::duration_text;
-use crate::suite::{Suite, Target};
+use crate::suite::{ServerKind, Suite};
 
 /// The number of characters of a value that are shown.
 const SHOWN: usize = 200;
@@ -410,10 +410,10 @@ fn list(kinds: &[FaultKind]) -> String {
 
 /// The server is a process that is started here.
 pub(crate) fn is_process(suite: &Suite, server: &str) -> bool {
-    suite.servers.get(server).is_some_and(|server| match &server.target {
-        Target::Command(_) => true,
-        Target::Url(http) => http.command.is_some(),
-        Target::Builtin(_) => false,
+    suite.servers.get(server).is_some_and(|server| match &server.kind {
+        ServerKind::Command(_) => true,
+        ServerKind::Url(http) => http.command.is_some(),
+        ServerKind::Builtin(_) => false,
     })
 }
 

@@ -87,7 +87,7 @@ fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witn
 }
 
 fn is_here(planner: &Planner<'_>, test: &Test) -> bool {
-    test.server.as_ref().is_none_or(|server| server.value == planner.lane.server)
+    test.server.as_ref().is_none_or(|server| server.value == planner.target.server)
 }
 
 /// The steps under `verify:` that only read, of the tests that call a tool.

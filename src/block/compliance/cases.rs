@@ -34,7 +34,7 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, compliance: &Complia
 pub(crate) fn variants(planner: &Planner<'_>, compliance: &Compliance) -> BTreeSet<String> {
     let carrier = planner.carrier();
     let of_carrier = |rule: &Rule| rule.over.is_none_or(|over| carrier.is_none_or(|carrier| over == carrier));
-    let rules = rules(compliance, planner.lane.protocol.revision()).filter(|(_, rule)| of_carrier(rule));
+    let rules = rules(compliance, planner.target.protocol.revision()).filter(|(_, rule)| of_carrier(rule));
     rules.flat_map(|(test, _)| planner.judged_by(test)).collect()
 }
 

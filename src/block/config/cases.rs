@@ -35,7 +35,7 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSetti
 
 /// The server is started for a run, so that settings can be added.
 pub(crate) fn takes_settings(planner: &Planner<'_>) -> bool {
-    planner.suite.servers.get(&planner.lane.server).is_some_and(crate::suite::Server::is_started)
+    planner.suite.servers.get(&planner.target.server).is_some_and(crate::suite::Server::is_started)
 }
 
 fn of_hints(planner: &Planner<'_>, template: &Case, hints: &Arc<HintSettings>, catalog: &Catalog) -> Vec<Case> {

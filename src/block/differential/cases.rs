@@ -19,9 +19,9 @@ pub(crate) fn cases(
     settings: &Arc<Differential>,
     catalog: &Catalog,
 ) -> Vec<Case> {
-    let lane = planner.lane;
-    let Some(recorded) = settings.snapshot.of(&lane.server, lane.protocol.as_str()) else {
-        let message = format!("no server `{}` is recorded in `{}`", lane.server, settings.file);
+    let target = planner.target;
+    let Some(recorded) = settings.snapshot.of(&target.server, target.protocol.as_str()) else {
+        let message = format!("no server `{}` is recorded in `{}`", target.server, settings.file);
         let help = Some(format!("record it with `mcprove snapshot {}`", planner.suite.file));
         let mistake = Mistake { code: "missing-recording", message, help, span: template.span };
         return vec![Case { body: Body::Failed(mistake), ..template.clone() }];
@@ -31,7 +31,7 @@ pub(crate) fn cases(
     let gone = recorded.tools.iter().cloned().map(Tool::new).filter(|tool| catalog.tool(&tool.name).is_none());
     known.tools.extend(gone);
     let mut cases = planner.unknown_tools(template, &settings.tools, &known);
-    let offered = Recorded::without_calls(&lane.server, "", RecordedIdentity::default(), catalog);
+    let offered = Recorded::without_calls(&target.server, "", RecordedIdentity::default(), catalog);
     let subjects = ChangeSubject::of(&recorded, &offered).into_iter().filter(|subject| match subject {
         ChangeSubject::Tool(name) => settings.tools.selects(name),
         // That a tool is gone is told once.
@@ -67,7 +67,7 @@ fn unanswered(
 ) -> Option<String> {
     let mut called = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
     let is_wanted = settings.replay_calls && recorded.answers.is_empty();
-    let has_any = is_wanted && called.any(|tool| planner.suite.hazard(&planner.lane.server, tool).is_none());
+    let has_any = is_wanted && called.any(|tool| planner.suite.hazard(&planner.target.server, tool).is_none());
     let help = "record the server again, or write `answers: false`";
     has_any.then(|| format!("no answers are recorded in `{}`, so none are compared; {help}", settings.file))
 }

@@ -29,7 +29,7 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
             (Some(_), Err(reason)) => skipped_body(reason),
             (Some(_), Ok(witness)) => {
                 names.clone_from(&witness.names);
-                let safe_arguments = safe_arguments(tool, server_folder(planner.suite, &planner.lane.server)).ok();
+                let safe_arguments = safe_arguments(tool, server_folder(planner.suite, &planner.target.server)).ok();
                 Body::Script(Box::new(script(tool, witness, safe_arguments.as_ref(), template.span)))
             }
         };

@@ -34,7 +34,7 @@ fn body(planner: &Planner<'_>, tool: &Tool, load: &Arc<Load>, measurements: &Arc
     if tool.is_task_only() {
         return Body::Skipped(only_as_task(tool).into());
     }
-    let arguments = match arguments_for_call(planner.suite, &planner.lane.server, tool) {
+    let arguments = match arguments_for_call(planner.suite, &planner.target.server, tool) {
         Ok(arguments) => arguments,
         Err(why) => return Body::Skipped(why.skip_reason(&tool.name, ConfigSource::of(planner.suite))),
     };

@@ -3,7 +3,7 @@
 use crate::plan::CheckContext;
 use crate::redact::{Redactor, is_secret};
 use crate::source::Node;
-use crate::suite::{Auth, Server, Target};
+use crate::suite::{Auth, Server, ServerKind};
 use crate::wire::{Channel, Direction, Frame};
 
 /// Shorter values are not looked for, in characters: they appear by chance.
@@ -55,7 +55,7 @@ pub(crate) fn redactor(secrets: &[KnownSecret]) -> Redactor {
 
 /// Headers that carry credentials, without the word for their kind, such as `Bearer`, and the token of `auth`.
 fn credentials(server: &Server, text: impl Fn(&Node) -> Option<String>) -> Vec<(String, String)> {
-    let Target::Url(http) = &server.target else { return Vec::new() };
+    let ServerKind::Url(http) = &server.kind else { return Vec::new() };
     let headers = http.credentials.headers.iter().filter_map(|(name, node)| {
         let value = text(node).filter(|value| is_secret(&name.value, value))?;
         let token = value.split_once(' ').map_or(value.as_str(), |(_, token)| token).to_owned();

@@ -14,7 +14,7 @@ use crate::files::FolderPlace;
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Check, Offer};
 use crate::source::Node;
-use crate::suite::{Carrier, NamePattern, Target, ToolNames, ToolSelection};
+use crate::suite::{Carrier, NamePattern, ServerKind, ToolNames, ToolSelection};
 use crate::wire::{Era, Revision};
 
 /// Why a check of two runs is skipped.
@@ -65,7 +65,7 @@ pub(crate) fn cases(
 }
 
 fn store(planner: &Planner<'_>, settings: &Arc<StateSettings>, written: &Node, folder: &FolderPlace) -> Body {
-    let is_scratch = planner.suite.servers.get(&planner.lane.server).is_some_and(|server| server.scratch);
+    let is_scratch = planner.suite.servers.get(&planner.target.server).is_some_and(|server| server.scratch);
     if !starts_its_server(planner) {
         Body::Skipped(Reason::NotApplicable(CANNOT_RESTART.to_owned()))
     } else if !is_scratch {
@@ -116,11 +116,11 @@ fn body(planner: &Planner<'_>, settings: &Arc<StateSettings>, isolation: Isolati
 
 /// The number of users that the suite names for the server.
 fn users(planner: &Planner<'_>) -> usize {
-    planner.suite.servers.get(&planner.lane.server).map_or(0, users_of)
+    planner.suite.servers.get(&planner.target.server).map_or(0, users_of)
 }
 
 /// The server is started for a run, so that it ends with it.
 fn starts_its_server(planner: &Planner<'_>) -> bool {
-    let server = planner.suite.servers.get(&planner.lane.server);
-    server.is_some_and(|server| server.is_started() || matches!(server.target, Target::Builtin(_)))
+    let server = planner.suite.servers.get(&planner.target.server);
+    server.is_some_and(|server| server.is_started() || matches!(server.kind, ServerKind::Builtin(_)))
 }

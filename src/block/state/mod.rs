@@ -39,7 +39,7 @@ use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Shape, key};
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Node, Span, choice, settings};
-use crate::suite::{BlockReader, Server, Suite, SuiteSettings, Target, ToolSelection};
+use crate::suite::{BlockReader, Server, ServerKind, Suite, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
@@ -149,9 +149,9 @@ impl SuiteSettings for StateSettings {
 
 /// The number of users that the suite names for a server.
 fn users_of(server: &Server) -> usize {
-    match &server.target {
-        Target::Url(http) => http.users.len(),
-        Target::Command(_) | Target::Builtin(_) => 0,
+    match &server.kind {
+        ServerKind::Url(http) => http.users.len(),
+        ServerKind::Command(_) | ServerKind::Builtin(_) => 0,
     }
 }
 

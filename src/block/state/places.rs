@@ -7,7 +7,7 @@ use super::search::Search;
 use crate::check::CheckEnd;
 use crate::plan::{CheckContext, OpenServer, ServerChoice};
 use crate::session::Session;
-use crate::suite::Target;
+use crate::suite::ServerKind;
 use crate::wire::{Era, Revision};
 
 /// The reason for which sessions cannot be compared.
@@ -114,9 +114,9 @@ pub(crate) async fn open_users(
 
 /// The users that the suite names for the server.
 pub(crate) fn user_names(context: &CheckContext<'_>) -> Vec<String> {
-    match context.suite.servers.get(context.server_name).map(|server| &server.target) {
-        Some(Target::Url(http)) => http.users.iter().map(|user| user.name.value.clone()).collect(),
-        Some(Target::Command(_) | Target::Builtin(_)) | None => Vec::new(),
+    match context.suite.servers.get(context.server_name).map(|server| &server.kind) {
+        Some(ServerKind::Url(http)) => http.users.iter().map(|user| user.name.value.clone()).collect(),
+        Some(ServerKind::Command(_) | ServerKind::Builtin(_)) | None => Vec::new(),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
-use crate::suite::Target;
+use crate::suite::ServerKind;
 
 /// The place of a second round.
 const NEW_SESSIONS: &str = "in new sessions";
@@ -138,9 +138,9 @@ impl IsolationJudge<'_> {
 /// The client says who it is, so that its sessions may be those of one user.
 pub(crate) fn has_credentials(context: &CheckContext<'_>) -> bool {
     let server = context.suite.servers.get(context.server_name);
-    server.is_none_or(|server| match &server.target {
-        Target::Url(http) => !http.credentials.is_empty() || http.default_user().is_some(),
-        Target::Command(_) | Target::Builtin(_) => false,
+    server.is_none_or(|server| match &server.kind {
+        ServerKind::Url(http) => !http.credentials.is_empty() || http.default_user().is_some(),
+        ServerKind::Command(_) | ServerKind::Builtin(_) => false,
     })
 }
 

@@ -7,7 +7,7 @@ use super::{SlowCallAspect, TimeoutSettings};
 use crate::event::Reason;
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Offer};
-use crate::suite::{Target, ToolSelection};
+use crate::suite::{ServerKind, ToolSelection};
 use crate::transport::TransportKind;
 use crate::wire::{Era, Revision};
 
@@ -69,13 +69,13 @@ fn body(planner: &Planner<'_>, settings: &Arc<TimeoutSettings>, aspect: SlowCall
 
 /// Why nobody can watch the server end.
 fn not_ours(planner: &Planner<'_>) -> Option<&'static str> {
-    let server = planner.suite.servers.get(&planner.lane.server)?;
-    match &server.target {
-        Target::Builtin(_) => Some("the server runs inside mcprove, so it has no process that could end"),
-        Target::Url(http) if http.command.is_none() => {
+    let server = planner.suite.servers.get(&planner.target.server)?;
+    match &server.kind {
+        ServerKind::Builtin(_) => Some("the server runs inside mcprove, so it has no process that could end"),
+        ServerKind::Url(http) if http.command.is_none() => {
             Some("the server runs already, so nobody can watch it end; give its `command` beside its `url`")
         }
-        Target::Url(_) | Target::Command(_) => None,
+        ServerKind::Url(_) | ServerKind::Command(_) => None,
     }
 }
 

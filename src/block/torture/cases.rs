@@ -69,7 +69,7 @@ fn connections(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, 
 
 /// The case that kills the server, where it is a process of ours and a tool may write.
 fn durability(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, catalog: &Catalog) -> Option<Case> {
-    let server = planner.suite.servers.get(&planner.lane.server)?;
+    let server = planner.suite.servers.get(&planner.target.server)?;
     let selected = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
     let writing =
         selected.filter(|tool| may_write(settings, tool) && refusal(planner, settings, tool, catalog).is_none());

@@ -47,7 +47,7 @@ fn case(
     about: &str,
     check: Arc<dyn Check>,
 ) -> Option<Case> {
-    if planner.lane.server != boundary.to.value {
+    if planner.target.server != boundary.to.value {
         return None;
     }
     let body = planner.passed_over().map_or_else(|| Body::Check(check), Body::Skipped);

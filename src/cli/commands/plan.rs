@@ -60,9 +60,9 @@ fn case_line(planned: &SuitePlan, case: &Case) -> String {
     let row = case.row.as_ref().map(|row| format!(" [{}]", visible_line(row))).unwrap_or_default();
     let mark = if matches!(case.body, Body::Template(_)) { " …" } else { "" };
     let mut text = format!("  {:>4}  {}{row}{mark}", case.place.line, visible_line(&case.name));
-    let lane = &planned.lanes[case.lane];
-    if planned.lanes.len() > 1 {
-        let _ = write!(text, "  @{}/{}", lane.server, lane.protocol.as_str());
+    let target = &planned.targets[case.target];
+    if planned.targets.len() > 1 {
+        let _ = write!(text, "  @{}/{}", target.server, target.protocol.as_str());
     }
     if let Body::Skipped(reason) = &case.body {
         let _ = write!(text, "  - skipped: {}", visible_line(&reason.to_string()));
@@ -129,8 +129,8 @@ fn as_json(plan: &Plan, registry: &Registry) -> Value {
                 "column": case.place.column,
                 "name": case.name,
                 "row": case.row,
-                "server": planned.lanes[case.lane].server,
-                "revision": planned.lanes[case.lane].protocol.as_str(),
+                "server": planned.targets[case.target].server,
+                "revision": planned.targets[case.target].protocol.as_str(),
                 "session": match case.session {
                     SessionNeed::Shared => "shared",
                     SessionNeed::InTurn => "in-turn",

@@ -3,7 +3,7 @@
 
 use crate::source::template::has_template;
 use crate::source::{Node, words};
-use crate::suite::{Suite, Target};
+use crate::suite::{ServerKind, Suite};
 
 /// Words in the names of arguments that take a path of a folder.
 const PATHS: [&str; 14] = [
@@ -25,7 +25,7 @@ const PATHS: [&str; 14] = [
 
 /// The folder that stands last among the words of the command that starts a server of a suite.
 pub fn server_folder(suite: &Suite, server: &str) -> Option<String> {
-    let Target::Command(command) = &suite.servers.get(server)?.target else { return None };
+    let ServerKind::Command(command) = &suite.servers.get(server)?.kind else { return None };
     let spoken: Vec<&str> = command.iter().skip(1).filter(|word| !has_template(word)).filter_map(Node::text).collect();
     spoken.iter().rev().map(|word| value(word)).find(|word| is_folder(word)).map(ToOwned::to_owned)
 }

@@ -46,7 +46,7 @@ impl FaultContext {
 /// A mutant on the link of one session.
 pub(crate) struct FaultInjector {
     fault_context: FaultContext,
-    lane: String,
+    target: String,
     counter: SessionCounter,
     /// The mutant had the server fall silent.
     is_silent: bool,
@@ -67,9 +67,9 @@ pub(crate) struct LiveMessage {
 }
 
 impl FaultInjector {
-    pub(crate) fn new(fault_context: FaultContext, lane: &str) -> Self {
-        let (lane, counter) = (lane.to_owned(), SessionCounter::default());
-        Self { fault_context, lane, counter, is_silent: false }
+    pub(crate) fn new(fault_context: FaultContext, target: &str) -> Self {
+        let (target, counter) = (target.to_owned(), SessionCounter::default());
+        Self { fault_context, target, counter, is_silent: false }
     }
 
     fn conversation(&self) -> MutexGuard<'_, LiveConversation> {
@@ -123,7 +123,7 @@ impl LinkPlayer<LiveMessage> for FaultInjector {
         };
         let key = self.fault_context.recorded.key(owner, &sent);
         let mut counter = std::mem::take(&mut self.counter);
-        let MessageNumber { session, occurrence } = counter.count(&self.lane, &key, &mut self.log().sessions);
+        let MessageNumber { session, occurrence } = counter.count(&self.target, &key, &mut self.log().sessions);
         self.counter = counter;
         exchange.moment.session = session;
         let (id, cancels) = match &sent {

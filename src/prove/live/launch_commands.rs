@@ -9,15 +9,15 @@ use crate::taxonomy::{Alteration, Launch, OnDisk, Start};
 use crate::transport::Link;
 use crate::transport::stdio::ServerCommand;
 
-/// The servers that a command starts, by lane, in each way in which they are started.
+/// The servers that a command starts, by target, in each way in which they are started.
 #[derive(Debug, Default)]
 pub(crate) struct LaunchCommands(BTreeMap<String, Vec<Started>>);
 
-/// One thing that is different at some starts of a lane.
+/// One thing that is different at some starts of a target.
 #[derive(Debug, Clone)]
 pub(crate) struct AlteredStart {
     pub(crate) alteration: Alteration,
-    /// The start with added settings that is altered; `None` for every start of the lane.
+    /// The start with added settings that is altered; `None` for every start of the target.
     only: Option<Started>,
 }
 
@@ -26,9 +26,9 @@ impl LaunchCommands {
         Self(starts(plan, settings.options))
     }
 
-    /// Everything that can be different when the server of a lane starts.
-    pub(crate) fn alterations(&self, start: &Start, lane: &str) -> Vec<AlteredStart> {
-        let Some([written, others @ ..]) = self.0.get(lane).map(Vec::as_slice) else { return Vec::new() };
+    /// Everything that can be different when the server of a target starts.
+    pub(crate) fn alterations(&self, start: &Start, target: &str) -> Vec<AlteredStart> {
+        let Some([written, others @ ..]) = self.0.get(target).map(Vec::as_slice) else { return Vec::new() };
         let known = alterations(start, written);
         let mut altered: Vec<AlteredStart> = Vec::new();
         if !start.must_not_start() {

@@ -112,7 +112,7 @@ fn judging(runner: &MutationRunner<'_>, job: &MutantJob<'_>) -> BTreeSet<String>
 fn judging_at(runner: &MutationRunner<'_>, job: &MutantJob<'_>, target: &RecordedTarget<'_>) -> Plan {
     only(&runner.passed, &|planned, case| {
         let judges_leaf = job.leaf.variants.iter().any(|variant| case.is_about(&variant.id));
-        judges_leaf && planned.lane_id(case.lane) == target.name
+        judges_leaf && planned.target_id(case.target) == target.name
     })
 }
 
@@ -262,9 +262,9 @@ impl LiveRunner<'_> {
         });
         let tamper = Tamper::new(
             |_, _| {},
-            move |lane, link| match &faulty {
-                Some((target, context, beside)) if target == lane => {
-                    let mut link = play_on_link(link, FaultInjector::new(context.clone(), lane));
+            move |name, link| match &faulty {
+                Some((target, context, beside)) if target == name => {
+                    let mut link = play_on_link(link, FaultInjector::new(context.clone(), name));
                     let beside = Arc::clone(beside);
                     link.endpoint = link.endpoint.map(|endpoint| endpoint.with_interceptor(beside));
                     link

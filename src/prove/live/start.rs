@@ -21,7 +21,7 @@ pub(crate) struct StartMutant<'a> {
 
 /// A target whose start can be altered.
 struct AlterableTarget {
-    lane: String,
+    target: String,
     alterations: Vec<AlteredStart>,
     /// The cases that can notice an alteration.
     cases: BTreeSet<String>,
@@ -48,14 +48,14 @@ fn alterable_targets(
             let own = |at: &usize| known.exchanges[*at].owner == case;
             start.noticed_by().is_none_or(|on| (0..known.exchanges.len()).filter(own).any(|at| on.holds(at, &known)))
         };
-        let of_lane =
+        let of_target =
             runner.passed.suites.iter().flat_map(|planned| planned.cases.iter().map(move |case| (planned, case)));
-        let of_lane =
-            of_lane.filter(|(planned, case)| planned.lane_id(case.lane) == target.name && has_shown(&case.id));
-        let of_lane = of_lane.filter(|(_, case)| !start.is_for_judges() || case.is_about(&job.variant.id));
-        let cases = of_lane.map(|(_, case)| case.id.clone()).collect();
+        let of_target =
+            of_target.filter(|(planned, case)| planned.target_id(case.target) == target.name && has_shown(&case.id));
+        let of_target = of_target.filter(|(_, case)| !start.is_for_judges() || case.is_about(&job.variant.id));
+        let cases = of_target.map(|(_, case)| case.id.clone()).collect();
         AlterableTarget {
-            lane: target.name.to_owned(),
+            target: target.name.to_owned(),
             alterations: launch_commands.alterations(start, target.name),
             cases,
         }
@@ -73,12 +73,13 @@ pub(crate) fn trial(
     let mut whole = MutantVerdict::new_unreached(None);
     result.mutants.clear();
     let redactor = &live_runner.runner.settings.redactor;
-    for AlterableTarget { lane, alterations, cases } in alterable_targets(live_runner.runner, mutant, launch_commands) {
+    for AlterableTarget { target, alterations, cases } in alterable_targets(live_runner.runner, mutant, launch_commands)
+    {
         for altered in alterations {
             let what = redactor.text(&altered.alteration.what);
-            let judged = judge_alteration(live_runner, &lane, altered, &cases);
-            result.mutants.push(judged.clone().of_session(&lane, what.clone(), Some(format!("started {what}"))));
-            result.change.push(format!("{lane} started {what}: {}", describe(&judged)));
+            let judged = judge_alteration(live_runner, &target, altered, &cases);
+            result.mutants.push(judged.clone().of_session(&target, what.clone(), Some(format!("started {what}"))));
+            result.change.push(format!("{target} started {what}: {}", describe(&judged)));
             if rank(judged.verdict) > rank(whole.verdict) {
                 (whole.verdict, whole.reason) =
                     (judged.verdict, judged.reason.map(|why| format!("started {what}: {why}")));
@@ -117,7 +118,7 @@ fn describe(judged: &MutantVerdict) -> String {
 /// The verdict of the cases when a server starts in another way.
 fn judge_alteration(
     live_runner: &LiveRunner<'_>,
-    lane: &str,
+    target: &str,
     altered: AlteredStart,
     cases: &BTreeSet<String>,
 ) -> MutantVerdict {
@@ -126,15 +127,15 @@ fn judge_alteration(
     if plan.cases().next().is_none() {
         return MutantVerdict::new_unreached(None);
     }
-    let (of_lane, linked) = (lane.to_owned(), altered.clone());
-    let linked_lane = of_lane.clone();
+    let (of_target, linked) = (target.to_owned(), altered.clone());
+    let linked_target = of_target.clone();
     let tamper = Tamper::new(
-        move |lane, command| {
-            if lane == of_lane {
+        move |target, command| {
+            if target == of_target {
                 altered.apply(command);
             }
         },
-        move |lane, link| if lane == linked_lane { linked.link(link) } else { link },
+        move |target, link| if target == linked_target { linked.link(link) } else { link },
     );
     let mut results = live_runner.run_once(&plan, tamper, Bail::Never);
     results.log.struck.push(ReplayMoment::default());

@@ -51,7 +51,7 @@ fn named(name: &str, yaml: &str) -> Fault {
 fn fronted(link: Link, fault: Fault) -> Link {
     let recorded = RecordedConversation::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
     let fault_context = FaultContext::new(fault, recorded, BTreeSet::new(), Arc::default());
-    play_on_link(link, FaultInjector::new(fault_context, "lane"))
+    play_on_link(link, FaultInjector::new(fault_context, "target"))
 }
 
 fn request(id: i64, method: &str) -> Outgoing {
@@ -178,13 +178,13 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
     let logs = log.clone();
     let tamper = Tamper::new(
         |_, _| {},
-        move |lane, link| {
+        move |target, link| {
             let mut link = link;
             for (fault, log) in faults.iter().zip(&logs) {
                 let recorded =
                     RecordedConversation::new(Catalog::default(), Value::Null, Vec::new(), Redactor::default());
                 let fault_context = FaultContext::new(fault.clone(), recorded, BTreeSet::new(), Arc::clone(log));
-                link = play_on_link(link, FaultInjector::new(fault_context, lane));
+                link = play_on_link(link, FaultInjector::new(fault_context, target));
             }
             link
         },

@@ -47,9 +47,9 @@ pub fn write(of: &RecordingHeader, recording: &RunRecording) -> String {
         "suites": of.suites,
         "fingerprint": of.fingerprint,
     }));
-    for (name, lane) in &recording.lanes {
-        sealed.line(RecordingLine::Target(name.into(), Cow::Borrowed(lane)));
-        for exchange in &lane.exchanges {
+    for (name, target) in &recording.targets {
+        sealed.line(RecordingLine::Target(name.into(), Cow::Borrowed(target)));
+        for exchange in &target.exchanges {
             sealed.line(RecordingLine::Exchange(Cow::Borrowed(exchange)));
         }
     }
@@ -99,10 +99,10 @@ pub fn parse_recording(text: &str, fingerprint: &str) -> Result<RunRecording, In
         match serde_json::from_str(line).map_err(|_| unreadable())? {
             RecordingLine::Target(name, recorded) => {
                 target = name.into_owned();
-                recording.lanes.insert(target.clone(), recorded.into_owned());
+                recording.targets.insert(target.clone(), recorded.into_owned());
             }
             RecordingLine::Exchange(exchange) => {
-                let recorded = recording.lanes.get_mut(&target).ok_or_else(unreadable)?;
+                let recorded = recording.targets.get_mut(&target).ok_or_else(unreadable)?;
                 recorded.exchanges.push(exchange.into_owned());
             }
             RecordingLine::Case(case) => recording.cases.push(case.into_owned()),

@@ -52,9 +52,9 @@ pub(crate) struct MessageNumber {
 }
 
 impl SessionCounter {
-    pub(crate) fn count(&mut self, lane: &str, key: &ExchangeKey, numbers: &mut SessionNumbers) -> MessageNumber {
+    pub(crate) fn count(&mut self, target: &str, key: &ExchangeKey, numbers: &mut SessionNumbers) -> MessageNumber {
         let session = *self.sessions.entry(key.owner.clone()).or_insert_with(|| {
-            let next = numbers.entry((lane.to_owned(), key.owner.clone())).or_default();
+            let next = numbers.entry((target.to_owned(), key.owner.clone())).or_default();
             *next += 1;
             *next - 1
         });

@@ -27,8 +27,8 @@ pub use self::recorder::RunRecorder;
 /// A run as it can be played back.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunRecording {
-    /// The messages by lane: `file@server/revision`.
-    pub lanes: BTreeMap<String, TargetRecording>,
+    /// The messages by target: `file@server/revision`.
+    pub targets: BTreeMap<String, TargetRecording>,
     /// The outcomes of the cases, in the order in which they ended.
     pub cases: Vec<RecordedCase>,
 }
@@ -65,13 +65,13 @@ pub struct RecordedCase {
 impl RunRecording {
     /// Why a case cannot be played back; `None` where it can.
     pub fn unplayable(&self, case: &str) -> Option<&str> {
-        self.lanes.values().find_map(|lane| lane.unplayable.get(case)).map(String::as_str)
+        self.targets.values().find_map(|target| target.unplayable.get(case)).map(String::as_str)
     }
 
     /// The same without secrets, as it may be written.
     #[must_use]
     pub fn without_secrets(mut self, redactor: &Redactor) -> Self {
-        for exchange in self.lanes.values_mut().flat_map(|lane| &mut lane.exchanges) {
+        for exchange in self.targets.values_mut().flat_map(|target| &mut target.exchanges) {
             let sent = std::mem::replace(&mut exchange.sent, ClientMessage::Raw(Vec::new()));
             exchange.sent = redact_message(sent, redactor);
             exchange.replies.iter_mut().for_each(|reply| redact_reply(reply, redactor));

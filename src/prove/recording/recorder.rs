@@ -31,21 +31,21 @@ impl RunRecorder {
         let mut counter = SessionCounter::default();
         for exchange in &mut session_exchanges.exchanges {
             let key = ExchangeKey::of(&exchange.owner, &exchange.sent);
-            let number = counter.count(&session.lane, &key, &mut self.sessions);
+            let number = counter.count(&session.target, &key, &mut self.sessions);
             (exchange.session, exchange.occurrence) = (number.session, number.occurrence);
         }
-        let lane = self.recording.lanes.entry(session.lane.clone()).or_insert_with(|| TargetRecording {
+        let target = self.recording.targets.entry(session.target.clone()).or_insert_with(|| TargetRecording {
             file: session.file.clone(),
             server: session.server.clone(),
             transport: session.transport,
             ..TargetRecording::default()
         });
         if session.has_begun {
-            lane.revision.clone_from(&session.revision);
-            lane.transport = session.transport;
+            target.revision.clone_from(&session.revision);
+            target.transport = session.transport;
         }
-        lane.exchanges.append(&mut session_exchanges.exchanges);
-        lane.unplayable.append(&mut session_exchanges.unplayable);
+        target.exchanges.append(&mut session_exchanges.exchanges);
+        target.unplayable.append(&mut session_exchanges.unplayable);
     }
 
     /// The kept recording.

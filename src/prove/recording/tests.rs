@@ -23,7 +23,7 @@ fn recording() -> RunRecording {
     };
     let message = |id| ClientMessage::Message { id, method: "tools/call".to_owned(), params: json!({"name": "add"}) };
     let answer = json!({"jsonrpc": "2.0", "id": 3, "result": {"text": "\",\"seal\":\"0\"}"}});
-    let lane = TargetRecording {
+    let target = TargetRecording {
         file: "a.yml".to_owned(),
         server: "s".to_owned(),
         transport: TransportKind::Stdio,
@@ -53,7 +53,7 @@ fn recording() -> RunRecording {
     };
     let case = |id: &str, outcome| RecordedCase { id: id.to_owned(), outcome, attempts: 1 };
     RunRecording {
-        lanes: [("a.yml@s/auto".to_owned(), lane)].into(),
+        targets: [("a.yml@s/auto".to_owned(), target)].into(),
         cases: vec![case("a.yml::t@s/auto", Outcome::Passed), case("a.yml::u@s/auto", Outcome::Inconclusive)],
     }
 }

@@ -15,7 +15,7 @@ use crate::fault::ServerReply;
 use crate::redact::Redactor;
 use crate::transport::{Link, replay};
 
-/// The replies that a mutant changed: by lane, by index of the exchange.
+/// The replies that a mutant changed: by target, by index of the exchange.
 pub(crate) type MutatedReplies = BTreeMap<String, BTreeMap<usize, Vec<ServerReply>>>;
 
 /// A recording whose exchanges can be found by what was asked.
@@ -23,7 +23,7 @@ pub(crate) type MutatedReplies = BTreeMap<String, BTreeMap<usize, Vec<ServerRepl
 pub(crate) struct IndexedRecording {
     pub(crate) recording: RunRecording,
     redactor: Redactor,
-    lanes: BTreeMap<String, ExchangeIndex>,
+    targets: BTreeMap<String, ExchangeIndex>,
 }
 
 /// The indexes of exchanges.
@@ -37,14 +37,14 @@ struct ExchangeIndex {
 
 impl IndexedRecording {
     pub(crate) fn new(recording: RunRecording, redactor: Redactor) -> Self {
-        let lanes = recording.lanes.iter().map(|(name, lane)| (name.clone(), index(lane))).collect();
-        Self { recording, redactor, lanes }
+        let targets = recording.targets.iter().map(|(name, target)| (name.clone(), index(target))).collect();
+        Self { recording, redactor, targets }
     }
 }
 
-fn index(lane: &TargetRecording) -> ExchangeIndex {
+fn index(target: &TargetRecording) -> ExchangeIndex {
     let mut index = ExchangeIndex::default();
-    for (at, exchange) in lane.exchanges.iter().enumerate() {
+    for (at, exchange) in target.exchanges.iter().enumerate() {
         let key = ExchangeKey::of(&exchange.owner, &exchange.sent);
         index.found.entry(key).or_default().push((exchange.session, exchange.occurrence, at));
         let mut heads = exchange.replies.iter().filter_map(|reply| reply.http.as_ref());
@@ -99,10 +99,10 @@ impl ReplayServer {
         Arc::new(Self { indexed, changes, log: Mutex::default() })
     }
 
-    /// Connects to a fresh session of a lane.
-    pub(crate) fn connect(self: &Arc<Self>, lane: &str) -> Link {
-        let transport = self.indexed.recording.lanes.get(lane).map(|lane| lane.transport).unwrap_or_default();
-        replay::connect(transport, ReplaySession::new(Arc::clone(self), lane, transport))
+    /// Connects to a fresh session of a target.
+    pub(crate) fn connect(self: &Arc<Self>, target: &str) -> Link {
+        let transport = self.indexed.recording.targets.get(target).map(|target| target.transport).unwrap_or_default();
+        replay::connect(transport, ReplaySession::new(Arc::clone(self), target, transport))
     }
 
     /// The log so far.

@@ -18,7 +18,7 @@ const NOT_RECORDED: &str = "the recording holds no answer to this";
 
 pub(crate) struct ReplaySession {
     server: Arc<ReplayServer>,
-    lane: String,
+    target: String,
     transport: TransportKind,
     counter: SessionCounter,
     /// Recorded ids of this session, and those that stand for them now.
@@ -37,10 +37,10 @@ enum ServerState {
 }
 
 impl ReplaySession {
-    pub(crate) fn new(server: Arc<ReplayServer>, lane: &str, transport: TransportKind) -> Self {
+    pub(crate) fn new(server: Arc<ReplayServer>, target: &str, transport: TransportKind) -> Self {
         Self {
             server,
-            lane: lane.to_owned(),
+            target: target.to_owned(),
             transport,
             counter: SessionCounter::default(),
             ids: Vec::new(),
@@ -50,7 +50,7 @@ impl ReplaySession {
     }
 
     fn recording(&self) -> Option<&TargetRecording> {
-        self.server.indexed.recording.lanes.get(&self.lane)
+        self.server.indexed.recording.targets.get(&self.target)
     }
 
     /// The replies to a message of the client.
@@ -62,15 +62,15 @@ impl ReplaySession {
         }
         let key = ExchangeKey::of(owner, said);
         let server = Arc::clone(&self.server);
-        let number = self.counter.count(&self.lane, &key, &mut server.log.lock().sessions);
-        let found = server.indexed.lanes.get(&self.lane).and_then(|index| index.find(&key, number));
+        let number = self.counter.count(&self.target, &key, &mut server.log.lock().sessions);
+        let found = server.indexed.targets.get(&self.target).and_then(|index| index.find(&key, number));
         let moment = || ReplayMoment { owner: owner.to_owned(), frame: context.frame, session: number.session };
-        let (Some(at), Some(lane)) = (found, server.indexed.recording.lanes.get(&self.lane)) else {
+        let (Some(at), Some(target)) = (found, server.indexed.recording.targets.get(&self.target)) else {
             return self.unknown(said, context, moment());
         };
-        let exchange = &lane.exchanges[at];
+        let exchange = &target.exchanges[at];
         self.pair(&exchange.sent, said);
-        let changed = server.changes.get(&self.lane).and_then(|changes| changes.get(&at));
+        let changed = server.changes.get(&self.target).and_then(|changes| changes.get(&at));
         self.has_struck_the_start |= changed.is_some() && owner.is_empty();
         if changed.is_some() {
             server.log.lock().struck.push(moment());
@@ -125,7 +125,7 @@ impl ReplaySession {
     }
 
     fn has_sessions(&self) -> bool {
-        self.server.indexed.lanes.get(&self.lane).is_some_and(|index| index.has_sessions)
+        self.server.indexed.targets.get(&self.target).is_some_and(|index| index.has_sessions)
     }
 }
 
@@ -144,7 +144,7 @@ impl RecordedServer for ReplaySession {
         let whole = self.raw_said(bytes);
         let is_known = |said: &ClientMessage| {
             let key = ExchangeKey::of(owner, said);
-            self.server.indexed.lanes.get(&self.lane).is_some_and(|index| index.found.contains_key(&key))
+            self.server.indexed.targets.get(&self.target).is_some_and(|index| index.found.contains_key(&key))
         };
         if let Some(said) = whole.filter(is_known) {
             return self.answer(owner, &said, RequestContext::RAW);

@@ -32,9 +32,9 @@ pub use self::suite_file::{FileRelation, MISSING_MARK, MissingSuite, head_includ
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Survivor<'a> {
     /// The target in which the mutant was injected.
-    pub(crate) lane: &'a TargetRecording,
+    pub(crate) recorded: &'a TargetRecording,
     /// The number of servers of the suite; with several, tests say on which they run.
-    pub(crate) lane_count: usize,
+    pub(crate) target_count: usize,
     /// The offer of the healthy server.
     pub(crate) catalog: &'a Catalog,
     /// The exchange as it was recorded.
@@ -55,8 +55,8 @@ pub(crate) fn missing(survivor: &Survivor<'_>) -> Option<Missing> {
     Some(Missing {
         tool: survivor.tool.map(str::to_owned),
         field: survivor.field.to_owned(),
-        file: survivor.lane.file.clone(),
-        server: survivor.lane.server.clone(),
+        file: survivor.recorded.file.clone(),
+        server: survivor.recorded.server.clone(),
         could: suggestion.could.clone(),
         yaml: suggestion.yaml()?,
     })

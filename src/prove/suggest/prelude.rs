@@ -49,9 +49,9 @@ struct CapturedValue {
 }
 
 /// The steps that lead to an exchange, and the exchange as the last of them.
-pub(crate) fn prelude(lane: &TargetRecording, catalog: &Catalog, exchange: &MessageExchange) -> Option<Prelude> {
-    let own = action(exchange, lane)?;
-    let (kept, is_cut) = before(lane, catalog, exchange);
+pub(crate) fn prelude(recorded: &TargetRecording, catalog: &Catalog, exchange: &MessageExchange) -> Option<Prelude> {
+    let own = action(exchange, recorded)?;
+    let (kept, is_cut) = before(recorded, catalog, exchange);
     let mut requests: Vec<(&MessageExchange, Value)> = kept;
     requests.push((exchange, own));
     let captures = captures(&requests);
@@ -82,7 +82,7 @@ pub(crate) fn prelude(lane: &TargetRecording, catalog: &Catalog, exchange: &Mess
 
 /// The earlier requests of the session, and whether some are missing.
 fn before<'a>(
-    lane: &'a TargetRecording,
+    recorded: &'a TargetRecording,
     catalog: &Catalog,
     exchange: &'a MessageExchange,
 ) -> (Vec<(&'a MessageExchange, Value)>, bool) {
@@ -90,13 +90,13 @@ fn before<'a>(
         return (Vec::new(), false);
     }
     let of_session =
-        lane.exchanges.iter().filter(|other| other.owner == exchange.owner && other.session == exchange.session);
+        recorded.exchanges.iter().filter(|other| other.owner == exchange.owner && other.session == exchange.session);
     let is_this = |other: &MessageExchange| other.occurrence == exchange.occurrence && other.sent == exchange.sent;
     let earlier = of_session.take_while(|other| !is_this(other)).filter(|other| !is_by_itself(other));
     let mut is_cut = false;
     let mut kept: Vec<(&MessageExchange, Value)> = Vec::new();
     for other in earlier {
-        match action(other, lane).filter(|action| action.get("send").is_none()) {
+        match action(other, recorded).filter(|action| action.get("send").is_none()) {
             // The list step asks for all pages.
             Some(action) if other.params().get("cursor").is_some() && action.get("list").is_some() => {}
             Some(action) => kept.push((other, action)),

@@ -15,7 +15,7 @@ const SECRET: &str = "[redacted]";
 const ADDED: [&str; 3] = ["inputResponses", "requestState", "_meta"];
 
 /// The step that says the same; `None` where no step could, or where it takes a secret.
-pub(crate) fn action(exchange: &MessageExchange, lane: &TargetRecording) -> Option<Value> {
+pub(crate) fn action(exchange: &MessageExchange, recorded: &TargetRecording) -> Option<Value> {
     let (id, method, params) = match &exchange.sent {
         ClientMessage::Raw(bytes) => return raw(bytes),
         ClientMessage::Message { id, method, params } => (id, method.as_str(), params),
@@ -29,7 +29,7 @@ pub(crate) fn action(exchange: &MessageExchange, lane: &TargetRecording) -> Opti
     }
     let progress = params["_meta"].get("progressToken").map(|_| json!(true));
     let listed = ListKind::ALL.into_iter().find(|kind| kind.method() == method);
-    if let Some(kind) = listed.filter(|_| is_page(&own, lane)) {
+    if let Some(kind) = listed.filter(|_| is_page(&own, recorded)) {
         return Some(json!({"list": kind.as_str()}));
     }
     let mut step =
@@ -65,7 +65,7 @@ fn write_step(method: &str, params: &Value) -> Option<Value> {
 }
 
 /// A list was asked for from its beginning, or from a cursor that the server gave out.
-fn is_page(params: &Value, lane: &TargetRecording) -> bool {
+fn is_page(params: &Value, recorded: &TargetRecording) -> bool {
     let Some(members) = params.as_object() else { return true };
     match members.get("cursor") {
         None => members.is_empty(),
@@ -73,7 +73,7 @@ fn is_page(params: &Value, lane: &TargetRecording) -> bool {
             let gives = |exchange: &MessageExchange| {
                 exchange.answer().is_some_and(|answer| answer["result"].get("nextCursor") == Some(cursor))
             };
-            members.len() == 1 && lane.exchanges.iter().any(gives)
+            members.len() == 1 && recorded.exchanges.iter().any(gives)
         }
     }
 }

@@ -35,10 +35,10 @@ pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
         Some("notifications/cancelled") => return suggest_for_cancelled(survivor),
         Some("initialize") => return None,
         // Before there was such a thing it is only asked to find out.
-        Some("server/discover") if exchange.owner.is_empty() && *survivor.lane.revision < *"2026" => return None,
+        Some("server/discover") if exchange.owner.is_empty() && *survivor.recorded.revision < *"2026" => return None,
         _ => {}
     }
-    let prelude = prelude(survivor.lane, survivor.catalog, exchange)?;
+    let prelude = prelude(survivor.recorded, survivor.catalog, exchange)?;
     let healthy = ExchangeAnswer::of(&exchange.sent, &exchange.replies)?;
     let changed = ExchangeAnswer::of(&exchange.sent, survivor.changed)?;
     let list = ListKind::ALL.into_iter().find(|kind| prelude.step.get("list") == Some(&json!(kind.as_str())));
@@ -47,12 +47,12 @@ pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let others = match list {
         // A list that has several pages is one list in the suite, and the others are not put together here.
         Some(_) if exchange.params().get("cursor").is_some() => Vec::new(),
-        _ => elsewhere(&survivor.lane.exchanges, exchange, healthy.kind()),
+        _ => elsewhere(&survivor.recorded.exchanges, exchange, healthy.kind()),
     };
     let others: Vec<ExchangeAnswer> =
         others.into_iter().filter(|other| other.message["result"].get("nextCursor").is_none()).collect();
     let writes =
-        survivor.lane.exchanges.iter().any(|other| other.tool().is_some() && may_write(other, survivor.catalog));
+        survivor.recorded.exchanges.iter().any(|other| other.tool().is_some() && may_write(other, survivor.catalog));
     let (healthy, changed, known) = (&healthy, &changed, &prelude.known);
     let context = SuggestionContext { survivor, healthy, changed, others: &others, known, writes, list };
     let candidate = telling(&context, &prelude)?;
@@ -105,7 +105,7 @@ fn expectations(context: &SuggestionContext<'_>, candidate: CandidateExpectation
 }
 
 fn test(survivor: &Survivor<'_>, prelude: &Prelude, name: &str, expect: Value) -> Value {
-    let server = (survivor.lane_count > 1).then(|| Value::from(survivor.lane.server.as_str()));
+    let server = (survivor.target_count > 1).then(|| Value::from(survivor.recorded.server.as_str()));
     let mut test = Map::from_iter([("name".to_owned(), Value::from(short_name(name)))]);
     test.extend(server.map(|server| ("server".to_owned(), server)));
     let mut step = prelude.step.clone();
@@ -171,14 +171,14 @@ fn subject(exchange: &MessageExchange) -> String {
 
 /// A request that is taken back must stay without an answer.
 fn suggest_for_cancelled(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
-    let (lane, notice) = (survivor.lane, survivor.exchange);
+    let (recorded, notice) = (survivor.recorded, survivor.exchange);
     let id = notice.params().get("requestId")?;
     let is_meant = |other: &&MessageExchange| {
         let asked_with = matches!(&other.sent, crate::fault::ClientMessage::Message { id: Some(own), .. } if own == id);
         other.owner == notice.owner && other.session == notice.session && asked_with
     };
-    let request = lane.exchanges.iter().rfind(is_meant)?;
-    let mut prelude = prelude(lane, survivor.catalog, request)?;
+    let request = recorded.exchanges.iter().rfind(is_meant)?;
+    let mut prelude = prelude(recorded, survivor.catalog, request)?;
     let is_progress =
         |reply: &&ServerReply| reply.message().is_some_and(|message| message["method"] == "notifications/progress");
     let strays = |replies: &[ServerReply]| -> (usize, usize) {

@@ -34,8 +34,8 @@ pub(crate) fn comparisons(report: &Report, style: &Style) -> Vec<String> {
     let cases = report.cases();
     let named = |row: &Verdicts| {
         let case = cases.iter().find(|result| result.case.id == row.id).filter(|_| several);
-        let lane = case.map(|result| format!(" @{}/{}", result.case.server, result.case.revision));
-        format!("{}{}", row.name, lane.unwrap_or_default())
+        let target = case.map(|result| format!(" @{}/{}", result.case.server, result.case.revision));
+        format!("{}{}", row.name, target.unwrap_or_default())
     };
     sections.extend(isolation.map(|isolation| isolation_section(isolation, &named, style)));
     sections
@@ -45,15 +45,15 @@ fn parity_section(file: Option<&str>, parity: &Parity, style: &Style) -> String 
     let of = file.map(|file| format!(" in {file}")).unwrap_or_default();
     let rows: Vec<Row> =
         parity.differing.iter().map(|row| Row { name: row.title(), verdicts: row.outcomes.clone() }).collect();
-    let lanes = parity.lanes.join(", ");
+    let targets = parity.targets.join(", ");
     let agree =
         if parity.agreeing == 1 { "1 case agrees".to_owned() } else { format!("{} cases agree", parity.agreeing) };
     let partial = match parity.partial {
         0 => String::new(),
         some => format!(", {} on those where they apply", layout::plural(some, "case")),
     };
-    let foot = format!("{agree} on all of {lanes}{partial}");
-    section(&format!("verdicts that differ{of}"), &parity.lanes, &rows, &foot, style)
+    let foot = format!("{agree} on all of {targets}{partial}");
+    section(&format!("verdicts that differ{of}"), &parity.targets, &rows, &foot, style)
 }
 
 fn isolation_section(isolation: &IsolationReport, named: &dyn Fn(&Verdicts) -> String, style: &Style) -> String {

@@ -5,7 +5,7 @@ use crate::event::{CaseInfo, CaseResult, Event, Outcome, Reason};
 use super::super::Report;
 use super::fixture::passed;
 
-/// Cases by name, each with its outcomes on the lanes `a` and `b`; `None` does not apply there.
+/// Cases by name, each with its outcomes on the targets `a` and `b`; `None` does not apply there.
 fn check(cases: &[(&str, [Option<Outcome>; 2])], expected: (&[&str], usize, usize)) {
     let mut events = Vec::new();
     for (line, (name, outcomes)) in cases.iter().enumerate() {
@@ -26,7 +26,7 @@ fn check(cases: &[(&str, [Option<Outcome>; 2])], expected: (&[&str], usize, usiz
     let [(_, parity)] = parities.as_slice() else { panic!("{parities:?}") };
     let differing: Vec<&str> = parity.differing.iter().map(|row| row.name.as_str()).collect();
     assert_eq!((differing.as_slice(), parity.agreeing, parity.partial), expected);
-    assert_eq!(parity.lanes, ["a", "b"]);
+    assert_eq!(parity.targets, ["a", "b"]);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn verdicts_are_compared_where_there_are_two() {
 }
 
 #[test]
-fn one_lane_is_no_comparison() {
+fn one_target_is_no_comparison() {
     let report = Report::of(&[Event::CaseFinished(Box::new(passed(1, "alone", None)))]);
     assert!(report.parities().is_empty());
 }

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use crate::source::template::is_template;
 use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, Value, did_you_mean};
 use crate::suite::grammar::{AuthKeys, ServerKeys};
-use crate::suite::model::{Auth, Http, HttpCredentials, HttpUser, Protocol, Server, Target};
+use crate::suite::model::{Auth, Http, HttpCredentials, HttpUser, Protocol, Server, ServerKind};
 use crate::wire::address;
 
 /// The servers by name; a single one is called `server`.
@@ -38,11 +38,11 @@ fn server(keys: ServerKeys, folder: &Path, found: &mut Vec<Diagnostic>) -> Optio
         Some(command) => Some(command_words(command, found)?),
         None => None,
     };
-    let target = match (keys.builtin, keys.url, command) {
-        (Some(name), ..) => Target::Builtin(name),
+    let kind = match (keys.builtin, keys.url, command) {
+        (Some(name), ..) => ServerKind::Builtin(name),
         (None, Some(url), command) => {
             check_literal_address(&url, found);
-            Target::Url(Box::new(Http {
+            ServerKind::Url(Box::new(Http {
                 url,
                 command,
                 credentials: credentials(keys.headers, keys.auth, found),
@@ -55,11 +55,11 @@ fn server(keys: ServerKeys, folder: &Path, found: &mut Vec<Diagnostic>) -> Optio
                 ca: keys.tls.and_then(|tls| tls.ca),
             }))
         }
-        (None, None, command) => Target::Command(command?),
+        (None, None, command) => ServerKind::Command(command?),
     };
     Some(Server {
         span: keys.span,
-        target,
+        kind,
         env: keys.env,
         inherit_env: keys.inherit_env,
         secrets: keys.secrets.into_iter().map(|secret| secret.value).collect(),
@@ -107,7 +107,7 @@ impl Server {
     pub fn external(span: Span) -> Self {
         Self {
             span,
-            target: Target::Builtin("given".to_owned()),
+            kind: ServerKind::Builtin("given".to_owned()),
             env: Vec::new(),
             inherit_env: false,
             secrets: Vec::new(),

@@ -23,7 +23,7 @@ pub use self::property::{ArgumentKind, Arguments, Generated, Property};
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, HeaderValue, Payload, RawHttp, RawSend, Then, Wanted};
 pub use self::rule::{Carrier, Rule, RuleLevel, TestNeed};
 pub use self::server::{
-    AddedSettings, Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, Target,
+    AddedSettings, Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, ServerKind,
 };
 pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
 pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, SkipReason, Test};

@@ -16,7 +16,7 @@ pub struct Server {
     /// Its place in the suite.
     pub span: Span,
     /// The way to it.
-    pub target: Target,
+    pub kind: ServerKind,
     /// Environment variables, unfilled.
     pub env: Vec<(Located<String>, Node)>,
     /// True if the whole environment is passed on.
@@ -47,10 +47,10 @@ pub struct AddedSettings {
 impl Server {
     /// Returns true if it is started for a run, so that its start can be changed.
     pub fn is_started(&self) -> bool {
-        match &self.target {
-            Target::Url(http) => http.command.is_some(),
-            Target::Command(_) => true,
-            Target::Builtin(_) => false,
+        match &self.kind {
+            ServerKind::Url(http) => http.command.is_some(),
+            ServerKind::Command(_) => true,
+            ServerKind::Builtin(_) => false,
         }
     }
 
@@ -58,10 +58,10 @@ impl Server {
     #[must_use]
     pub fn with(&self, added: &AddedSettings) -> Self {
         let mut server = self.clone();
-        let command = match &mut server.target {
-            Target::Command(words) => Some(words),
-            Target::Url(http) => http.command.as_mut(),
-            Target::Builtin(_) => None,
+        let command = match &mut server.kind {
+            ServerKind::Command(words) => Some(words),
+            ServerKind::Url(http) => http.command.as_mut(),
+            ServerKind::Builtin(_) => None,
         };
         if let Some(words) = command {
             words.extend(added.args.iter().cloned());
@@ -74,7 +74,7 @@ impl Server {
 
 /// The way to a server.
 #[derive(Debug, Clone)]
-pub enum Target {
+pub enum ServerKind {
     /// A program, its words unfilled.
     Command(Vec<Node>),
     /// An address.

@@ -12,14 +12,14 @@ use crate::fault::{ClientMessage, ExchangeHistory, MessageExchange, NotApplied, 
 use crate::source::{SourceFile, Sources, parse};
 use crate::wire::{Catalog, HttpHead, Tool};
 
-/// A recording of one lane.
-struct Lane {
+/// A recording of one target.
+struct Target {
     catalog: Catalog,
     capabilities: Value,
     exchanges: Vec<MessageExchange>,
 }
 
-impl Lane {
+impl Target {
     fn known(&self) -> ExchangeHistory<'_> {
         ExchangeHistory { catalog: &self.catalog, capabilities: &self.capabilities, exchanges: &self.exchanges }
     }
@@ -31,12 +31,12 @@ impl Lane {
     }
 }
 
-fn lane(name: &str) -> Lane {
+fn target(name: &str) -> Target {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("recordings.yml", include_str!("../testdata/recordings.yml")));
     let all = parse(&sources, source).unwrap().to_json();
     let listed = |member: &str| all["catalog"][member].as_array().cloned().unwrap_or_default();
-    Lane {
+    Target {
         catalog: Catalog {
             tools: listed("tools").into_iter().map(Tool::new).collect(),
             resources: listed("resources"),
@@ -105,7 +105,7 @@ fn reply(id: &Value, came: &Value, line: &Value, catalog: &Value) -> Option<Serv
     Some(ServerReply { after: Duration::from_millis(3), content, http })
 }
 
-const LANES: [&str; 3] = ["stream", "stateless", "http"];
+const TARGETS: [&str; 3] = ["stream", "stateless", "http"];
 
 fn mutants() -> impl Iterator<Item = (&'static Variant, &'static Mutant)> {
     let all =
@@ -170,14 +170,14 @@ const LIVE_ONLY: [&str; 3] = ["write-repeated", "later-start-reads-nothing", "re
 /// Where each mutant strikes, and what it changes at the first place.
 #[test]
 fn every_mutant_strikes_and_changes_something() {
-    let lanes = LANES.map(lane);
+    let targets = TARGETS.map(target);
     let mut shown = String::new();
     let mut idle = Vec::new();
     for (variant, mutant) in mutants() {
         let mut changes = Vec::new();
         let mut places = 0;
-        for lane in &lanes {
-            let known = lane.known();
+        for target in &targets {
+            let known = target.known();
             assert!(!is_redundant(mutant, &known), "{} is shown by a healthy server", mutant.id);
             let fault = mutant.fault.as_ref().unwrap();
             for at in (0..known.exchanges.len()).filter(|at| fault.strikes(*at, &known)) {
@@ -205,8 +205,8 @@ fn every_mutant_strikes_and_changes_something() {
 #[test]
 fn sessions_start_whatever_the_mutant() {
     for (variant, mutant) in mutants().filter(|(variant, _)| variant.id != "TIMEOUT-STARTUP-HANG") {
-        for lane in LANES.map(lane) {
-            let (known, fault) = (lane.known(), mutant.fault.as_ref().unwrap());
+        for target in TARGETS.map(target) {
+            let (known, fault) = (target.known(), mutant.fault.as_ref().unwrap());
             if !fault.strikes(0, &known) {
                 continue;
             }
@@ -224,8 +224,8 @@ fn sessions_start_whatever_the_mutant() {
 fn what_a_healthy_server_shows_is_redundant() {
     let check = |id: &str, line: Value| {
         let (_, mutant) = mutants().find(|(_, mutant)| mutant.id == id).unwrap();
-        let lane = lane("stream").with(&line);
-        assert!(is_redundant(mutant, &lane.known()), "{id}");
+        let target = target("stream").with(&line);
+        assert!(is_redundant(mutant, &target.known()), "{id}");
     };
     let served = |name: &str, arguments: Value| json!({"case": "x", "ask": "tools/call", "params": {"name": name, "arguments": arguments}, "result": {"content": []}});
     check("unknown-tool-accepted", served("nothing", json!({})));
@@ -241,14 +241,14 @@ fn what_a_healthy_server_shows_is_redundant() {
 
 #[test]
 fn what_a_server_does_not_offer_is_told() {
-    let mut lane = lane("stream");
-    let lacking = |lane: &Lane, id: &str| {
-        mutants().find(|(_, mutant)| mutant.id == id).and_then(|(_, mutant)| lacks(mutant, &lane.known()))
+    let mut target = target("stream");
+    let lacking = |target: &Target, id: &str| {
+        mutants().find(|(_, mutant)| mutant.id == id).and_then(|(_, mutant)| lacks(mutant, &target.known()))
     };
-    assert_eq!(lacking(&lane, "output-mistyped"), None);
-    assert_eq!(lacking(&lane, "prompt-unlisted"), None);
-    lane.catalog = Catalog::default();
-    assert_eq!(lacking(&lane, "output-mistyped"), Some(Offer::OutputSchema));
-    assert_eq!(lacking(&lane, "prompt-unlisted"), Some(Offer::Prompts));
-    assert_eq!(lacking(&lane, "jsonrpc-missing"), None);
+    assert_eq!(lacking(&target, "output-mistyped"), None);
+    assert_eq!(lacking(&target, "prompt-unlisted"), None);
+    target.catalog = Catalog::default();
+    assert_eq!(lacking(&target, "output-mistyped"), Some(Offer::OutputSchema));
+    assert_eq!(lacking(&target, "prompt-unlisted"), Some(Offer::Prompts));
+    assert_eq!(lacking(&target, "jsonrpc-missing"), None);
 }

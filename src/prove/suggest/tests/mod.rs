@@ -73,14 +73,14 @@ fn catalog() -> Catalog {
 
 /// The change to try.
 struct Trial {
-    lane: TargetRecording,
-    lane_count: usize,
+    recorded: TargetRecording,
+    target_count: usize,
     variant: &'static str,
 }
 
 impl Trial {
     fn new(exchanges: Vec<MessageExchange>) -> Self {
-        let lane = TargetRecording {
+        let recorded = TargetRecording {
             file: "users.yml".to_owned(),
             server: "users".to_owned(),
             transport: TransportKind::Stdio,
@@ -88,18 +88,18 @@ impl Trial {
             exchanges,
             ..TargetRecording::default()
         };
-        Self { lane, lane_count: 1, variant: "TOOL-WRONG-RESULT" }
+        Self { recorded, target_count: 1, variant: "TOOL-WRONG-RESULT" }
     }
 
     /// The test that is suggested for a change to the last exchange; it can be loaded.
     fn learned(&self, change: &dyn Fn(&mut Vec<ServerReply>)) -> Option<Missing> {
-        let exchange = self.lane.exchanges.last().unwrap();
+        let exchange = self.recorded.exchanges.last().unwrap();
         let mut changed = exchange.replies.clone();
         change(&mut changed);
         let catalog = catalog();
         let survivor = Survivor {
-            lane: &self.lane,
-            lane_count: self.lane_count,
+            recorded: &self.recorded,
+            target_count: self.target_count,
             catalog: &catalog,
             exchange,
             changed: &changed,

@@ -172,8 +172,8 @@ fn recorded(plan: &Plan) -> RunRecording {
 /// The exchanges that a change by hand changes.
 fn changes(recording: &RunRecording, hand: &Hand) -> MutatedReplies {
     let mut changes = MutatedReplies::new();
-    for (name, lane) in &recording.lanes {
-        for (at, exchange) in lane.exchanges.iter().enumerate() {
+    for (name, recorded) in &recording.targets {
+        for (at, exchange) in recorded.exchanges.iter().enumerate() {
             let mut replies = exchange.replies.clone();
             (hand.change)(exchange, &mut replies);
             if replies != exchange.replies {
@@ -209,14 +209,14 @@ fn suggestions(recording: &RunRecording) -> Vec<(&'static str, Missing)> {
     let mut suggestions = Vec::new();
     for hand in &HANDS {
         for (name, changed) in changes(recording, hand) {
-            let lane = &recording.lanes[&name];
-            let catalog = lane.catalog();
+            let recorded = &recording.targets[&name];
+            let catalog = recorded.catalog();
             let mut places = changed.iter();
             let learned = places.find_map(|(at, changed)| {
-                let exchange = &lane.exchanges[*at];
+                let exchange = &recorded.exchanges[*at];
                 missing(&Survivor {
-                    lane,
-                    lane_count: 1,
+                    recorded,
+                    target_count: 1,
                     catalog: &catalog,
                     exchange,
                     changed,

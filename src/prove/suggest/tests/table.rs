@@ -278,7 +278,7 @@ fn what_came_before() {
         (0..9).map(|n| call("create_user", json!({"name": format!("n{n}")}), structured(json!({})))).collect();
     many.push(ann());
     table.row("too much", &Trial::new(many), &change);
-    let two = Trial { lane_count: 2, ..Trial::new(vec![created(), ann()]) };
+    let two = Trial { target_count: 2, ..Trial::new(vec![created(), ann()]) };
     table.row("one of two servers", &two, &change);
     let cancelled = json!({"requestId": 7, "reason": "r"});
     let notice = MessageExchange {
