@@ -75,9 +75,9 @@ fn in_folder(folder: &Path, doubtful: &mut Vec<PathBuf>) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for path in walk(folder).filter(|path| is_yaml(path) && !is_part(path)) {
         match likeness_of(&path) {
-            Likeness::Suite => files.push(without_current_dir(&path)),
-            Likeness::Doubtful => doubtful.push(without_current_dir(&path)),
-            Likeness::Other => {}
+            SuiteLikeness::Suite => files.push(without_current_dir(&path)),
+            SuiteLikeness::Doubtful => doubtful.push(without_current_dir(&path)),
+            SuiteLikeness::Other => {}
         }
     }
     files
@@ -120,7 +120,7 @@ fn is_part(path: &Path) -> bool {
 
 /// The likeness of a text to a suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Likeness {
+enum SuiteLikeness {
     Suite,
     /// It has what only suites have and lacks the name.
     Doubtful,
@@ -129,16 +129,16 @@ enum Likeness {
 
 /// Folders also hold other YAML, such as CI configuration; files that are named explicitly are never passed over.
 /// A suite with a slip in its first key, or one that cannot be read, must not drop out of a run unseen.
-fn likeness_of(path: &Path) -> Likeness {
-    file::read_text(path, file::WRITTEN).map_or(Likeness::Suite, |text| likeness(&text))
+fn likeness_of(path: &Path) -> SuiteLikeness {
+    file::read_text(path, file::WRITTEN).map_or(SuiteLikeness::Suite, |text| likeness(&text))
 }
 
-fn likeness(text: &str) -> Likeness {
+fn likeness(text: &str) -> SuiteLikeness {
     let has_any = |keys: &[&str]| keys.iter().any(|key| has_key(text, key));
     if has_key(text, "suite") || has_key(text, "tests") && has_any(&["server", "servers"]) {
-        return Likeness::Suite;
+        return SuiteLikeness::Suite;
     }
-    if has_any(&["tests", "server"]) { Likeness::Doubtful } else { Likeness::Other }
+    if has_any(&["tests", "server"]) { SuiteLikeness::Doubtful } else { SuiteLikeness::Other }
 }
 
 /// Returns true if a line begins with a key of the whole file, quoted or not.
@@ -164,13 +164,13 @@ mod tests {
 
     #[test]
     fn what_reads_like_a_suite_is_doubtful() {
-        let check = |text: &str, expected: Likeness| assert_eq!(likeness(text), expected, "{text:?}");
-        check("server: x\nsuite: a", Likeness::Suite);
-        check("suit: a\nserver: b\ntests: []", Likeness::Suite);
-        check("tests:\n  - name: a", Likeness::Doubtful);
-        check("# a comment\nserver: { builtin: demo }", Likeness::Doubtful);
-        check("openapi: 3.1.0\nservers: []", Likeness::Other);
-        check("jobs:\n  tests: {}", Likeness::Other);
+        let check = |text: &str, expected: SuiteLikeness| assert_eq!(likeness(text), expected, "{text:?}");
+        check("server: x\nsuite: a", SuiteLikeness::Suite);
+        check("suit: a\nserver: b\ntests: []", SuiteLikeness::Suite);
+        check("tests:\n  - name: a", SuiteLikeness::Doubtful);
+        check("# a comment\nserver: { builtin: demo }", SuiteLikeness::Doubtful);
+        check("openapi: 3.1.0\nservers: []", SuiteLikeness::Other);
+        check("jobs:\n  tests: {}", SuiteLikeness::Other);
     }
 
     #[test]

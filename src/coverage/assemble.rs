@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::taxonomy::score::{Evidence, FamilyScore, LeafScore, Level, Score, Status, Tally, VariantScore};
-use crate::taxonomy::{Family, Leaf, Need, Registry, Variant};
+use crate::taxonomy::{Family, FamilyNeed, Leaf, Registry, Variant};
 
 use super::{Claims, Planned};
 
@@ -134,7 +134,7 @@ impl ScoreSettings<'_> {
 
     /// A family that needs a model applies when one is planned, or is said to have been at work elsewhere.
     fn meets_need(&self, family: &Family) -> bool {
-        let Some(Need::Agents) = family.needs else { return true };
+        let Some(FamilyNeed::Agents) = family.needs else { return true };
         let mut probes = family.leaves.iter().flat_map(|leaf| &leaf.probes);
         self.planned.agents || probes.any(|p| self.planned.probes.contains(p) || self.claims.probes.contains(p))
     }

@@ -11,7 +11,8 @@ use super::parsed_message::{MessageKind, ParsedMessage};
 use super::path_condition::{NamedCondition, PathConditions, fits};
 use super::schema_check;
 use super::words::{
-    AnswerCondition, ArgumentFit, BurstUnit, Carrier, ExchangeOwner, KindCondition, Occurrence, SearchScope, ToolKind,
+    AnswerCondition, ArgumentFit, BurstUnit, ExchangeOwner, FaultTransport, KindCondition, Occurrence, SearchScope,
+    ToolKind,
 };
 use crate::path::DottedPath;
 use crate::source::{FNV, fnv};
@@ -51,7 +52,7 @@ pub(crate) struct MessageCondition {
     /// The names of called tools, likewise.
     pub(crate) tools: Vec<String>,
     pub(crate) kinds: Vec<KindCondition>,
-    pub(crate) over: Option<Carrier>,
+    pub(crate) over: Option<FaultTransport>,
     pub(crate) fields: PathConditions,
     pub(crate) verbs: Vec<String>,
     pub(crate) path: Option<String>,
@@ -88,7 +89,7 @@ pub(crate) struct Chance {
 }
 
 impl MessageCondition {
-    pub(crate) fn holds(&self, parsed: &ParsedMessage<'_>, carrier: Carrier) -> bool {
+    pub(crate) fn holds(&self, parsed: &ParsedMessage<'_>, carrier: FaultTransport) -> bool {
         let kind_fits = if self.kinds.is_empty() {
             !matches!(parsed.kind, MessageKind::Start | MessageKind::End)
         } else {
@@ -134,7 +135,7 @@ impl MessageCondition {
             && self.fields.is_empty()
             && self.verbs.is_empty()
             && self.headers.is_empty()
-            && self.over != Some(Carrier::Http)
+            && self.over != Some(FaultTransport::Http)
     }
 
     /// It is about bytes or their carrier, rather than about messages.
@@ -184,7 +185,8 @@ impl Match {
             return false;
         }
         let parsed = ParsedMessage::of(exchange);
-        let carrier = if status_of(&exchange.replies).is_some() { Carrier::Http } else { Carrier::Stream };
+        let carrier =
+            if status_of(&exchange.replies).is_some() { FaultTransport::Http } else { FaultTransport::Stream };
         self.is_asked(&parsed, carrier)
             && self.is_met_by(&exchange.replies, parsed.answer(&exchange.replies))
             && self.fits_context(&parsed, at, history, exchange.occurrence)
@@ -246,12 +248,12 @@ impl Match {
     }
 
     /// Matches a message of the client; the answer does not count.
-    pub(crate) fn is_asked(&self, parsed: &ParsedMessage<'_>, carrier: Carrier) -> bool {
+    pub(crate) fn is_asked(&self, parsed: &ParsedMessage<'_>, carrier: FaultTransport) -> bool {
         self.message.holds(parsed, carrier) && !self.unless.as_ref().is_some_and(|unless| unless.holds(parsed, carrier))
     }
 
     /// Matches a message with that method, which the server sends during a request, if that is known.
-    pub(crate) fn is_sent(&self, method: &str, during: Option<&(ParsedMessage<'_>, Carrier)>) -> bool {
+    pub(crate) fn is_sent(&self, method: &str, during: Option<&(ParsedMessage<'_>, FaultTransport)>) -> bool {
         self.is_about_sent(method)
             && match during {
                 Some((parsed, carrier)) => self.is_asked(parsed, *carrier),

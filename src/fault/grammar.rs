@@ -2,7 +2,7 @@
 
 use super::preset::TYPED;
 use super::words::{
-    AnswerCondition, AnswerSource, ArgumentFit, Arrival, BurstUnit, Carrier, CountScope, ExchangeOwner, IdEdit,
+    AnswerCondition, AnswerSource, ArgumentFit, Arrival, BurstUnit, CountScope, ExchangeOwner, FaultTransport, IdEdit,
     KillMoment, KindCondition, LateReply, Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind,
 };
 use crate::source::grammar::{Key, Object, Shape, key, required};
@@ -93,7 +93,7 @@ static MESSAGE: &[Key] = &[
         "The kind of message; `malformed` is JSON that is not a message, `unparsable` is not JSON, `raw` is whatever a raw \
          step sent, `start` and `end` are those of a session over streams.",
     ),
-    key("over", Shape::Choice(Carrier::WORDS), "The transport."),
+    key("over", Shape::Choice(FaultTransport::WORDS), "The transport."),
     key("with", WANTED, "Paths that exist in the message, or paths with their values."),
     key("without", TEXTS, "Paths that do not exist in the message."),
     key("verb", TEXTS, "The HTTP method."),

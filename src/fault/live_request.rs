@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::condition::task_of;
 use super::exchange::{ClientMessage, MessageExchange};
 use super::parsed_message::{MessageKind, ParsedMessage, RequestHead, split_http};
-use super::words::Carrier;
+use super::words::FaultTransport;
 use crate::wire::value_memory;
 
 /// The header with which a client names the task of a call.
@@ -141,7 +141,7 @@ impl LiveRequest {
         parsed
     }
 
-    pub(crate) fn carrier(&self) -> Carrier {
-        if self.head.is_some() { Carrier::Http } else { Carrier::Stream }
+    pub(crate) fn carrier(&self) -> FaultTransport {
+        if self.head.is_some() { FaultTransport::Http } else { FaultTransport::Stream }
     }
 }

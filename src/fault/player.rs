@@ -20,7 +20,7 @@ use super::hearing::{ConnectionFault, Hearing};
 use super::live_request::LiveRequest;
 use super::parsed_message::MessageKind;
 use super::player_memory::{NeededMemory, PassedCall, PlayerMemory, Strike, are_served};
-use super::words::{Arrival, Carrier, KillMoment, PlainEffect};
+use super::words::{Arrival, FaultTransport, KillMoment, PlainEffect};
 use super::written::answer_names;
 use super::{Fault, Match};
 use crate::source::duration_text;
@@ -249,7 +249,7 @@ impl FaultPlayer {
                 heard.copies.push(MessageCopy { bytes: received.clone(), id: exchange.request.id() });
             }
             // Over HTTP, a request has a connection of its own.
-            self.note_end(arrival == Arrival::Torn && exchange.request.carrier() == Carrier::Stream);
+            self.note_end(arrival == Arrival::Torn && exchange.request.carrier() == FaultTransport::Stream);
             if matches!(arrival, Arrival::Truncate | Arrival::Torn) {
                 received.truncate(received.len() / 2);
             }
@@ -419,7 +419,7 @@ impl FaultPlayer {
             }
             self.memory.lock().add_strike(&fault.name, request, lines);
         }
-        let is_stream = request.carrier() == Carrier::Stream;
+        let is_stream = request.carrier() == FaultTransport::Stream;
         if changed.own.iter().any(|reply| reply.content == ReplyContent::Stalled) {
             changed.loss = changed.loss.or(Some(AnswerLoss::Never));
             self.memory.lock().stalled.insert(request.scope.clone());

@@ -174,7 +174,7 @@ choice! {
 
 choice! {
     /// The transport.
-    pub(crate) enum Carrier {
+    pub(crate) enum FaultTransport {
         /// Streams, in process or between processes.
         Stream = "stream",
         /// HTTP.

@@ -19,7 +19,7 @@ pub(crate) enum PathRoot {
 
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum PathStep {
+pub(crate) enum ContextStep {
     /// A member.
     Name(String),
     /// An element.
@@ -32,7 +32,7 @@ pub(crate) enum PathStep {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContextPath {
     pub(crate) root: PathRoot,
-    pub(crate) steps: Vec<PathStep>,
+    pub(crate) steps: Vec<ContextStep>,
 }
 
 impl ContextPath {
@@ -42,7 +42,7 @@ impl ContextPath {
         let rest = text.strip_prefix('$').ok_or_else(not_understood)?;
         let mut steps = steps(rest).ok_or_else(not_understood)?.into_iter();
         let root = match steps.next() {
-            Some(PathStep::Name(name)) => match name.as_str() {
+            Some(ContextStep::Name(name)) => match name.as_str() {
                 "input" => PathRoot::Input,
                 "response" => PathRoot::Response,
                 "item" => PathRoot::Item,
@@ -60,20 +60,20 @@ impl ContextPath {
     pub(crate) fn in_answer(&self) -> Option<String> {
         let is_plain =
             |name: &str| name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-');
-        let has_odd_name = self.steps.iter().any(|step| matches!(step, PathStep::Name(name) if !is_plain(name)));
+        let has_odd_name = self.steps.iter().any(|step| matches!(step, ContextStep::Name(name) if !is_plain(name)));
         let mut at = if has_odd_name { "$.result" } else { "result" }.to_owned();
         for step in &self.steps {
             match step {
-                PathStep::Name(name) if has_odd_name => {
+                ContextStep::Name(name) if has_odd_name => {
                     let _ = write!(at, "[{}]", Value::from(name.as_str()));
                 }
-                PathStep::Name(name) => {
+                ContextStep::Name(name) => {
                     let _ = write!(at, ".{name}");
                 }
-                PathStep::Index(index) => {
+                ContextStep::Index(index) => {
                     let _ = write!(at, "[{index}]");
                 }
-                PathStep::Every => return None,
+                ContextStep::Every => return None,
             }
         }
         Some(at)
@@ -84,16 +84,16 @@ impl ContextPath {
         let mut text = root.to_owned();
         for step in &self.steps {
             match step {
-                PathStep::Name(name) if is_identifier(name) => {
+                ContextStep::Name(name) if is_identifier(name) => {
                     let _ = write!(text, ".{name}");
                 }
-                PathStep::Name(name) => {
+                ContextStep::Name(name) => {
                     let _ = write!(text, "[{}]", Value::from(name.as_str()));
                 }
-                PathStep::Index(index) => {
+                ContextStep::Index(index) => {
                     let _ = write!(text, "[{index}]");
                 }
-                PathStep::Every => return None,
+                ContextStep::Every => return None,
             }
         }
         Some(text)
@@ -102,9 +102,9 @@ impl ContextPath {
     /// The value at the path.
     pub(crate) fn value<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         self.steps.iter().try_fold(value, |value, step| match step {
-            PathStep::Name(name) => value.get(name),
-            PathStep::Index(index) => value.get(index),
-            PathStep::Every => None,
+            ContextStep::Name(name) => value.get(name),
+            ContextStep::Index(index) => value.get(index),
+            ContextStep::Every => None,
         })
     }
 }
@@ -115,7 +115,7 @@ fn is_identifier(name: &str) -> bool {
 }
 
 /// The steps of a path after its `$`.
-fn steps(mut rest: &str) -> Option<Vec<PathStep>> {
+fn steps(mut rest: &str) -> Option<Vec<ContextStep>> {
     let mut steps = Vec::new();
     while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix('.') {
@@ -124,15 +124,15 @@ fn steps(mut rest: &str) -> Option<Vec<PathStep>> {
             if name.is_empty() || name.contains(['*', '?', '@', ' ']) {
                 return None;
             }
-            steps.push(PathStep::Name(name.to_owned()));
+            steps.push(ContextStep::Name(name.to_owned()));
             rest = &after[end..];
         } else {
             let (inner, after) = rest.strip_prefix('[')?.split_once(']')?;
             let quoted = |mark: char| inner.strip_prefix(mark)?.strip_suffix(mark);
             steps.push(match quoted('\'').or_else(|| quoted('"')) {
-                Some(name) => PathStep::Name(name.to_owned()),
-                None if inner == "*" => PathStep::Every,
-                None => PathStep::Index(inner.parse().ok()?),
+                Some(name) => ContextStep::Name(name.to_owned()),
+                None if inner == "*" => ContextStep::Every,
+                None => ContextStep::Index(inner.parse().ok()?),
             });
             rest = after;
         }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::source::Node;
 
 use super::assertion::{Operand, path_and_value};
-use super::context_path::{ContextPath, PathRoot, PathStep};
+use super::context_path::{ContextPath, ContextStep, PathRoot};
 use super::input::CallInput;
 use super::parameters::literal;
 use super::{Unconverted, unconverted};
@@ -16,7 +16,7 @@ pub(crate) fn for_each(node: &Node, input: &CallInput) -> Result<Value, Unconver
     if path.root != PathRoot::Response {
         return Err(unconverted(node, "the loop looks at nothing of the answer"));
     }
-    let every = path.steps.iter().position(|step| *step == PathStep::Every).unwrap_or(path.steps.len());
+    let every = path.steps.iter().position(|step| *step == ContextStep::Every).unwrap_or(path.steps.len());
     let (list, rest) = path.steps.split_at(every);
     let list = ContextPath { root: path.root, steps: list.to_vec() };
     Ok(json!({ "at": list.in_answer(), "schema": placed(rest, schema) }))
@@ -95,17 +95,17 @@ fn known(node: &Node, input: &CallInput) -> Result<Value, Unconverted> {
 }
 
 /// A schema at the end of a path.
-fn placed(steps: &[PathStep], schema: Value) -> Value {
+fn placed(steps: &[ContextStep], schema: Value) -> Value {
     steps.iter().rev().fold(schema, |schema, step| match step {
-        PathStep::Name(name) => {
+        ContextStep::Name(name) => {
             let properties: Map<String, Value> = [(name.clone(), schema)].into_iter().collect();
             json!({ "type": "object", "required": [name], "properties": properties })
         }
-        PathStep::Index(index) => {
+        ContextStep::Index(index) => {
             let before = std::iter::repeat_n(json!(true), *index).chain([schema]);
             json!({ "type": "array", "minItems": index + 1, "prefixItems": before.collect::<Vec<_>>() })
         }
-        PathStep::Every => json!({ "type": "array", "items": schema }),
+        ContextStep::Every => json!({ "type": "array", "items": schema }),
     })
 }
 

@@ -91,15 +91,15 @@ fn text_with_references(text: &str, bound: &Bound) -> Result<Value, String> {
             continue;
         }
         match referenced(inner.trim(), bound)? {
-            Reference::Answer(expression) => {
+            ReferencedValue::Answer(expression) => {
                 let _ = write!(whole, "{{{{ {expression} }}}}");
             }
             // A text that is one reference and nothing else keeps the type of what it names.
-            Reference::Argument(value) if before.is_empty() && after.is_empty() && whole.is_empty() => {
+            ReferencedValue::Argument(value) if before.is_empty() && after.is_empty() && whole.is_empty() => {
                 return Ok(value);
             }
-            Reference::Argument(Value::String(text)) => whole += &text,
-            Reference::Argument(value) => whole += &value.to_string(),
+            ReferencedValue::Argument(Value::String(text)) => whole += &text,
+            ReferencedValue::Argument(value) => whole += &value.to_string(),
         }
         rest = after;
     }
@@ -107,7 +107,7 @@ fn text_with_references(text: &str, bound: &Bound) -> Result<Value, String> {
 }
 
 /// The value to which a reference leads.
-enum Reference {
+enum ReferencedValue {
     /// An expression of what a step captured.
     Answer(String),
     /// An argument of an earlier step, as the suite writes it.
@@ -115,7 +115,7 @@ enum Reference {
 }
 
 /// Reads `steps.NAME.response.PATH` or `steps.NAME.input.PATH`.
-fn referenced(text: &str, bound: &Bound) -> Result<Reference, String> {
+fn referenced(text: &str, bound: &Bound) -> Result<ReferencedValue, String> {
     let rest = text.strip_prefix("steps.").unwrap_or(text);
     let (name, path) =
         rest.split_once('.').ok_or_else(|| format!("`{text}` is a whole step, with arguments and answer"))?;
@@ -124,10 +124,10 @@ fn referenced(text: &str, bound: &Bound) -> Result<Reference, String> {
     match path.root {
         super::context_path::PathRoot::Response => {
             let expression = path.expression(&template_name(name));
-            expression.map(Reference::Answer).ok_or_else(|| format!("`{text}` stands for several values"))
+            expression.map(ReferencedValue::Answer).ok_or_else(|| format!("`{text}` stands for several values"))
         }
         super::context_path::PathRoot::Input => {
-            let value = path.value(arguments).cloned().map(Reference::Argument);
+            let value = path.value(arguments).cloned().map(ReferencedValue::Argument);
             value.ok_or_else(|| format!("the step `{name}` has no argument at `{text}`"))
         }
         super::context_path::PathRoot::Item | super::context_path::PathRoot::Tool => {

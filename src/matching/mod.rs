@@ -32,7 +32,7 @@ use crate::source::template::Names;
 use crate::wire::{Catalog, ListKind};
 
 pub use self::always::GuaranteedValue;
-pub use self::answer::{JudgedAnswer, PROVIDED, breaks_own_schema, interpreter_message, judged_answer, stack_trace};
+pub use self::answer::{MatcherScope, PROVIDED, breaks_own_schema, interpreter_message, judged_answer, stack_trace};
 pub use self::expectation::Expectation;
 pub use self::item::{EXPECTATION, is_logic};
 pub use self::mismatch::{Mismatch, MismatchKind, MismatchWeight};

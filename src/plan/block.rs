@@ -13,7 +13,7 @@ use crate::suite::{self, AddedSettings, SuiteSettings, Test};
 use crate::wire::Tool;
 
 /// A block of a suite, with settings that make cases.
-pub type Block = suite::Block<Arc<dyn CaseSource>>;
+pub type Block = suite::SuiteBlock<Arc<dyn CaseSource>>;
 
 /// Settings of a block, and the cases that follow from them.
 pub trait CaseSource: SuiteSettings + Debug + Send + Sync {

@@ -14,13 +14,13 @@ use crate::suite::Suite;
 
 /// A parsed expression.
 #[derive(Debug, Clone)]
-pub struct Filter(Expression);
+pub struct Filter(FilterExpression);
 
 #[derive(Debug, Clone)]
-enum Expression {
-    Any(Vec<Expression>),
-    All(Vec<Expression>),
-    Not(Box<Expression>),
+enum FilterExpression {
+    Any(Vec<FilterExpression>),
+    All(Vec<FilterExpression>),
+    Not(Box<FilterExpression>),
     Atom(Field, Text),
 }
 
@@ -152,14 +152,14 @@ impl Filter {
     }
 }
 
-fn matches(expression: &Expression, case: &Case, suite: &Suite, target: &Target) -> Option<bool> {
+fn matches(expression: &FilterExpression, case: &Case, suite: &Suite, target: &Target) -> Option<bool> {
     let verdicts =
-        |parts: &[Expression]| parts.iter().map(|part| matches(part, case, suite, target)).collect::<Vec<_>>();
+        |parts: &[FilterExpression]| parts.iter().map(|part| matches(part, case, suite, target)).collect::<Vec<_>>();
     match expression {
-        Expression::Any(parts) => combine(&verdicts(parts), true),
-        Expression::All(parts) => combine(&verdicts(parts), false),
-        Expression::Not(part) => matches(part, case, suite, target).map(|verdict| !verdict),
-        Expression::Atom(field, text) => {
+        FilterExpression::Any(parts) => combine(&verdicts(parts), true),
+        FilterExpression::All(parts) => combine(&verdicts(parts), false),
+        FilterExpression::Not(part) => matches(part, case, suite, target).map(|verdict| !verdict),
+        FilterExpression::Atom(field, text) => {
             let is_template = matches!(case.body, Body::Template(_));
             let fits = || field.values(case, suite, target).iter().any(|value| field.fits(text, value));
             (field.is_settled() || !is_template).then(fits)
@@ -167,15 +167,15 @@ fn matches(expression: &Expression, case: &Case, suite: &Suite, target: &Target)
     }
 }
 
-fn collect_required_words<'a>(expression: &'a Expression, required_words: &mut Vec<FilterWord<'a>>) {
+fn collect_required_words<'a>(expression: &'a FilterExpression, required_words: &mut Vec<FilterWord<'a>>) {
     match expression {
-        Expression::Any(parts) | Expression::All(parts) => {
+        FilterExpression::Any(parts) | FilterExpression::All(parts) => {
             for part in parts {
                 collect_required_words(part, required_words);
             }
         }
-        Expression::Not(_) => {}
-        Expression::Atom(field, word) => {
+        FilterExpression::Not(_) => {}
+        FilterExpression::Atom(field, word) => {
             let noun = FIELDS.iter().find(|(_, known, _)| known == field).map_or("", |(_, _, noun)| *noun);
             required_words.push(FilterWord { word, field: *field, noun });
         }
@@ -214,23 +214,23 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn any(&mut self) -> Result<Expression, FilterProblem> {
+    fn any(&mut self) -> Result<FilterExpression, FilterProblem> {
         let mut parts = vec![self.all()?];
         while self.takes(&["|", "or"]) {
             parts.push(self.all()?);
         }
-        Ok(if parts.len() == 1 { parts.remove(0) } else { Expression::Any(parts) })
+        Ok(if parts.len() == 1 { parts.remove(0) } else { FilterExpression::Any(parts) })
     }
 
-    fn all(&mut self) -> Result<Expression, FilterProblem> {
+    fn all(&mut self) -> Result<FilterExpression, FilterProblem> {
         let mut parts = vec![self.one()?];
         while self.takes(&["&", "and"]) {
             parts.push(self.one()?);
         }
-        Ok(if parts.len() == 1 { parts.remove(0) } else { Expression::All(parts) })
+        Ok(if parts.len() == 1 { parts.remove(0) } else { FilterExpression::All(parts) })
     }
 
-    fn one(&mut self) -> Result<Expression, FilterProblem> {
+    fn one(&mut self) -> Result<FilterExpression, FilterProblem> {
         self.deep += 1;
         if self.deep > DEEPEST {
             return Err(self.problem("the expression is nested too deep"));
@@ -240,9 +240,9 @@ impl<'a> Parser<'a> {
         one
     }
 
-    fn nested_expression(&mut self) -> Result<Expression, FilterProblem> {
+    fn nested_expression(&mut self) -> Result<FilterExpression, FilterProblem> {
         if self.takes(&["!", "not"]) {
-            return Ok(Expression::Not(Box::new(self.one()?)));
+            return Ok(FilterExpression::Not(Box::new(self.one()?)));
         }
         if self.takes(&["("]) {
             let inner = self.any()?;
@@ -251,7 +251,7 @@ impl<'a> Parser<'a> {
         self.atom()
     }
 
-    fn atom(&mut self) -> Result<Expression, FilterProblem> {
+    fn atom(&mut self) -> Result<FilterExpression, FilterProblem> {
         let rest = self.rest();
         let length = rest.find(|c: char| c.is_whitespace() || "()&|!".contains(c)).unwrap_or(rest.len());
         if length == 0 {
@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
         let (start, word) = (self.at, &rest[..length]);
         self.at += length;
         if !self.rest().starts_with('(') {
-            return Ok(Expression::Atom(Field::Name, Text::Part(word.to_owned())));
+            return Ok(FilterExpression::Atom(Field::Name, Text::Part(word.to_owned())));
         }
         let Some((_, field, _)) = FIELDS.iter().find(|(name, _, _)| *name == word) else {
             let help = did_you_mean(word, FIELDS.iter().map(|(name, _, _)| *name));
@@ -278,7 +278,7 @@ impl<'a> Parser<'a> {
         let Some(closing) = closing else { return Err(self.problem("a `)` is missing here")) };
         let text = self.read_text(&inside[..closing])?;
         self.at += closing + 1;
-        Ok(Expression::Atom(*field, text))
+        Ok(FilterExpression::Atom(*field, text))
     }
 
     fn read_text(&self, text: &str) -> Result<Text, FilterProblem> {

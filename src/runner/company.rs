@@ -47,7 +47,7 @@ pub(crate) struct Turns {
 }
 
 /// The turn of a case; it ends when this is dropped.
-pub(crate) enum Turn<'a> {
+pub(crate) enum CaseTurn<'a> {
     /// Others may use the server meanwhile.
     Shared { _guard: RwLockReadGuard<'a, ()> },
     /// Nobody else uses it, and no other process of it is alive.
@@ -56,7 +56,7 @@ pub(crate) enum Turn<'a> {
 
 /// What a case that failed beside another process shows, given how it ended otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Judgement {
+enum CompanyVerdict {
     /// It fails beside another process, and only there.
     Company,
     /// It fails in the same way alone.
@@ -67,22 +67,22 @@ enum Judgement {
 
 impl TargetSessions {
     /// The turn of a case; alone with its process where two are in each other's way.
-    async fn turn(&self, case: &Case) -> Turn<'_> {
+    async fn turn(&self, case: &Case) -> CaseTurn<'_> {
         let guard = self.turns.lock.read().await;
         // It may have turned out while the case waited.
         if case.session == SessionNeed::Shared || !self.turns.is_exclusive.load(Ordering::Relaxed) {
-            return Turn::Shared { _guard: guard };
+            return CaseTurn::Shared { _guard: guard };
         }
         drop(guard);
         self.turn_alone().await
     }
 
     /// Waits until no case uses the server, and ends every process of it.
-    async fn turn_alone(&self) -> Turn<'_> {
+    async fn turn_alone(&self) -> CaseTurn<'_> {
         let guard = self.turns.lock.write().await;
         self.finish().await;
         self.shared.allow_again().await;
-        Turn::Alone { _guard: guard }
+        CaseTurn::Alone { _guard: guard }
     }
 
     /// The suite keeps nothing in the session that its cases share, so that it may end between them.
@@ -131,12 +131,12 @@ async fn control<'a>(
     }
     let again = if fails_alike(&beside, &alone) { None } else { run_beside_another(sessions, run).await };
     let judgement = judge(&beside, &alone, again.as_ref());
-    if judgement == Judgement::Company {
+    if judgement == CompanyVerdict::Company {
         turns.is_exclusive.store(true, Ordering::Relaxed);
         return with_company(alone, beside, others);
     }
     turns.in_vain.fetch_add(1, Ordering::Relaxed);
-    if judgement == Judgement::Unsteady { with_evidence(beside) } else { beside }
+    if judgement == CompanyVerdict::Unsteady { with_evidence(beside) } else { beside }
 }
 
 /// Runs a case beside a process that does nothing else; `None` where that does not start.
@@ -187,11 +187,11 @@ fn fails_alike(one: &CheckResult, other: &CheckResult) -> bool {
     !failing_codes(one).is_disjoint(&failing_codes(other))
 }
 
-fn judge(beside: &CheckResult, alone: &CheckResult, beside_again: Option<&CheckResult>) -> Judgement {
+fn judge(beside: &CheckResult, alone: &CheckResult, beside_again: Option<&CheckResult>) -> CompanyVerdict {
     match beside_again {
-        _ if fails_alike(beside, alone) => Judgement::Unrelated,
-        Some(again) if fails_alike(beside, again) => Judgement::Company,
-        Some(_) | None => Judgement::Unsteady,
+        _ if fails_alike(beside, alone) => CompanyVerdict::Unrelated,
+        Some(again) if fails_alike(beside, again) => CompanyVerdict::Company,
+        Some(_) | None => CompanyVerdict::Unsteady,
     }
 }
 
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn failures_beside_another_process() {
-        use Judgement::{Company, Unrelated, Unsteady};
+        use CompanyVerdict::{Company, Unrelated, Unsteady};
         use Outcome::{Errored, Failed, Passed};
         let rows = [
             ("it locks a file", (Errored, "process-exited"), (Passed, ""), Some((Errored, "process-exited")), Company),

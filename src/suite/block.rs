@@ -98,7 +98,7 @@ impl<S: SuiteSettings + ?Sized> SuiteSettings for Arc<S> {
 
 /// One block of a suite.
 #[derive(Debug, Clone)]
-pub struct Block<S> {
+pub struct SuiteBlock<S> {
     /// Its key.
     pub key: &'static str,
     /// The place of its key.
@@ -117,13 +117,13 @@ pub struct LoadedSuite<S> {
     /// The suite.
     pub suite: Suite,
     /// Its blocks in the order in which they run.
-    pub blocks: Vec<Block<S>>,
+    pub blocks: Vec<SuiteBlock<S>>,
 }
 
-impl<S: SuiteSettings> Block<S> {
+impl<S: SuiteSettings> SuiteBlock<S> {
     /// The block as far as it can be checked with its suite.
-    pub(crate) fn as_settings(&self) -> Block<&dyn SuiteSettings> {
+    pub(crate) fn as_settings(&self) -> SuiteBlock<&dyn SuiteSettings> {
         let Self { key, span, probes, test, settings } = self;
-        Block { key, span: *span, probes, test: *test, settings }
+        SuiteBlock { key, span: *span, probes, test: *test, settings }
     }
 }

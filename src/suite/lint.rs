@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::block::{Block, SuiteSettings};
+use super::block::{SuiteBlock, SuiteSettings};
 use super::generating;
 use super::model::{Action, Capture, Payload, Server, ServerKind, Step, Suite, Test, TestNeed, Wanted};
 use super::rows::{MOST_ROWS, too_many_rows};
@@ -12,7 +12,7 @@ use crate::source::{Diagnostic, MistakeKind, Node, Span, did_you_mean};
 use crate::wire::{SCANS, Scan};
 
 /// Everything that is wrong with a decoded suite as a whole.
-pub(crate) fn check(suite: &Suite, blocks: &[Block<&dyn SuiteSettings>], found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(suite: &Suite, blocks: &[SuiteBlock<&dyn SuiteSettings>], found: &mut Vec<Diagnostic>) {
     if suite.tests.is_empty() && blocks.is_empty() {
         found.push(
             Diagnostic::error("empty-suite", "the suite has no tests and no blocks", suite.name.span)
@@ -38,7 +38,7 @@ pub(crate) fn check(suite: &Suite, blocks: &[Block<&dyn SuiteSettings>], found: 
 }
 
 /// The tests of the suite, and those that its blocks bring.
-fn all_tests<'a>(suite: &'a Suite, blocks: &'a [Block<&dyn SuiteSettings>]) -> impl Iterator<Item = &'a Test> {
+fn all_tests<'a>(suite: &'a Suite, blocks: &'a [SuiteBlock<&dyn SuiteSettings>]) -> impl Iterator<Item = &'a Test> {
     suite.tests.iter().chain(blocks.iter().flat_map(|block| block.settings.tests().iter().map(AsRef::as_ref)))
 }
 
@@ -166,7 +166,7 @@ fn restarts(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn names(suite: &Suite, blocks: &[Block<&dyn SuiteSettings>], found: &mut Vec<Diagnostic>) {
+fn names(suite: &Suite, blocks: &[SuiteBlock<&dyn SuiteSettings>], found: &mut Vec<Diagnostic>) {
     let mut known: BTreeSet<String> = ["env".to_owned()].into();
     for (name, value) in &suite.variables {
         template::check(value, &known, found);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::block::{Block, BlockKind, BlockReader, LoadedSuite, SuiteGrammar, SuiteSettings};
+use super::block::{BlockKind, BlockReader, LoadedSuite, SuiteBlock, SuiteGrammar, SuiteSettings};
 use super::decode::NamedFaults;
 use super::grammar::SuiteKeys;
 use super::model::{NamePattern, NamedTool, Suite, Test, ToolNames};
@@ -75,11 +75,11 @@ pub fn load<S: SuiteSettings>(
         if from.servers == Servers::Written && suite.servers.is_empty() && !names_server {
             found.push(lint::missing_server(suite));
         }
-        let blocks: Vec<Block<&dyn SuiteSettings>> = blocks.iter().map(Block::as_settings).collect();
+        let blocks: Vec<SuiteBlock<&dyn SuiteSettings>> = blocks.iter().map(SuiteBlock::as_settings).collect();
         lint::check(suite, &blocks, &mut found);
     }
     let (errors, mild): (Vec<_>, Vec<_>) =
-        without_consequences(found).into_iter().partition(|diagnostic| diagnostic.severity == source::Severity::Error);
+        without_consequences(found).into_iter().partition(|diagnostic| diagnostic.severity == source::DiagnosticSeverity::Error);
     warnings.extend(mild);
     match read {
         Some(read) if errors.is_empty() => Ok(read),
@@ -252,7 +252,7 @@ struct Reader<'r, 'a, S: 'static> {
 
 impl<S> Reader<'_, '_, S> {
     /// The blocks of the suite, in the order in which they run.
-    fn blocks(&mut self, root: &Node) -> Vec<Block<S>> {
+    fn blocks(&mut self, root: &Node) -> Vec<SuiteBlock<S>> {
         let kinds = self.loader.grammar.blocks;
         let mut blocks = Vec::new();
         for kind in kinds {
@@ -265,7 +265,7 @@ impl<S> Reader<'_, '_, S> {
     }
 
     /// The blocks that are written in a test, the last one that was added.
-    fn blocks_of_test(&mut self, node: &Node, span: Span) -> Vec<Block<S>> {
+    fn blocks_of_test(&mut self, node: &Node, span: Span) -> Vec<SuiteBlock<S>> {
         let kinds = self.loader.grammar.blocks;
         let mut blocks = Vec::new();
         for kind in kinds {
@@ -344,8 +344,8 @@ impl<S> BlockReader for Reader<'_, '_, S> {
     }
 }
 
-fn block<S>(kind: &BlockKind<S>, span: Span, test: Option<Span>, settings: S) -> Block<S> {
-    Block { key: kind.key.name, span, probes: kind.probes, test, settings }
+fn block<S>(kind: &BlockKind<S>, span: Span, test: Option<Span>, settings: S) -> SuiteBlock<S> {
+    SuiteBlock { key: kind.key.name, span, probes: kind.probes, test, settings }
 }
 
 /// Adds an example to the report that a block is of a wrong type.

@@ -17,7 +17,7 @@ mod rows;
 mod snapshot;
 mod unused_overrides;
 
-pub use self::block::{Block, BlockKind, BlockReader, LoadedSuite, ReadInTest, SuiteGrammar, SuiteSettings};
+pub use self::block::{BlockKind, BlockReader, LoadedSuite, ReadInTest, SuiteBlock, SuiteGrammar, SuiteSettings};
 #[cfg(test)]
 pub(crate) use self::builtin::rule_books;
 pub use self::builtin::{builtin_name, builtin_names, is_builtin, pack_names, text as builtin_text};

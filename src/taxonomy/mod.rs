@@ -21,8 +21,8 @@ use self::score::Taxonomy;
 use crate::source::{Diagnostic, SourceId, Sources};
 
 pub use self::decode::{REGISTRY, json_schema};
-pub use self::model::{Family, Holds, Leaf, Need, Revisions, Severity, Tier, Transport, Variant};
-pub use self::mutant::{Mutant, Mutants, Offer};
+pub use self::model::{Family, FamilyNeed, Holds, Leaf, Revisions, Tier, Transport, Variant, VariantSeverity};
+pub use self::mutant::{Mutant, Mutants, OfferKind};
 pub use self::probe::{PROBES, Probe, probe};
 pub use self::start::{Alteration, Launch, OnDisk, START, Start};
 

@@ -21,7 +21,7 @@ settings! {
         /// How often it fails in practice, against the other families.
         pub weight: f64 => shape(Shape::Number) required(),
         /// What a suite must have for the family to apply.
-        pub needs: Option<Need>,
+        pub needs: Option<FamilyNeed>,
     } with {
         /// Its faults.
         pub leaves: Vec<Leaf>,
@@ -59,7 +59,7 @@ settings! {
         /// What goes wrong.
         pub meaning: String => required(),
         /// How bad it is.
-        pub severity: Severity => required(),
+        pub severity: VariantSeverity => required(),
         /// How firmly it may be judged.
         pub holds: Holds => required(),
         /// Where it can occur.
@@ -112,7 +112,7 @@ choice! {
     /// The severity of a variant where it occurs.
     #[derive(Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "snake_case")]
-    pub enum Severity {
+    pub enum VariantSeverity {
         /// Data is lost, leaked or wrong, or the server dies.
         Critical = "critical",
         /// Callers are misled or stopped.
@@ -176,7 +176,7 @@ choice! {
     /// The key that a suite must have for a family to apply.
     #[derive(Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "snake_case")]
-    pub enum Need {
+    pub enum FamilyNeed {
         /// A model that works with the tools.
         Agents = "agents",
     }

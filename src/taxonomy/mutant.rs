@@ -32,7 +32,7 @@ pub struct Mutant {
     /// The sign that the recorded server has the fault already, so that the mutant would change nothing.
     pub shown_by: Option<Match>,
     /// The capabilities that the server must have.
-    pub needs: Vec<Offer>,
+    pub needs: Vec<OfferKind>,
     /// All tools, prompts and resources show it at once, since they share the faulty part.
     pub at_once: bool,
 }
@@ -41,7 +41,7 @@ choice! {
     /// Something that a server may offer.
     #[derive(Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "snake_case")]
-    pub enum Offer {
+    pub enum OfferKind {
         /// A tool.
         Tools = "tools",
         /// Two tools.
@@ -72,7 +72,11 @@ static MUTANT: Object = Object {
         &[
             key("start", Shape::Object(&START), "What it does to the start of a server, instead of `on` and `does`."),
             key("shown_by", MATCH, "What a healthy server shows that has the fault anyway."),
-            key("needs", Shape::List(&Shape::Choice(Offer::WORDS)), "What the server must offer for it to make sense."),
+            key(
+                "needs",
+                Shape::List(&Shape::Choice(OfferKind::WORDS)),
+                "What the server must offer for it to make sense.",
+            ),
             key(
                 "at_once",
                 Shape::True,
@@ -109,7 +113,7 @@ impl Mutant {
     }
 }
 
-impl Offer {
+impl OfferKind {
     /// A server offers it.
     pub fn is_met(self, known: &ExchangeHistory<'_>) -> bool {
         let catalog = known.catalog;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Severity;
+use super::VariantSeverity;
 
 /// Coverage at one level of evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -169,7 +169,7 @@ pub struct VariantScore {
     /// The variant.
     pub id: String,
     /// The severity.
-    pub severity: Severity,
+    pub severity: VariantSeverity,
     /// It can occur with the transports and revisions in use; at the level `proven` it can also be imitated.
     pub applicable: bool,
     /// It counts.

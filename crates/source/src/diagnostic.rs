@@ -4,7 +4,7 @@ use super::{Located, Span};
 
 /// The severity of a message about the user's own text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum DiagnosticSeverity {
     /// Legal but unwise; the program goes on.
     Warning,
     /// The program refuses to go on.
@@ -38,7 +38,7 @@ pub struct Diagnostic {
     /// A stable kebab-case name, listed in `docs/reference/errors.md`.
     pub code: &'static str,
     /// An error stops the program, a warning does not.
-    pub severity: Severity,
+    pub severity: DiagnosticSeverity,
     /// One lowercase sentence without a final period.
     pub message: String,
     /// The key or value that the user typed; `None` where no text is to blame, such as a missing file.
@@ -59,12 +59,12 @@ impl Diagnostic {
 
     /// A warning at a place.
     pub fn warning(code: &'static str, message: impl Into<String>, span: Span) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, message, span) }
+        Self { severity: DiagnosticSeverity::Warning, ..Self::error(code, message, span) }
     }
 
     /// An error for which no text is to blame.
     pub fn without_place(code: &'static str, message: impl Into<String>) -> Self {
-        let (severity, kind) = (Severity::Error, MistakeKind::Other);
+        let (severity, kind) = (DiagnosticSeverity::Error, MistakeKind::Other);
         Self { code, severity, message: message.into(), label: None, other: None, help: None, kind }
     }
 
@@ -82,7 +82,7 @@ impl Diagnostic {
     /// Lets the program go on.
     #[must_use]
     pub fn into_warning(self) -> Self {
-        Self { severity: Severity::Warning, ..self }
+        Self { severity: DiagnosticSeverity::Warning, ..self }
     }
 
     /// Says something under the marked place.

@@ -4,7 +4,7 @@ use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 
 /// Which of the two texts has a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum LineSide {
     /// Both have it.
     Both,
     /// Only the first has it.
@@ -13,7 +13,7 @@ pub enum Side {
     After,
 }
 
-impl Side {
+impl LineSide {
     /// The sign of such lines in the output of `diff -u`.
     pub const fn sign(self) -> char {
         match self {
@@ -29,7 +29,7 @@ impl Side {
 /// Changes that lie close to each other form one group, which begins and ends with up to `context` lines that both
 /// sides have. Equal sides have no groups.
 /// The work is bounded: where texts differ a lot, heuristics of GNU diff give up the shortest difference for a quick one.
-pub fn difference<'a>(before: &[&'a str], after: &[&'a str], context: usize) -> Vec<Vec<(Side, &'a str)>> {
+pub fn difference<'a>(before: &[&'a str], after: &[&'a str], context: usize) -> Vec<Vec<(LineSide, &'a str)>> {
     let mut input = InternedInput::default();
     input.update_before(before.iter().copied());
     input.update_after(after.iter().copied());
@@ -45,15 +45,15 @@ pub fn difference<'a>(before: &[&'a str], after: &[&'a str], context: usize) -> 
     groups.iter().map(|hunks| lines(hunks, (before, after), context)).collect()
 }
 
-fn lines<'a>(hunks: &[Hunk], (before, after): (&[&'a str], &[&'a str]), context: usize) -> Vec<(Side, &'a str)> {
-    let both = |from: usize, to: usize| before[from..to].iter().map(|line| (Side::Both, *line));
+fn lines<'a>(hunks: &[Hunk], (before, after): (&[&'a str], &[&'a str]), context: usize) -> Vec<(LineSide, &'a str)> {
+    let both = |from: usize, to: usize| before[from..to].iter().map(|line| (LineSide::Both, *line));
     let mut lines = Vec::new();
     let mut done = hunks.first().map_or(0, |first| (first.before.start as usize).saturating_sub(context));
     for hunk in hunks {
         let (old, new) = (hunk.before.start as usize..hunk.before.end as usize, &hunk.after);
         lines.extend(both(done, old.start));
-        lines.extend(before[old.clone()].iter().map(|line| (Side::Before, *line)));
-        lines.extend(after[new.start as usize..new.end as usize].iter().map(|line| (Side::After, *line)));
+        lines.extend(before[old.clone()].iter().map(|line| (LineSide::Before, *line)));
+        lines.extend(after[new.start as usize..new.end as usize].iter().map(|line| (LineSide::After, *line)));
         done = old.end;
     }
     lines.extend(both(done, before.len().min(done + context)));
@@ -68,7 +68,7 @@ mod tests {
         let lines = |text: &'static str| text.split(' ').collect::<Vec<_>>();
         let (before, after) = (before.to_owned().leak(), after.to_owned().leak());
         let groups = difference(&lines(before), &lines(after), 1);
-        let describe = |group: &Vec<(Side, &str)>| {
+        let describe = |group: &Vec<(LineSide, &str)>| {
             group.iter().map(|(side, line)| format!("{}{line}", side.sign())).collect::<Vec<_>>().join(" ")
         };
         groups.iter().map(describe).collect::<Vec<_>>().join(" @@ ")

@@ -21,7 +21,7 @@ pub struct Ends {
 impl Ends {
     /// Those of a value's compact JSON: at most so many characters from its beginning and from its end.
     pub fn of_json(value: &impl Serialize, head: usize, tail: usize) -> Self {
-        let mut writer = Writer {
+        let mut writer = BoundedText {
             head: Vec::new(),
             tail: VecDeque::new(),
             rooms: (head.saturating_mul(4), tail.saturating_mul(4)),
@@ -48,7 +48,7 @@ pub fn beginning_of_json(value: &impl Serialize, most: usize) -> String {
     if characters > most { format!("{head}… ({bytes} bytes in all)") } else { head }
 }
 
-struct Writer {
+struct BoundedText {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     rooms: (usize, usize),
@@ -56,7 +56,7 @@ struct Writer {
     characters: usize,
 }
 
-impl Write for Writer {
+impl Write for BoundedText {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         self.bytes += piece.len();
         self.characters += piece.iter().filter(|byte| **byte & 0xc0 != 0x80).count();

@@ -344,7 +344,7 @@ fn visit(node: &Node, shape: &Shape, key: Option<&Key>, found: &mut Vec<Diagnost
 }
 
 /// A known key in a mapping, and its value.
-struct Entry<'a> {
+struct KnownEntry<'a> {
     key: &'static Key,
     name: &'a Located<String>,
     value: &'a Node,
@@ -353,11 +353,11 @@ struct Entry<'a> {
 fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
     report_repeated(node, found);
     // Each key once, however often it is written: what follows compares them with one another.
-    let mut written: Vec<Entry<'_>> = object
+    let mut written: Vec<KnownEntry<'_>> = object
         .all_keys()
         .filter_map(|key| {
             let (name, value) = node.entries().iter().find(|(name, _)| name.value == key.name)?;
-            Some(Entry { key, name, value })
+            Some(KnownEntry { key, name, value })
         })
         .collect();
     written.sort_by_key(|entry| entry.name.span);
@@ -391,7 +391,7 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
     }
     let alternative = object.all_keys().find(|key| key.need == Need::Alternative);
     // A key that needs one certain key says more than a list of all alternatives.
-    let has_alternative = |entry: &Entry<'_>| entry.key.need == Need::Alternative || entry.key.beside.len() == 1;
+    let has_alternative = |entry: &KnownEntry<'_>| entry.key.need == Need::Alternative || entry.key.beside.len() == 1;
     match alternative.filter(|_| !written.iter().any(has_alternative)) {
         Some(first) => {
             let message = format!("{} needs {}", object.noun(), one_of(&object.alternatives()));
@@ -403,10 +403,11 @@ fn visit_object(node: &Node, object: &Object, found: &mut Vec<Diagnostic>) {
 }
 
 /// Reports keys that exclude one another.
-fn report_rivals(written: &[Entry<'_>], object: &Object, found: &mut Vec<Diagnostic>) {
-    for (at, Entry { key, name, .. }) in written.iter().enumerate() {
-        let is_rival =
-            |other: &&Entry<'_>| key.choice.is_some() && other.key.choice == key.choice && other.key.name != key.name;
+fn report_rivals(written: &[KnownEntry<'_>], object: &Object, found: &mut Vec<Diagnostic>) {
+    for (at, KnownEntry { key, name, .. }) in written.iter().enumerate() {
+        let is_rival = |other: &&KnownEntry<'_>| {
+            key.choice.is_some() && other.key.choice == key.choice && other.key.name != key.name
+        };
         if let Some(other) = written[..at].iter().find(is_rival) {
             let message = format!("{} has either `{}` or `{}`, not both", object.noun(), other.key.name, key.name);
             let mistake = Diagnostic::error("two-ways", message, name.span);
@@ -432,8 +433,8 @@ fn report_rivals(written: &[Entry<'_>], object: &Object, found: &mut Vec<Diagnos
 }
 
 /// Reports keys that need another one beside them.
-fn report_useless(node: &Node, written: &[Entry<'_>], object: &Object, found: &mut Vec<Diagnostic>) {
-    for Entry { key, name, .. } in written {
+fn report_useless(node: &Node, written: &[KnownEntry<'_>], object: &Object, found: &mut Vec<Diagnostic>) {
+    for KnownEntry { key, name, .. } in written {
         if key.beside.is_empty() || key.beside.iter().any(|name| node.get(name).is_some()) {
             continue;
         }
@@ -526,8 +527,8 @@ fn is_misspelt(key: &Key, node: &Node, object: &Object) -> bool {
 }
 
 /// The spelling of a key that belongs inside the mapping of another key beside it, such as `then` inside `send`.
-fn help_for_nested(typed: &Located<String>, value: &Node, written: &[Entry<'_>]) -> Option<String> {
-    written.iter().find_map(|Entry { key, name, value: sibling }| {
+fn help_for_nested(typed: &Located<String>, value: &Node, written: &[KnownEntry<'_>]) -> Option<String> {
+    written.iter().find_map(|KnownEntry { key, name, value: sibling }| {
         let inner = if let Shape::Either(shapes) = key.shape {
             shapes.iter().find_map(Shape::object)?
         } else {

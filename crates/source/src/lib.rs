@@ -29,8 +29,8 @@ pub mod yaml_writer;
 
 use std::sync::Arc;
 
-pub use self::diagnostic::{Diagnostic, Label, MistakeKind, Severity};
-pub use self::difference::{Side, difference};
+pub use self::diagnostic::{Diagnostic, DiagnosticSeverity, Label, MistakeKind};
+pub use self::difference::{LineSide, difference};
 pub use self::duration::{duration_text, parse_duration};
 pub use self::ends::{Ends, beginning_of_json};
 pub use self::hash::{FNV, fnv};

@@ -3,7 +3,7 @@
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use super::{Diagnostic, Quote, Severity, Sources, visible, visible_line};
+use super::{Diagnostic, DiagnosticSeverity, Quote, Sources, visible, visible_line};
 
 /// The layout of text for the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Style {
 #[derive(Debug, Clone)]
 pub struct Excerpt<'a> {
     /// The severity.
-    pub severity: Severity,
+    pub severity: DiagnosticSeverity,
     /// The stable code.
     pub code: &'a str,
     /// The sentence.
@@ -74,7 +74,7 @@ pub fn render_all(found: &[Diagnostic], sources: &Sources, ending: &str, style: 
     let mut ordered: Vec<&Diagnostic> = found.iter().collect();
     ordered.sort_by_key(|diagnostic| diagnostic.label.as_ref().map(|label| label.span));
     let mut text: String = ordered.iter().map(|diagnostic| render(diagnostic, sources, style) + "\n").collect();
-    let errors = found.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
+    let errors = found.iter().filter(|diagnostic| diagnostic.severity == DiagnosticSeverity::Error).count();
     if errors > 0 {
         let noun = if errors == 1 { "mistake" } else { "mistakes" };
         let ending = if ending.is_empty() { String::new() } else { format!(", {ending}") };
@@ -86,8 +86,8 @@ pub fn render_all(found: &[Diagnostic], sources: &Sources, ending: &str, style: 
 /// Shows a finding with its marked lines; ends with a line break.
 pub fn render_excerpt(excerpt: &Excerpt<'_>, style: Style) -> String {
     let level = match excerpt.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
+        DiagnosticSeverity::Error => Level::ERROR,
+        DiagnosticSeverity::Warning => Level::WARNING,
     };
     let message = visible(excerpt.message);
     let mut group = Group::with_title(level.primary_title(message).id(visible_line(excerpt.code)));
@@ -150,7 +150,7 @@ mod tests {
             let text = "a\u{9b}é\u{202e}\u{1b}[31m".to_owned();
             let quote = Quote { file: "\u{1b}]0;x".into(), line: 1, column: 1, text, marked, label: "\0".into() };
             let excerpt = Excerpt {
-                severity: Severity::Error,
+                severity: DiagnosticSeverity::Error,
                 code: "a-code\u{7}",
                 message: "m\u{9b}",
                 primary: Some(&quote),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::host::{OfferedTool, ToolOrigin};
+use super::host::{ModelTool, ToolOrigin};
 use super::judge::JudgedView;
 use super::run::AgentRun;
 use crate::event::Finding;
@@ -56,7 +56,7 @@ const KINDS: [(&str, &str); 12] = [
 ];
 
 impl DistractorKeys {
-    fn offered(&self) -> OfferedTool {
+    fn offered(&self) -> ModelTool {
         let schema = self.schema.as_ref().map_or_else(|| json!({"type": "object"}), Node::to_json);
         decoy(self.name.clone(), self.description.clone().unwrap_or_default(), schema)
     }
@@ -74,7 +74,7 @@ impl Distractors {
     }
 
     /// Adds them to the tools of the servers, and draws the order in which all are offered in that run.
-    pub(crate) fn add_to(&self, offered: &mut Vec<OfferedTool>, number: usize) {
+    pub(crate) fn add_to(&self, offered: &mut Vec<ModelTool>, number: usize) {
         let mut rng = Rng::new(self.seed).fork(number as u64);
         for tool in offered.iter_mut() {
             let is_from = |server: &String| self.from.as_ref().is_some_and(|from| from.value == *server);
@@ -82,7 +82,7 @@ impl Distractors {
                 tool.origin = ToolOrigin::Decoy;
             }
         }
-        let real: Vec<OfferedTool> = offered.iter().filter(|tool| tool.origin != ToolOrigin::Decoy).cloned().collect();
+        let real: Vec<ModelTool> = offered.iter().filter(|tool| tool.origin != ToolOrigin::Decoy).cloned().collect();
         let made = made_up(&real, self.count.unwrap_or_default());
         for tool in self.tools.iter().map(DistractorKeys::offered).chain(made) {
             if offered.iter().all(|known| known.name != tool.name) {
@@ -96,7 +96,7 @@ impl Distractors {
 }
 
 /// So many tools that resemble these.
-fn made_up(real: &[OfferedTool], count: usize) -> Vec<OfferedTool> {
+fn made_up(real: &[ModelTool], count: usize) -> Vec<ModelTool> {
     let tools = (0..).zip(real.iter().cycle());
     let made = tools.take(if real.is_empty() { 0 } else { count }).map(|(at, tool)| {
         let round = at / real.len();
@@ -109,8 +109,8 @@ fn made_up(real: &[OfferedTool], count: usize) -> Vec<OfferedTool> {
     made.collect()
 }
 
-fn decoy(name: String, description: String, schema: Value) -> OfferedTool {
-    OfferedTool { name, description, schema, origin: ToolOrigin::Decoy }
+fn decoy(name: String, description: String, schema: Value) -> ModelTool {
+    ModelTool { name, description, schema, origin: ToolOrigin::Decoy }
 }
 
 #[cfg(test)]
@@ -118,8 +118,8 @@ mod tests {
     use super::*;
     use crate::block::agents::tests::{Scene, run_of};
 
-    fn offered(names: &[&str]) -> Vec<OfferedTool> {
-        let tool = |name: &&str| OfferedTool {
+    fn offered(names: &[&str]) -> Vec<ModelTool> {
+        let tool = |name: &&str| ModelTool {
             name: (*name).to_owned(),
             description: String::new(),
             schema: json!({}),
@@ -128,7 +128,7 @@ mod tests {
         names.iter().map(tool).collect()
     }
 
-    fn names(tools: &[OfferedTool]) -> Vec<&str> {
+    fn names(tools: &[ModelTool]) -> Vec<&str> {
         let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         names.sort_unstable();
         names
@@ -141,7 +141,7 @@ mod tests {
         scene.read::<Distractors>().add_to(&mut tools, 1);
         // A written one of the name of a real tool is not offered.
         assert_eq!(names(&tools), ["get", "get_archive", "search", "search_draft", "shell"]);
-        let real = |tool: &&OfferedTool| tool.origin != ToolOrigin::Decoy;
+        let real = |tool: &&ModelTool| tool.origin != ToolOrigin::Decoy;
         assert_eq!(tools.iter().filter(real).count(), 2);
     }
 

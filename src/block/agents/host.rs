@@ -33,7 +33,7 @@ const SEPARATOR: &str = "__";
 
 /// A tool as it is offered to a model.
 #[derive(Debug, Clone)]
-pub(crate) struct OfferedTool {
+pub(crate) struct ModelTool {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) schema: Value,
@@ -57,7 +57,7 @@ pub(crate) enum ToolOrigin {
 pub(crate) struct AgentHost<'a> {
     connections: Vec<HostConnection<'a>>,
     /// The tools of all servers, in listed order.
-    pub(crate) tools: Vec<OfferedTool>,
+    pub(crate) tools: Vec<ModelTool>,
     /// The same as the servers list them.
     pub(crate) listed: Vec<ListedTool>,
     /// Names that several servers use, with the names under which their tools are offered.
@@ -149,9 +149,9 @@ impl<'a> AgentHost<'a> {
 }
 
 impl ListedTool {
-    fn to_offered_tool(&self) -> OfferedTool {
+    fn to_offered_tool(&self) -> ModelTool {
         let Self { server, tool } = self;
-        OfferedTool {
+        ModelTool {
             name: tool.name.clone(),
             description: tool.raw["description"].as_str().unwrap_or_default().to_owned(),
             schema: tool.input_schema().clone(),
@@ -161,9 +161,9 @@ impl ListedTool {
 }
 
 /// Puts the name of the server before each name that several servers use; tells of each such name.
-fn resolve_clashes(tools: &mut [OfferedTool]) -> Vec<String> {
+fn resolve_clashes(tools: &mut [ModelTool]) -> Vec<String> {
     let mut offered: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let of_name = |name: &str, tools: &[OfferedTool]| tools.iter().filter(|tool| tool.name == name).count();
+    let of_name = |name: &str, tools: &[ModelTool]| tools.iter().filter(|tool| tool.name == name).count();
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
     for name in names.iter().filter(|name| of_name(name, tools) > 1).cloned().collect::<Vec<_>>() {
         for tool in tools.iter_mut().filter(|tool| tool.name == name) {
@@ -456,7 +456,7 @@ impl Transport<RoleClient> for ClientWire {
 mod tests {
     use super::*;
 
-    fn listed(server: &str, name: &str) -> OfferedTool {
+    fn listed(server: &str, name: &str) -> ModelTool {
         ListedTool { server: server.to_owned(), tool: Tool::new(json!({ "name": name, "inputSchema": {} })) }
             .to_offered_tool()
     }

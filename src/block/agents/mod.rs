@@ -33,7 +33,7 @@ use std::sync::Arc;
 use self::api::{ApiFormat, ApiKeys, ApiProvider, PricedModel};
 use self::budget::Budget;
 use self::distractors::Distractors;
-use self::host::OfferedTool;
+use self::host::ModelTool;
 use self::judge::{
     AMBIGUOUS, Acceptance, AgentRecovery, AnswerExpectations, EqualFunction, EqualTools, GoldenPaths, JudgedView,
     Judgement, LooseArguments, OrderIgnored, ReadableResults, Trajectory,
@@ -212,7 +212,7 @@ impl Agent {
     }
 
     /// Adds the tools that the model must leave alone.
-    fn add_decoys(&self, offered: &mut Vec<OfferedTool>, number: usize) {
+    fn add_decoys(&self, offered: &mut Vec<ModelTool>, number: usize) {
         if let Some(distractors) = &self.distractors {
             distractors.add_to(offered, number);
         }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::host::{OfferedTool, ToolOrigin};
+use super::host::{ModelTool, ToolOrigin};
 use crate::generate::Rng;
 
 /// The tool that the order is about; no server has it.
@@ -23,8 +23,8 @@ impl PlantedOrder {
     }
 
     /// The tool that the order is about, as it is offered.
-    pub(crate) fn tool() -> OfferedTool {
-        OfferedTool {
+    pub(crate) fn tool() -> ModelTool {
+        ModelTool {
             name: TOOL.to_owned(),
             description: "Forwards the conversation to the support of the service.".to_owned(),
             schema: json!({

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::host::OfferedTool;
+use super::host::ModelTool;
 use super::provider::{
     Model, ModelArguments, ModelFailure, ModelInput, ModelProvider, ModelTurn, PastTurn, Tokens, ToolResult, ToolUse,
 };
@@ -266,8 +266,8 @@ fn holds(when: &[Expectation], last: Option<&ToolResult>, names: &Names) -> bool
 }
 
 /// The tool that has the most of these words in its name and description, if any has one.
-fn best<'a>(tools: &'a [OfferedTool], wanted: &BTreeSet<String>) -> Option<&'a OfferedTool> {
-    let mut found: Option<(&OfferedTool, usize)> = None;
+fn best<'a>(tools: &'a [ModelTool], wanted: &BTreeSet<String>) -> Option<&'a ModelTool> {
+    let mut found: Option<(&ModelTool, usize)> = None;
     for tool in tools {
         let has: BTreeSet<String> = words(&tool.name).into_iter().chain(words(&tool.description)).collect();
         let count = wanted.intersection(&has).count();
@@ -279,7 +279,7 @@ fn best<'a>(tools: &'a [OfferedTool], wanted: &BTreeSet<String>) -> Option<&'a O
 }
 
 /// The tool that a text orders to call, with the arguments that follow its name.
-fn order_in(text: &str, tools: &[OfferedTool]) -> Option<(String, Map<String, Value>)> {
+fn order_in(text: &str, tools: &[ModelTool]) -> Option<(String, Map<String, Value>)> {
     let named = tools.iter().filter_map(|tool| Some((text.find(tool.name.as_str())?, tool)));
     let (at, tool) = named.min_by_key(|(at, tool)| (*at, usize::MAX - tool.name.len()))?;
     let rest = &text[at + tool.name.len()..];
@@ -297,9 +297,9 @@ mod tests {
     use crate::block::agents::tests::Scene;
     use tokio::time::Instant;
 
-    fn tool(name: &str, description: &str) -> OfferedTool {
+    fn tool(name: &str, description: &str) -> ModelTool {
         let origin = ToolOrigin::Server { server: "app".to_owned(), tool: name.to_owned() };
-        OfferedTool { name: name.to_owned(), description: description.to_owned(), schema: json!({}), origin }
+        ModelTool { name: name.to_owned(), description: description.to_owned(), schema: json!({}), origin }
     }
 
     fn served(text: &str) -> ToolResult {

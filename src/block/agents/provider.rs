@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::host::OfferedTool;
+use super::host::ModelTool;
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext};
 
@@ -65,7 +65,7 @@ pub(crate) struct ModelInput<'a> {
     /// Who the model is to be.
     pub(crate) system: Option<&'a str>,
     /// The tools that it may call.
-    pub(crate) tools: &'a [OfferedTool],
+    pub(crate) tools: &'a [ModelTool],
     /// Its turns so far, each with the results of its calls.
     pub(crate) past: &'a [PastTurn],
     /// When the time of the run is over.

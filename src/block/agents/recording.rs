@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::api::ApiProvider;
-use super::host::OfferedTool;
+use super::host::ModelTool;
 use super::provider::{
     Model, ModelArguments, ModelFailure, ModelInput, ModelProvider, ModelTurn, RecordedRuns, Tokens, ToolUse,
 };
@@ -152,7 +152,7 @@ impl PlayedModel {
 fn told_since(told: &ModelInput<'_>) -> Value {
     let Some(last) = told.past.last() else {
         let tool =
-            |tool: &OfferedTool| json!({ "name": tool.name, "description": tool.description, "schema": tool.schema });
+            |tool: &ModelTool| json!({ "name": tool.name, "description": tool.description, "schema": tool.schema });
         let tools: Vec<Value> = told.tools.iter().map(tool).collect();
         return json!({ "system": told.system, "prompt": told.prompt, "tools": tools });
     };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::Agent;
-use super::host::{AgentHost, HostCall, HostFailure, ListedTool, OfferedTool, ToolOrigin};
+use super::host::{AgentHost, HostCall, HostFailure, ListedTool, ModelTool, ToolOrigin};
 use super::judge::JudgedView;
 use super::loose::{self, LooseCall};
 use super::planted_order::PlantedOrder;
@@ -179,7 +179,7 @@ struct Goal<'a> {
 struct UnfinishedRun<'a> {
     agent: &'a Agent,
     host: AgentHost<'a>,
-    offered: Vec<OfferedTool>,
+    offered: Vec<ModelTool>,
     past: Vec<PastTurn>,
     calls: Vec<AgentCall>,
     /// Since when the model is to answer.

@@ -154,7 +154,7 @@ async fn compare_spellings(
         others.push((value, sides.ask(&session, &claim.step, &names("value", value)).await?));
     }
     let mut tried = Vec::new();
-    let mut reference: Option<Reference> = None;
+    let mut reference: Option<ForbiddenAnswers> = None;
     for spelling in spellings {
         if spelling.is_plain() {
             let answer = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
@@ -164,7 +164,7 @@ async fn compare_spellings(
             if answer.is_served {
                 let again = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
                 let same = if again.is_served { &again.message } else { &answer.message };
-                reference = Some(Reference {
+                reference = Some(ForbiddenAnswers {
                     pattern: AnswerPattern::of(&answer.message, same),
                     shown: answer_text(sides, &answer),
                 });
@@ -197,13 +197,13 @@ fn answer_text(sides: &Sides<'_>, answer: &SideAnswer) -> String {
 }
 
 /// The answers to a forbidden value without the setting.
-struct Reference {
+struct ForbiddenAnswers {
     pattern: AnswerPattern,
     /// The first one, as it is shown.
     shown: String,
 }
 
-impl Reference {
+impl ForbiddenAnswers {
     fn compare(&self, spelling: &DeniedSpelling, answer: &SideAnswer, others: &[(&str, SideAnswer)]) -> Likeness {
         let as_sent = |_: &str, answer: &SideAnswer| self.pattern.matches(&answer.message);
         let as_echo = |sent: &str, answer: &SideAnswer| self.pattern.matches_echo(&answer.message, sent, &spelling.of);

@@ -77,7 +77,7 @@ pub(crate) struct OfferedTool<'a> {
 }
 
 /// Makes calls of some tools; the first one is what it is about.
-pub(crate) struct Calls {
+pub(crate) struct CallGenerator {
     pub(crate) callees: Vec<Callee>,
     pub(crate) tokens: Canaries,
     pub(crate) wanted: Vec<ConsumedArgument>,
@@ -87,7 +87,7 @@ pub(crate) struct Calls {
     invalid: u32,
 }
 
-impl Calls {
+impl CallGenerator {
     /// Calls of these tools, whose paths are below `folder`; `Err` says why there can be none of the first.
     pub(crate) fn new(
         settings: &Fuzz,
@@ -401,15 +401,15 @@ pub(crate) mod tests {
         Fuzz::read(&parse(&sources, source).unwrap(), &mut Vec::new()).unwrap()
     }
 
-    fn calls_with(text: &str, entries: &[Value], given: &[Value]) -> Calls {
+    fn calls_with(text: &str, entries: &[Value], given: &[Value]) -> CallGenerator {
         let tools: Vec<Tool> = entries.iter().cloned().map(Tool::new).collect();
         let offered: Vec<OfferedTool<'_>> =
             tools.iter().map(|tool| OfferedTool { tool, given: given.to_vec() }).collect();
-        Calls::new(&settings(text), None, &offered).unwrap()
+        CallGenerator::new(&settings(text), None, &offered).unwrap()
     }
 
     /// Calls of one tool.
-    pub(crate) fn calls_of(entry: Value) -> Calls {
+    pub(crate) fn calls_of(entry: Value) -> CallGenerator {
         calls_with("{ seed: 7 }", &[entry], &[])
     }
 
@@ -417,7 +417,7 @@ pub(crate) mod tests {
         json!({"name": "get_user", "inputSchema": {"type": "object", "properties": properties, "required": ["id"]}})
     }
 
-    fn pool(calls: &Calls) -> AnswerPool {
+    fn pool(calls: &CallGenerator) -> AnswerPool {
         calls.pool(0)
     }
 

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Fuzz;
 use super::answer_pool::AnswerPool;
-use super::calls::{Calls, GeneratedCall};
+use super::calls::{CallGenerator, GeneratedCall};
 use super::counts::CallCounts;
 use super::crashing_tools::CrashingTools;
 use super::judge::{Fate, judge};
@@ -59,7 +59,7 @@ fn violations(received: &ReceivedLine) -> Vec<FuzzProblem> {
 pub(crate) struct Driver<'a> {
     pub(crate) context: &'a CheckContext<'a>,
     pub(crate) settings: &'a Fuzz,
-    pub(crate) calls: &'a Calls,
+    pub(crate) calls: &'a CallGenerator,
     pub(crate) counts: CallCounts,
     pub(crate) problems: ProblemList,
     pub(crate) suspicions: Suspicions,
@@ -105,7 +105,7 @@ impl<'a> Driver<'a> {
         context: &'a CheckContext<'a>,
         settings: &'a Fuzz,
         crashing_tools: &'a CrashingTools,
-        calls: &'a Calls,
+        calls: &'a CallGenerator,
     ) -> Self {
         Self {
             context,

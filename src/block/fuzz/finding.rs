@@ -1,7 +1,7 @@
 //! Problems as findings, with the calls that reproduce them.
 
 use super::Fuzz;
-use super::calls::{Calls, GeneratedCall};
+use super::calls::{CallGenerator, GeneratedCall};
 use super::problem_list::{NotedProblem, ProblemStage};
 use crate::check::Confirmation;
 use crate::event::{Doubt, Exchange, Finding, FindingKind, Phase, Reproduction, ReproductionCall, RequirementLevel};
@@ -13,7 +13,7 @@ const MOST_SHOWN: usize = 10;
 /// A finding and the exchange that shows it; `None` for a problem that is not reported.
 pub(crate) fn finding(
     known: NotedProblem,
-    calls: &Calls,
+    calls: &CallGenerator,
     setup: &[ReproductionCall],
     settings: &Fuzz,
 ) -> Option<(Finding, Option<Exchange>)> {
@@ -70,7 +70,7 @@ fn place_of_tries(kind: FindingKind, calls: usize, confirmation: &Confirmation) 
 }
 
 /// The calls of a sequence, one a line, the last ones where there are many.
-fn lines(sequence: &[GeneratedCall], calls: &Calls) -> String {
+fn lines(sequence: &[GeneratedCall], calls: &CallGenerator) -> String {
     let left_out = sequence.len().saturating_sub(MOST_SHOWN);
     let line = |made: &GeneratedCall| {
         format!("{} {}", calls.callees[made.tool].name, beginning(&made.arguments.to_string(), 120))
@@ -80,7 +80,7 @@ fn lines(sequence: &[GeneratedCall], calls: &Calls) -> String {
 }
 
 /// The exchange of a call whose problem did not show again: its answer is unknown.
-fn unanswered_exchange(made: &GeneratedCall, calls: &Calls) -> Exchange {
+fn unanswered_exchange(made: &GeneratedCall, calls: &CallGenerator) -> Exchange {
     Exchange {
         phase: Phase::Steps,
         title: format!("tools/call {}", calls.callees[made.tool].name),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::calls::{Calls, GeneratedCall};
+use super::calls::{CallGenerator, GeneratedCall};
 use super::problem::{FuzzProblem, NOT_VALIDATED, without_numbers};
 use crate::check::answer_data::texts_of;
 use crate::event::{Code, Finding, FindingKind, ReproductionCheck};
@@ -46,7 +46,7 @@ pub(crate) enum Fate {
     Unusable,
 }
 
-pub(crate) fn judge(calls: &Calls, made: &GeneratedCall, message: &Value) -> JudgedAnswer {
+pub(crate) fn judge(calls: &CallGenerator, made: &GeneratedCall, message: &Value) -> JudgedAnswer {
     if let Some(error) = message.get("error") {
         let text = error["message"].as_str().unwrap_or_default();
         let problem = || broken(calls, made, text, &|mark| json!({"error": {"message": {"contains": mark}}}));
@@ -109,7 +109,12 @@ fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<FuzzProblem> {
 
 /// An error in which the server says itself that it is wrong: its SDK refused its own result, or the tool broke.
 /// Where the call was valid, that is more than poor wording.
-fn broken(calls: &Calls, made: &GeneratedCall, text: &str, holds: &dyn Fn(&str) -> Value) -> Option<FuzzProblem> {
+fn broken(
+    calls: &CallGenerator,
+    made: &GeneratedCall,
+    text: &str,
+    holds: &dyn Fn(&str) -> Value,
+) -> Option<FuzzProblem> {
     let callee = &calls.callees[made.tool];
     let (tool, shown) = (&callee.name, visible_line(text).chars().take(2 * SHOWN).collect::<String>());
     let (kind, mark, message) = if let Some(mark) = breaks_own_schema(text) {
@@ -152,7 +157,7 @@ fn unflagged(tool: &str, words: &str) -> FuzzProblem {
 }
 
 /// A refusal with structured content that is not what the tool declares: clients that check it throw.
-fn error_content(calls: &Calls, made: &GeneratedCall, result: &Value) -> Option<FuzzProblem> {
+fn error_content(calls: &CallGenerator, made: &GeneratedCall, result: &Value) -> Option<FuzzProblem> {
     result.get("structuredContent")?;
     let problem = output(calls, made, result).ok().flatten()?;
     let message = format!("in a refusal, {}", problem.found.message);
@@ -162,7 +167,7 @@ fn error_content(calls: &Calls, made: &GeneratedCall, result: &Value) -> Option<
 }
 
 /// Structured content that is not what the tool declares.
-fn output(calls: &Calls, made: &GeneratedCall, result: &Value) -> Result<Option<FuzzProblem>, TooLong> {
+fn output(calls: &CallGenerator, made: &GeneratedCall, result: &Value) -> Result<Option<FuzzProblem>, TooLong> {
     let callee = &calls.callees[made.tool];
     let Some(judge) = &callee.output else { return Ok(None) };
     let problem = |code: &'static str, message: String, signature: String| {
@@ -213,7 +218,7 @@ mod tests {
     }
 
     /// A call of the kind: valid, or with a number that is too small.
-    fn call(calls: &Calls, is_valid: bool) -> GeneratedCall {
+    fn call(calls: &CallGenerator, is_valid: bool) -> GeneratedCall {
         let made = (0..500).map(|number| calls.make(number, &calls.pool(0)));
         let is_meant = |made: &GeneratedCall| {
             if is_valid {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::calls::{Calls, GeneratedCall};
+use super::calls::{CallGenerator, GeneratedCall};
 use super::judge::judge;
 use super::problem::{self, FuzzProblem};
 use crate::check::{CheckEnd, CheckLimits, CheckSession};
@@ -19,7 +19,7 @@ const SHOWN: usize = 600;
 #[derive(Clone, Copy)]
 pub(crate) struct FuzzTarget<'a> {
     pub(crate) context: &'a CheckContext<'a>,
-    pub(crate) calls: &'a Calls,
+    pub(crate) calls: &'a CallGenerator,
 }
 
 /// A problem that showed again.
@@ -88,7 +88,11 @@ pub(crate) async fn close(session: CheckSession<'_>) {
 }
 
 /// A call and its answer, long texts cut.
-pub(crate) fn exchange(calls: &Calls, made: &GeneratedCall, answered: Result<&SessionReply, &CallFailure>) -> Exchange {
+pub(crate) fn exchange(
+    calls: &CallGenerator,
+    made: &GeneratedCall,
+    answered: Result<&SessionReply, &CallFailure>,
+) -> Exchange {
     let (frame, answer_frame, elapsed) = match answered {
         Ok(reply) => (reply.frame, Some(reply.answer_frame), reply.elapsed),
         Err(failure) => (failure.frame.unwrap_or_default(), None, Duration::ZERO),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Fuzz;
-use super::calls::{Calls, OfferedTool};
+use super::calls::{CallGenerator, OfferedTool};
 use super::confirm::{LONGEST, confirm};
 use super::crashing_tools::CrashingTools;
 use super::drive::{Driver, ForbiddenCall, SessionLog, SessionOutcome};
@@ -57,7 +57,7 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
     let offered: Vec<OfferedTool<'_>> =
         listed.map(|tool| OfferedTool { tool, given: given(tool, context).collect() }).collect();
     let folder = server_folder(context.suite, context.server_name);
-    let calls = match Calls::new(settings, folder.as_deref(), &offered) {
+    let calls = match CallGenerator::new(settings, folder.as_deref(), &offered) {
         Ok(calls) => calls,
         Err(unusable) => return CheckEnd::Inconclusive(Reason::NoCallsGenerated(unusable.to_string())).into_result(),
     };

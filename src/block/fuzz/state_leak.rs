@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::calls::{Calls, GeneratedCall};
+use super::calls::{CallGenerator, GeneratedCall};
 use super::problem::FuzzProblem;
 use super::replay::{FuzzTarget, close, exchange, player};
 use crate::event::{Finding, FindingKind, ReproductionCheck, Severity};
@@ -42,7 +42,7 @@ impl Suspicions {
     /// Looks for canaries of other calls in an answer; `remade` makes the call of a number again.
     pub(crate) fn look(
         &mut self,
-        calls: &Calls,
+        calls: &CallGenerator,
         answered: &AnsweredCall<'_>,
         remade: impl Fn(u64) -> Option<GeneratedCall>,
     ) {

@@ -8,7 +8,7 @@ use std::task::Poll;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::calls::{Calls, GeneratedCall};
+use super::calls::{CallGenerator, GeneratedCall};
 use crate::check::{CheckRequest, CheckSession, SessionCaller};
 use crate::session::{CallFailure, OwnedViolation, Pipeline, PipelineEvent, PreparedCall, ReceivedLine, SessionReply};
 
@@ -33,7 +33,7 @@ pub(crate) enum Wire<'a> {
 }
 
 impl<'a> Wire<'a> {
-    pub(crate) async fn new(session: &'a CheckSession<'_>, calls: &Calls) -> Self {
+    pub(crate) async fn new(session: &'a CheckSession<'_>, calls: &CallGenerator) -> Self {
         match session.session().pipeline(session.owner()).await {
             Some(pipeline) => {
                 let prepare = |tool: &str| session.session().prepare_call(tool);
@@ -45,7 +45,13 @@ impl<'a> Wire<'a> {
     }
 
     /// Sends a call, at the latest with the next flush; returns its arguments as JSON.
-    pub(crate) fn send(&mut self, number: u64, calls: &Calls, made: &GeneratedCall, sent: &mut dyn FnMut(&[u8])) {
+    pub(crate) fn send(
+        &mut self,
+        number: u64,
+        calls: &CallGenerator,
+        made: &GeneratedCall,
+        sent: &mut dyn FnMut(&[u8]),
+    ) {
         match self {
             Self::Lines { pipeline, prepared, text } => {
                 text.clear();

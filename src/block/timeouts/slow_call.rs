@@ -158,7 +158,7 @@ struct CallSearch<'a> {
 
 /// A slow call without an answer.
 #[derive(Debug, Clone, Copy)]
-struct Silence {
+struct UnansweredCall {
     /// The time that it had.
     limit: Duration,
     request_timeout: Duration,
@@ -166,7 +166,7 @@ struct Silence {
     has_progress: bool,
 }
 
-impl Silence {
+impl UnansweredCall {
     /// True if it is a hang, which `request_timeout` without a sign of life is for every other call; the time of a slow call is
     /// more than that, unless the suite says otherwise.
     fn is_hang(self) -> bool {
@@ -234,7 +234,7 @@ impl CallSearch<'_> {
         let frames = self.client.session().frames();
         let later = frames.iter().filter(|frame| failure.frame.is_some_and(|request| frame.seq > request));
         let mut received = later.filter(|frame| frame.direction == Direction::Received);
-        let silence = Silence {
+        let silence = UnansweredCall {
             limit: self.limit,
             request_timeout: self.client.context.request_timeout,
             has_progress: received
@@ -377,7 +377,7 @@ mod tests {
             (5, 10, true, false),
         ] {
             let [limit, request_timeout] = [limit, request_timeout].map(Duration::from_secs);
-            let silence = Silence { limit, request_timeout, has_progress };
+            let silence = UnansweredCall { limit, request_timeout, has_progress };
             assert_eq!(silence.is_hang(), expected, "{silence:?}");
         }
     }

@@ -90,7 +90,7 @@ struct AnswerRound {
 
 /// A served answer; those that are right are only counted.
 #[derive(Debug)]
-enum JudgedAnswer {
+enum ServedAnswer {
     Own,
     Foreign(ForeignAnswer),
 }
@@ -104,7 +104,7 @@ struct ForeignAnswer {
     call: Exchange,
 }
 
-impl JudgedAnswer {
+impl ServedAnswer {
     /// `None` for an answer that serves nothing: it may refuse that many calls.
     fn of(answer: &NumberedAnswer, tool: &str, canaries: &Canaries) -> Option<Self> {
         let foreign = canaries.foreign_in(answer.text(), answer.number);
@@ -164,7 +164,7 @@ impl AnswerStudy<'_> {
         let AnswerPlan { delivery, count } = plan;
         let calls = self.echo.next_calls(&echoed.template, count);
         let (canaries, tool) = (self.echo.canaries.clone(), self.tool.to_owned());
-        let judge = move |answer: NumberedAnswer| JudgedAnswer::of(&answer, &tool, &canaries);
+        let judge = move |answer: NumberedAnswer| ServedAnswer::of(&answer, &tool, &canaries);
         let concurrent = Concurrent { calls: &calls, delivery, slowest: echoed.slowest, follow_up: None };
         let ConcurrentAnswers { judged, end } = self.clients.at_a_time(&concurrent, judge).await;
         let round = AnswerRound { answered: judged.len(), swap: Swap::among(judged, &self.echo.canaries) };
@@ -211,11 +211,11 @@ impl AnswerStudy<'_> {
 
 impl Swap {
     /// The first swapped answer of so many concurrent calls.
-    fn among(answers: Vec<JudgedAnswer>, canaries: &Canaries) -> Option<Self> {
+    fn among(answers: Vec<ServedAnswer>, canaries: &Canaries) -> Option<Self> {
         let answered = answers.len();
         let foreign = answers.into_iter().filter_map(|answer| match answer {
-            JudgedAnswer::Own => None,
-            JudgedAnswer::Foreign(foreign) => Some(foreign),
+            ServedAnswer::Own => None,
+            ServedAnswer::Foreign(foreign) => Some(foreign),
         });
         let foreign: Vec<ForeignAnswer> = foreign.collect();
         let swapped = foreign.len();
@@ -231,11 +231,11 @@ mod tests {
 
     use super::*;
 
-    fn judged(number: u64, shows: &[u64], is_error: bool) -> Option<JudgedAnswer> {
+    fn judged(number: u64, shows: &[u64], is_error: bool) -> Option<ServedAnswer> {
         let canaries = Canaries::seeded(7);
         let text: Vec<String> = shows.iter().map(|shown| canaries.of(*shown)).collect();
         let result = json!({"content": [{"type": "text", "text": text.join(" ")}], "isError": is_error});
-        JudgedAnswer::of(&NumberedAnswer::of_test(number, &json!({"result": result})), "echo", &canaries)
+        ServedAnswer::of(&NumberedAnswer::of_test(number, &json!({"result": result})), "echo", &canaries)
     }
 
     #[test]
@@ -249,8 +249,8 @@ mod tests {
             (&[4], true, None),
         ] {
             let foreign = judged(3, shows, is_error).map(|answer| match answer {
-                JudgedAnswer::Own => None,
-                JudgedAnswer::Foreign(foreign) => Some(foreign.shows),
+                ServedAnswer::Own => None,
+                ServedAnswer::Foreign(foreign) => Some(foreign.shows),
             });
             assert_eq!(foreign, expected, "{shows:?}");
         }

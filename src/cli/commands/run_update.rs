@@ -15,7 +15,7 @@ use crate::files::{Access, FolderPlace};
 use crate::recorded::{self, Roots};
 use crate::report::sink::SinkError;
 use crate::runner::{Purpose, SnapshotChange, SnapshotNews, Summary};
-use crate::source::{Color, Side, Style, difference, visible, visible_line};
+use crate::source::{Color, LineSide, Style, difference, visible, visible_line};
 
 /// The number of lines of a difference that are shown.
 const LINES: usize = 120;
@@ -257,7 +257,7 @@ impl FileChange {
 /// The difference in the manner of `diff -u`, without its first lines.
 fn shown_difference(known: &str, wanted: &str, style: Style) -> String {
     let (known, wanted): (Vec<&str>, Vec<&str>) = (known.lines().collect(), wanted.lines().collect());
-    let lines: Vec<(Side, &str)> = difference(&known, &wanted, 3).concat();
+    let lines: Vec<(LineSide, &str)> = difference(&known, &wanted, 3).concat();
     let shown = lines.iter().take(LINES);
     let mut shown: Vec<String> =
         shown.map(|(side, line)| paint(&visible(&format!("{}{line}", side.sign())), style)).collect();

@@ -4,7 +4,7 @@ use crate::event::{
     By, FaultAtSubject, Kill, LeftOut, MutantPlace, MutantResult, MutantSubject, PlantedMutant, SubjectKind, Verdict,
 };
 use crate::taxonomy::score::Status;
-use crate::taxonomy::{Family, Holds, Leaf, Mutant, Mutants, Revisions, Severity, Tier, Transport, Variant};
+use crate::taxonomy::{Family, Holds, Leaf, Mutant, Mutants, Revisions, Tier, Transport, Variant, VariantSeverity};
 
 use super::super::*;
 use super::near;
@@ -25,7 +25,7 @@ fn variant(id: &str) -> Variant {
     Variant {
         id: id.into(),
         meaning: "m".into(),
-        severity: Severity::High,
+        severity: VariantSeverity::High,
         holds: Holds::Must,
         revisions: Revisions::All,
         transports: if is_over_http { vec![Transport::Http] } else { vec![Transport::Stdio, Transport::Http] },

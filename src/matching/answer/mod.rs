@@ -76,7 +76,7 @@ pub(crate) static ANY_KEYS: [Key; OF_ANY.len()] = keys(OF_ANY, Need::Alternative
 
 /// The answers that a matcher can judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JudgedAnswer {
+pub enum MatcherScope {
     /// A message of the protocol.
     Message,
     /// A response of HTTP.
@@ -84,12 +84,12 @@ pub enum JudgedAnswer {
 }
 
 /// The only kind of answer that the matcher of this key can judge; `None` for any kind, and for other keys.
-pub fn judged_answer(key: &str) -> Option<JudgedAnswer> {
+pub fn judged_answer(key: &str) -> Option<MatcherScope> {
     let has = |table: &[&AnswerMatcher]| table.iter().any(|matcher| matcher.key.name == key);
     if has(OF_MESSAGES) {
-        return Some(JudgedAnswer::Message);
+        return Some(MatcherScope::Message);
     }
-    has(OF_HTTP).then_some(JudgedAnswer::HttpResponse)
+    has(OF_HTTP).then_some(MatcherScope::HttpResponse)
 }
 
 type CheckAnswer = dyn Fn(&Answer<'_>, &mut Vec<Mismatch>) + Send + Sync;

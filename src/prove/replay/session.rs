@@ -23,14 +23,14 @@ pub(crate) struct ReplaySession {
     counter: SessionCounter,
     /// Recorded ids of this session, and those that stand for them now.
     ids: Vec<(Value, Value)>,
-    state: ServerState,
+    state: ReplayState,
     /// The mutant changed the handshake: other attempts to make one get no answer either.
     has_struck_the_start: bool,
 }
 
 /// The state of the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ServerState {
+enum ReplayState {
     Serving,
     Stalled,
     Gone,
@@ -44,7 +44,7 @@ impl ReplaySession {
             transport,
             counter: SessionCounter::default(),
             ids: Vec::new(),
-            state: ServerState::Serving,
+            state: ReplayState::Serving,
             has_struck_the_start: false,
         }
     }
@@ -56,9 +56,9 @@ impl ReplaySession {
     /// The replies to a message of the client.
     fn answer(&mut self, owner: &str, said: &ClientMessage, context: RequestContext) -> Vec<Scheduled> {
         match self.state {
-            ServerState::Serving => {}
-            ServerState::Stalled => return Vec::new(),
-            ServerState::Gone => return self.encoder(context).refuse(),
+            ReplayState::Serving => {}
+            ReplayState::Stalled => return Vec::new(),
+            ReplayState::Gone => return self.encoder(context).refuse(),
         }
         let key = ExchangeKey::of(owner, said);
         let server = Arc::clone(&self.server);
@@ -107,14 +107,14 @@ impl ReplaySession {
     fn play(&mut self, replies: &[ServerReply], context: RequestContext) -> Vec<Scheduled> {
         let mut played = Vec::new();
         for reply in replies {
-            if self.state != ServerState::Serving {
+            if self.state != ReplayState::Serving {
                 break;
             }
             played.extend(self.encoder(context).encode(reply));
             if reply.content == ReplyContent::Stalled {
-                self.state = ServerState::Stalled;
+                self.state = ReplayState::Stalled;
             } else if matches!(reply.content, ReplyContent::Ended(_)) {
-                self.state = ServerState::Gone;
+                self.state = ReplayState::Gone;
             }
         }
         played

@@ -41,7 +41,7 @@ impl Prelude {
 }
 
 /// A value that one step finds out and a later one needs.
-struct CapturedValue {
+struct NeededCapture {
     by: usize,
     name: String,
     path: DottedPath,
@@ -135,8 +135,8 @@ pub(crate) fn may_write(exchange: &MessageExchange, catalog: &Catalog) -> bool {
 }
 
 /// The values that earlier answers tell and later requests use.
-fn captures(requests: &[(&MessageExchange, Value)]) -> Vec<CapturedValue> {
-    let mut captures: Vec<CapturedValue> = Vec::new();
+fn captures(requests: &[(&MessageExchange, Value)]) -> Vec<NeededCapture> {
+    let mut captures: Vec<NeededCapture> = Vec::new();
     for (at, (exchange, _)) in requests.iter().enumerate() {
         for (path, used) in scalars(exchange.params()) {
             let is_known = captures.iter().any(|capture| is_used(&capture.value, &used));
@@ -153,8 +153,8 @@ fn capture(
     requests: &[(&MessageExchange, Value)],
     path: &DottedPath,
     used: &Value,
-    known: &[CapturedValue],
-) -> Option<CapturedValue> {
+    known: &[NeededCapture],
+) -> Option<NeededCapture> {
     let mut said: Vec<Value> = Vec::new();
     for (by, (exchange, action)) in requests.iter().enumerate() {
         said.extend(scalars(exchange.params()).into_iter().map(|(_, value)| value));
@@ -169,7 +169,7 @@ fn capture(
         let mut found: Vec<_> = scalars(&answer.content()).into_iter().filter(tells).collect();
         found.sort_by_key(|(found, _)| !found.names().any(|name| name == "structuredContent"));
         if let Some((found, value)) = found.into_iter().next() {
-            return Some(CapturedValue { by, name: name(&found, known), path: found, value });
+            return Some(NeededCapture { by, name: name(&found, known), path: found, value });
         }
     }
     None
@@ -193,7 +193,7 @@ fn is_id(path: &DottedPath) -> bool {
     })
 }
 
-fn name(path: &DottedPath, known: &[CapturedValue]) -> String {
+fn name(path: &DottedPath, known: &[NeededCapture]) -> String {
     let wanted = path.names().next_back().unwrap_or("value");
     let mut wanted: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if !wanted.starts_with(|c: char| c.is_ascii_alphabetic()) {

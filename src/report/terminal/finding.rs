@@ -1,7 +1,7 @@
 //! One finding, quoted like a compile error, with the answer and the evidence below it.
 
 use crate::event::{Exchange, FailureClass, Finding, RequirementLevel};
-use crate::source::{Excerpt, Quote, Severity, Style, render_excerpt};
+use crate::source::{DiagnosticSeverity, Excerpt, Quote, Style, render_excerpt};
 
 use super::answer::answer_text;
 use super::layout::{self, KeepLines};
@@ -19,8 +19,8 @@ const EVIDENCE_NAME: usize = 20;
 pub(crate) fn finding(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> String {
     let inner = Style { width: style.width.saturating_sub(2), ..*style };
     let severity = match finding.level {
-        RequirementLevel::Must => Severity::Error,
-        RequirementLevel::Should => Severity::Warning,
+        RequirementLevel::Must => DiagnosticSeverity::Error,
+        RequirementLevel::Should => DiagnosticSeverity::Warning,
     };
     let room = inner.width.saturating_sub(finding.code.as_str().len() + 11).max(24);
     let code = layout::crop(finding.code.as_str(), 60);

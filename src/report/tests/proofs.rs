@@ -8,7 +8,7 @@ use crate::event::{
     PlantedMutant, Proof, RunFinished, SubjectKind, Verdict,
 };
 use crate::source::{Color, Style, is_hidden};
-use crate::taxonomy::Severity;
+use crate::taxonomy::VariantSeverity;
 use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status, Tally, Taxonomy, VariantScore};
 
 use super::super::{ProofView, Report, Survivors, ndjson, proof, render, schema_of_event, schema_of_report};
@@ -138,7 +138,7 @@ fn mutants() -> Vec<MutantResult> {
 }
 
 fn variant((_, id): (&str, &str), counted: bool) -> VariantScore {
-    VariantScore { id: id.into(), severity: Severity::High, applicable: true, counted, evidence: Vec::new() }
+    VariantScore { id: id.into(), severity: VariantSeverity::High, applicable: true, counted, evidence: Vec::new() }
 }
 
 fn family(id: &str, leaves: &[((&str, &str), &str, bool)]) -> FamilyScore {
@@ -163,7 +163,7 @@ fn family(id: &str, leaves: &[((&str, &str), &str, bool)]) -> FamilyScore {
 
 fn proof_of(mutants: Vec<MutantResult>) -> Proof {
     let mut tool = family("TOOL", &[(PROPAGATION, "negative-path", true), (EXCEPTION, "fuzz", false)]);
-    tool.by_leaf[1].by_variant[0].severity = Severity::Critical;
+    tool.by_leaf[1].by_variant[0].severity = VariantSeverity::Critical;
     let other =
         [family("SCHEMA", &[(OUTPUT, "output-schema", false)]), family("TIMEOUT", &[(HANG, "fault-recovery", false)])];
     let tally = Tally { counted: 1, of: 4 };

@@ -1,6 +1,6 @@
 //! The kind of answer to which each matcher applies.
 
-use crate::matching::{JudgedAnswer, is_logic, judged_answer};
+use crate::matching::{MatcherScope, is_logic, judged_answer};
 use crate::source::{Diagnostic, Located, Node};
 use crate::suite::grammar::ExchangeKeys;
 
@@ -40,8 +40,8 @@ fn check_item(item: &Node, kind: AnswerKind, found: &mut Vec<Diagnostic>) {
 fn applies_to(name: &str, kind: AnswerKind) -> bool {
     match (judged_answer(name), kind) {
         (None, _)
-        | (Some(JudgedAnswer::Message), AnswerKind::Message)
-        | (Some(JudgedAnswer::HttpResponse), AnswerKind::Http) => true,
+        | (Some(MatcherScope::Message), AnswerKind::Message)
+        | (Some(MatcherScope::HttpResponse), AnswerKind::Http) => true,
         (Some(_), _) => false,
     }
 }

@@ -124,7 +124,7 @@ fn is_redundant(mutant: &Mutant, known: &ExchangeHistory<'_>) -> bool {
 }
 
 /// The first thing that a mutant needs and a server does not offer.
-fn lacks(mutant: &Mutant, known: &ExchangeHistory<'_>) -> Option<Offer> {
+fn lacks(mutant: &Mutant, known: &ExchangeHistory<'_>) -> Option<OfferKind> {
     mutant.needs.iter().copied().find(|offer| !offer.is_met(known))
 }
 
@@ -248,7 +248,7 @@ fn what_a_server_does_not_offer_is_told() {
     assert_eq!(lacking(&target, "output-mistyped"), None);
     assert_eq!(lacking(&target, "prompt-unlisted"), None);
     target.catalog = Catalog::default();
-    assert_eq!(lacking(&target, "output-mistyped"), Some(Offer::OutputSchema));
-    assert_eq!(lacking(&target, "prompt-unlisted"), Some(Offer::Prompts));
+    assert_eq!(lacking(&target, "output-mistyped"), Some(OfferKind::OutputSchema));
+    assert_eq!(lacking(&target, "prompt-unlisted"), Some(OfferKind::Prompts));
     assert_eq!(lacking(&target, "jsonrpc-missing"), None);
 }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::peer::CancellationGuard;
 use super::raw::is_answer;
-use super::state::{Arrival, MessageReceiver, OutgoingRequest};
+use super::state::{MessageReceiver, OutgoingRequest, RequestOutcome};
 use super::{CallFailure, Session, SessionRequest};
 use crate::transport;
 use crate::wire::{Era, Id};
@@ -112,7 +112,7 @@ impl Session {
             let mut state = self.peer.lock();
             state.listener = None;
             return match arrived {
-                Ok(Arrival::Answer { .. }) => Ok(early),
+                Ok(RequestOutcome::Answer { .. }) => Ok(early),
                 Ok(failed) => Err(state.failure_of(failed, request.method, frame)),
                 Err(_) => Err(state.ended_failure(request.method, frame)),
             };

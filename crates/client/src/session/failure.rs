@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::state::{Arrival, EndReason, SessionState};
+use super::state::{EndReason, RequestOutcome, SessionState};
 use crate::source::{duration_text, shorten, visible_line};
 use crate::transport::{ConnectError, HttpFailure, Link, ServerExit};
 use crate::wire::{ProtocolViolation, ReadLimit, Revision, surroundings_lack};
@@ -206,18 +206,21 @@ impl SessionState {
     }
 
     /// The failure of a request for which no usable answer arrived.
-    pub(crate) fn failure_of(&self, arrived: Arrival, method: &str, frame: u32) -> CallFailure {
+    pub(crate) fn failure_of(&self, arrived: RequestOutcome, method: &str, frame: u32) -> CallFailure {
         let violation = match &arrived {
-            Arrival::Garbled(Some(violation)) => Some(Box::new(violation.clone())),
-            Arrival::Garbled(None) | Arrival::Answer { .. } | Arrival::Beyond(_) | Arrival::Failed(_) => None,
+            RequestOutcome::Garbled(Some(violation)) => Some(Box::new(violation.clone())),
+            RequestOutcome::Garbled(None)
+            | RequestOutcome::Answer { .. }
+            | RequestOutcome::Beyond(_)
+            | RequestOutcome::Failed(_) => None,
         };
         let reason = match arrived {
-            Arrival::Failed(failure) => FailureReason::Http(failure),
-            Arrival::Beyond(beyond) => FailureReason::NotRead(beyond),
-            Arrival::Garbled(violation) => {
+            RequestOutcome::Failed(failure) => FailureReason::Http(failure),
+            RequestOutcome::Beyond(beyond) => FailureReason::NotRead(beyond),
+            RequestOutcome::Garbled(violation) => {
                 FailureReason::Protocol(violation.map(|violation| violation.message).unwrap_or_default())
             }
-            Arrival::Answer { .. } => FailureReason::Protocol(String::new()),
+            RequestOutcome::Answer { .. } => FailureReason::Protocol(String::new()),
         };
         CallFailure { violation, ..self.failure(reason, method, Some(frame)) }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::state::{Arrival, EndReason, NO_OWNER, SessionState};
+use super::state::{EndReason, NO_OWNER, RequestOutcome, SessionState};
 use crate::transport::{HttpDelivery, HttpFailure, excerpt};
 use crate::wire::{Frame, HttpHead, MessageStream, ProtocolViolation, RpcMessage, classify};
 
@@ -94,7 +94,7 @@ impl SessionState {
             self.own(frame, Some(&waiting.owner));
         }
         // Whoever waited may have gone.
-        let _ = waiting.reply.send(Arrival::Failed(failure));
+        let _ = waiting.reply.send(RequestOutcome::Failed(failure));
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::dispatch::{self, Intake};
-use super::state::{Arrival, NO_OWNER, OutgoingLine, OutgoingRequest, SessionState};
+use super::state::{NO_OWNER, OutgoingLine, OutgoingRequest, RequestOutcome, SessionState};
 use super::{CallFailure, ClientAnswers, ClosedSession, SessionReply};
 use crate::transport::http::Endpoint;
 use crate::transport::{self, Link, MessageRole, ServerProcesses, ShutdownOrder, Stopper, TransportKind};
@@ -96,7 +96,7 @@ impl Connection {
                 return Err(self.lock().timed_out(request.method, frame, request.limit));
             }
         };
-        let Arrival::Answer { message, frame: answer_frame, notifications } = arrived else {
+        let RequestOutcome::Answer { message, frame: answer_frame, notifications } = arrived else {
             return Err(self.lock().failure_of(arrived, request.method, frame));
         };
         let params = params.unwrap_or_else(|| json!({}));
@@ -121,7 +121,7 @@ impl Connection {
     pub(crate) fn send(
         &self,
         request: &mut OutgoingRequest<'_>,
-    ) -> (Id, Option<Value>, u32, oneshot::Receiver<Arrival>) {
+    ) -> (Id, Option<Value>, u32, oneshot::Receiver<RequestOutcome>) {
         let mut state = self.lock();
         let id = state.fresh_id();
         let mut params = request.params.take();

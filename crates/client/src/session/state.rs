@@ -42,7 +42,7 @@ pub struct OwnedViolation {
 
 /// The outcome of a pending request.
 #[derive(Debug)]
-pub(crate) enum Arrival {
+pub(crate) enum RequestOutcome {
     Answer {
         message: Arc<Value>,
         frame: u32,
@@ -59,7 +59,7 @@ pub(crate) enum Arrival {
 #[derive(Debug)]
 pub(crate) struct WaitingRequest {
     pub owner: String,
-    pub reply: oneshot::Sender<Arrival>,
+    pub reply: oneshot::Sender<RequestOutcome>,
     frame: u32,
     progress: bool,
     /// When the last progress came.
@@ -229,7 +229,7 @@ impl SessionState {
         request: &OutgoingRequest<'_>,
         message: Value,
         line: &[u8],
-    ) -> (u32, oneshot::Receiver<Arrival>) {
+    ) -> (u32, oneshot::Receiver<RequestOutcome>) {
         let (owner, progress) = (request.owner, request.progress);
         let sent = self.transcript.record_written(self.started.elapsed(), Arc::new(message), line);
         let frame = sent.seq;
@@ -363,7 +363,7 @@ impl SessionState {
         if let Some(waiting) = known.and_then(|id| self.waiting.remove(&id)) {
             let notifications = waiting.notifications;
             // Whoever waited may have gone.
-            let _ = waiting.reply.send(Arrival::Answer { message: Arc::clone(json), frame: seq, notifications });
+            let _ = waiting.reply.send(RequestOutcome::Answer { message: Arc::clone(json), frame: seq, notifications });
             return Some(waiting.owner);
         }
         // In the response to a request, or with a single one under way, a stray answer can only be meant for it.
@@ -371,15 +371,15 @@ impl SessionState {
         let is_alone = self.waiting.len() == 1 && post.is_none();
         let only = || self.waiting.keys().next().filter(|_| is_alone).cloned();
         let waiting = self.forget(&asked.or_else(only)?)?;
-        let _ = waiting.reply.send(Arrival::Garbled(Some(stray.clone())));
+        let _ = waiting.reply.send(RequestOutcome::Garbled(Some(stray.clone())));
         Some(waiting.owner)
     }
 
     /// Ends the wait for an answer that cannot be read but for its id; returns the owner.
     fn handle_unreadable(&mut self, seq: u32, bytes: &[u8], found: &[ProtocolViolation]) -> Option<String> {
         let waiting = self.forget(&id_of_unreadable(bytes)?)?;
-        let garbled = || Arrival::Garbled(found.first().cloned());
-        let arrived = self.transcript.beyond(seq).map_or_else(garbled, Arrival::Beyond);
+        let garbled = || RequestOutcome::Garbled(found.first().cloned());
+        let arrived = self.transcript.beyond(seq).map_or_else(garbled, RequestOutcome::Beyond);
         // Whoever waited may have gone.
         let _ = waiting.reply.send(arrived);
         Some(waiting.owner)

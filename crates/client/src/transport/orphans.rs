@@ -15,9 +15,9 @@ static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// A server that runs, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct RunningServer(u32);
+pub(crate) struct OwnedServer(u32);
 
-impl RunningServer {
+impl OwnedServer {
     /// Takes note of a server while it starts, so that nobody takes it for a stray.
     pub(crate) fn register_started(
         start: impl FnOnce() -> io::Result<Box<dyn ChildWrapper>>,
@@ -31,14 +31,14 @@ impl RunningServer {
     }
 }
 
-impl RunningServer {
+impl OwnedServer {
     /// The number of the process, and of its group.
     pub(crate) fn leader(&self) -> u32 {
         self.0
     }
 }
 
-impl Drop for RunningServer {
+impl Drop for OwnedServer {
     fn drop(&mut self) {
         SERVERS.lock().remove(&self.0);
     }

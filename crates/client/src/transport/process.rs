@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::disruption::{ProcessOrder, ProcessOrders};
-use super::orphans::{self, RunningServer};
+use super::orphans::{self, OwnedServer};
 use super::shutdown::{FirstSignal, Shutdown, ShutdownOrder, ShutdownStep, StopRequest};
 use super::{Incoming, ServerExit};
 
@@ -33,11 +33,11 @@ const SIGCONT: i32 = if cfg!(target_os = "linux") { 18 } else { 19 };
 pub(crate) struct ServerProcess {
     pub child: Box<dyn ChildWrapper>,
     /// Keeps it from being taken for a stray.
-    server: RunningServer,
+    server: OwnedServer,
 }
 
 impl ServerProcess {
-    pub(crate) fn new(child: Box<dyn ChildWrapper>, server: RunningServer) -> Self {
+    pub(crate) fn new(child: Box<dyn ChildWrapper>, server: OwnedServer) -> Self {
         Self { child, server }
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let mut command = CommandWrap::with_new("sh", |process| {
             process.args(["-c", "exit 7"]);
         });
-        let (child, server) = RunningServer::register_started(|| command.wrap(ProcessGroup::leader()).spawn()).unwrap();
+        let (child, server) = OwnedServer::register_started(|| command.wrap(ProcessGroup::leader()).spawn()).unwrap();
         let group = ServerProcess::new(child, server);
         let streams = StreamTasks {
             writing: tokio::spawn(async {}),

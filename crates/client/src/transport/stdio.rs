@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::disruption::{ProcessControl, ReadGate, StreamControl};
-use super::orphans::RunningServer;
+use super::orphans::OwnedServer;
 use super::process::{ServerProcess, StreamTasks, Wishes, supervise};
 use super::{ConnectError, Incoming, Link, ServerProcesses, Stopper, TransportKind, lines};
 
@@ -94,7 +94,7 @@ fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, Connect
             .stderr(Stdio::piped());
     });
     wrapped.wrap(ProcessGroup::leader());
-    let started = RunningServer::register_started(|| wrapped.spawn());
+    let started = OwnedServer::register_started(|| wrapped.spawn());
     started.map(|(child, server)| ServerProcess::new(child, server)).map_err(|error| {
         if error.kind() != io::ErrorKind::NotFound {
             let denied = error.kind() == io::ErrorKind::PermissionDenied;

@@ -106,7 +106,7 @@ pub(crate) struct HttpConnection {
     incoming: mpsc::Sender<Incoming>,
     /// This program started the server, so that its end explains a broken connection.
     is_ours: bool,
-    session: Arc<Mutex<HttpSession>>,
+    session: Arc<Mutex<NegotiatedSession>>,
     /// Holds up the reading of responses.
     gate: Arc<ReadGate>,
     /// Streams that live longer than a request.
@@ -115,7 +115,7 @@ pub(crate) struct HttpConnection {
 
 /// The state of the session that the handshake opened.
 #[derive(Default, Clone)]
-struct HttpSession {
+struct NegotiatedSession {
     id: Option<String>,
     /// The headers of the revision that is spoken.
     headers: Vec<(String, String)>,

@@ -22,7 +22,7 @@ use tokio_rustls::TlsConnector;
 
 use super::failure::{HttpFailure, host_and_port, tls_error_in, tls_failure};
 use super::response::{RawResponse, ReadUntil};
-use super::{HttpAddress, HttpConnection, HttpSession, TrustedRoots};
+use super::{HttpAddress, HttpConnection, NegotiatedSession, TrustedRoots};
 use crate::transport::pieces;
 
 /// The room for bytes that a slow reader has not read.
@@ -36,7 +36,7 @@ const SMALL_SEGMENT: u32 = 536;
 pub struct Endpoint {
     address: HttpAddress,
     url: Url,
-    session: Arc<Mutex<HttpSession>>,
+    session: Arc<Mutex<NegotiatedSession>>,
     /// This program started the server.
     is_ours: bool,
     interceptor: Option<Arc<dyn ResponseInterceptor>>,

@@ -100,7 +100,7 @@ pub(crate) struct SentRequest {
 
 /// A progress token of ours.
 #[derive(Debug, Clone)]
-pub(crate) struct ProgressToken {
+pub(crate) struct OwnProgressToken {
     pub request: Id,
     /// Given twice, by a raw step, or to what may outlive its answer.
     pub(crate) is_loose: bool,
@@ -157,7 +157,7 @@ pub(crate) struct SessionMemory {
     pub offers: Option<ClientCapabilities>,
     pub promised: Option<ServerCapabilities>,
     pub(crate) wants_logs: bool,
-    pub tokens: BTreeMap<Id, ProgressToken>,
+    pub tokens: BTreeMap<Id, OwnProgressToken>,
     pub listens: BTreeMap<Id, Subscription>,
     pub tasks: BTreeMap<Box<str>, KnownTask>,
     pub(crate) elicitations: BTreeSet<Box<str>>,
@@ -258,7 +258,7 @@ impl SessionMemory {
         let is_raw = self.asked.get(request).is_some_and(|asked| asked.is_raw);
         let is_taken = self.tokens.contains_key(&token);
         let is_loose = is_raw || is_taken || is_augmented;
-        let fresh = ProgressToken { request: request.clone(), is_loose, last: None, answered_on: None };
+        let fresh = OwnProgressToken { request: request.clone(), is_loose, last: None, answered_on: None };
         self.tokens.insert(token, fresh);
     }
 

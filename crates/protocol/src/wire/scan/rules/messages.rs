@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::look::MessageCheck;
 use super::super::memory::{SentRequest, SessionMemory};
-use super::super::shapes::{Shape, Shapes, Walk, WalkStart};
+use super::super::shapes::{MessageShape, Shapes, Walk, WalkStart};
 use super::super::table::ScanRule;
 use super::{AnsweredRequest, requests};
 use crate::wire::{Era, Members, Revision};
@@ -70,7 +70,7 @@ pub(crate) fn judge_unasked(
     walk(look, shapes, &shape, message, WalkStart { part: "", rule: None, exempt: None });
 }
 
-fn walk(look: &mut MessageCheck<'_>, shapes: &'static Shapes, shape: &Shape, value: &Value, start: WalkStart) {
+fn walk(look: &mut MessageCheck<'_>, shapes: &'static Shapes, shape: &MessageShape, value: &Value, start: WalkStart) {
     let revision = std::mem::replace(&mut look.revision, shapes.revision);
     Walk::judge(look, shapes, shape, value, start);
     look.revision = revision;

@@ -9,5 +9,5 @@ mod rules;
 mod table;
 mod walk;
 
-pub(crate) use self::table::{Shape, Shapes};
+pub(crate) use self::table::{MessageShape, Shapes};
 pub(crate) use self::walk::{Walk, WalkStart};

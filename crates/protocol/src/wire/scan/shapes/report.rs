@@ -5,19 +5,19 @@ use std::io;
 
 use serde_json::Value;
 
-use super::table::{Shape, TextForm};
+use super::table::{MessageShape, TextForm};
 use crate::source::shorten;
 
 /// A place in a message, as the walk got there.
 #[derive(Clone, Copy)]
 pub(crate) struct Position<'a> {
     pub(crate) before: Option<&'a Position<'a>>,
-    pub(crate) step: Step<'a>,
+    pub(crate) step: PlaceStep<'a>,
 }
 
 /// The last step to a place.
 #[derive(Clone, Copy)]
-pub(crate) enum Step<'a> {
+pub(crate) enum PlaceStep<'a> {
     /// The part of the message at which the walk began, such as `result`; empty for the message itself.
     Start(&'static str),
     Member(&'a str),
@@ -28,7 +28,7 @@ pub(crate) enum Step<'a> {
 
 impl<'a> Position<'a> {
     /// One step further.
-    pub(crate) fn then(&'a self, step: Step<'a>) -> Self {
+    pub(crate) fn then(&'a self, step: PlaceStep<'a>) -> Self {
         Self { before: Some(self), step }
     }
 
@@ -36,8 +36,8 @@ impl<'a> Position<'a> {
     pub(crate) fn path(&self) -> String {
         let mut path = String::new();
         self.write(&mut path, &|path, step| match step {
-            Step::Item(index) => drop(write!(path, "[{index}]")),
-            Step::Start(name) | Step::Member(name) | Step::Entry(name) => push_name(path, name),
+            PlaceStep::Item(index) => drop(write!(path, "[{index}]")),
+            PlaceStep::Start(name) | PlaceStep::Member(name) | PlaceStep::Entry(name) => push_name(path, name),
         });
         path
     }
@@ -46,13 +46,13 @@ impl<'a> Position<'a> {
     pub(crate) fn kind(&self) -> String {
         let mut path = String::new();
         self.write(&mut path, &|path, step| match step {
-            Step::Item(_) | Step::Entry(_) => path.push_str("[*]"),
-            Step::Start(name) | Step::Member(name) => push_name(path, name),
+            PlaceStep::Item(_) | PlaceStep::Entry(_) => path.push_str("[*]"),
+            PlaceStep::Start(name) | PlaceStep::Member(name) => push_name(path, name),
         });
         path
     }
 
-    fn write(&self, path: &mut String, push: &impl Fn(&mut String, Step<'_>)) {
+    fn write(&self, path: &mut String, push: &impl Fn(&mut String, PlaceStep<'_>)) {
         if let Some(before) = self.before {
             before.write(path, push);
         }
@@ -73,7 +73,7 @@ fn push_name(path: &mut String, name: &str) {
 }
 
 /// What a shape demands, as it completes "must be …".
-pub(crate) fn demand(shape: &Shape) -> String {
+pub(crate) fn demand(shape: &MessageShape) -> String {
     let range = |noun: &str, least: Option<f64>, most: Option<f64>| match (least, most) {
         (Some(least), Some(most)) => format!("{noun} from {least} to {most}"),
         (Some(least), None) => format!("{noun} of at least {least}"),
@@ -81,16 +81,16 @@ pub(crate) fn demand(shape: &Shape) -> String {
         (None, None) => noun.to_owned(),
     };
     match shape {
-        Shape::Any => "there".to_owned(),
-        Shape::Null => "null".to_owned(),
-        Shape::Boolean => "`true` or `false`".to_owned(),
-        Shape::Number { is_whole: true, least, most } => range("an integer", *least, *most),
-        Shape::Number { is_whole: false, least, most } => range("a number", *least, *most),
-        Shape::Text(_) => "a string".to_owned(),
-        Shape::Words(words) => any_of(words.iter().map(|word| format!("`{word}`")).collect()),
-        Shape::List { .. } => "an array".to_owned(),
-        Shape::Object | Shape::Map(_) | Shape::Defined(_) => "an object".to_owned(),
-        Shape::OneOf(shapes) => any_of(shapes.iter().map(demand).collect()),
+        MessageShape::Any => "there".to_owned(),
+        MessageShape::Null => "null".to_owned(),
+        MessageShape::Boolean => "`true` or `false`".to_owned(),
+        MessageShape::Number { is_whole: true, least, most } => range("an integer", *least, *most),
+        MessageShape::Number { is_whole: false, least, most } => range("a number", *least, *most),
+        MessageShape::Text(_) => "a string".to_owned(),
+        MessageShape::Words(words) => any_of(words.iter().map(|word| format!("`{word}`")).collect()),
+        MessageShape::List { .. } => "an array".to_owned(),
+        MessageShape::Object | MessageShape::Map(_) | MessageShape::Defined(_) => "an object".to_owned(),
+        MessageShape::OneOf(shapes) => any_of(shapes.iter().map(demand).collect()),
     }
 }
 
@@ -150,15 +150,15 @@ mod tests {
 
     #[test]
     fn places_are_written_as_paths() {
-        let start = Position { before: None, step: Step::Start("result") };
-        let list = start.then(Step::Member("tools"));
-        let item = list.then(Step::Item(3));
-        let schema = item.then(Step::Member("inputSchema"));
-        let entry = schema.then(Step::Entry("a b"));
+        let start = Position { before: None, step: PlaceStep::Start("result") };
+        let list = start.then(PlaceStep::Member("tools"));
+        let item = list.then(PlaceStep::Item(3));
+        let schema = item.then(PlaceStep::Member("inputSchema"));
+        let entry = schema.then(PlaceStep::Entry("a b"));
         assert_eq!(entry.path(), r#"result.tools[3].inputSchema["a b"]"#);
         assert_eq!(entry.kind(), "result.tools[*].inputSchema[*]");
-        let whole = Position { before: None, step: Step::Start("") };
-        assert_eq!(whole.then(Step::Member("params")).path(), "params");
+        let whole = Position { before: None, step: PlaceStep::Start("") };
+        assert_eq!(whole.then(PlaceStep::Member("params")).path(), "params");
     }
 
     #[test]

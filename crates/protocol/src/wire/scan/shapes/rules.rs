@@ -5,13 +5,13 @@ use super::table::TextForm;
 
 /// The rules that a member breaks: where it is missing, where it has another type, and where only its form is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MemberRules {
+pub(crate) struct MemberBreaches {
     pub(crate) missing: ScanRule,
     pub(crate) wrong: ScanRule,
     pub(crate) form: ScanRule,
 }
 
-impl MemberRules {
+impl MemberBreaches {
     /// Those of members without a rule of their own.
     pub(crate) const COMMON: Self =
         Self { missing: ScanRule::InvalidMessage, wrong: ScanRule::InvalidMessage, form: ScanRule::DoubtfulFormat };
@@ -22,24 +22,26 @@ impl MemberRules {
 }
 
 /// The rules of a member, and the form that its text must have beside what the schema says.
-pub(crate) fn rules_of(definition: &str, member: &str) -> (MemberRules, Option<TextForm>) {
+pub(crate) fn rules_of(definition: &str, member: &str) -> (MemberBreaches, Option<TextForm>) {
     use ScanRule as Rule;
-    let common = MemberRules::COMMON;
-    let content = MemberRules { form: Rule::DoubtfulFormat, ..MemberRules::all(Rule::InvalidContent) };
-    let all = MemberRules::all;
+    let common = MemberBreaches::COMMON;
+    let content = MemberBreaches { form: Rule::DoubtfulFormat, ..MemberBreaches::all(Rule::InvalidContent) };
+    let all = MemberBreaches::all;
     match (definition, member) {
         (_, "resultType") => (all(Rule::ResultWithoutType), None),
-        (_, "ttlMs") => (MemberRules { missing: Rule::NoCacheHints, ..all(Rule::BadTtl) }, None),
+        (_, "ttlMs") => (MemberBreaches { missing: Rule::NoCacheHints, ..all(Rule::BadTtl) }, None),
         (_, "cacheScope") => (all(Rule::NoCacheHints), None),
         ("Tool", "inputSchema") | ("Tool.inputSchema", "type") => (all(Rule::NoInputSchema), None),
-        ("Resource", "uri") => (MemberRules { form: Rule::BadUri, ..common }, None),
-        ("ResourceLink", "uri") => (MemberRules { form: Rule::BadUri, ..content }, None),
-        ("ResourceTemplate", "uriTemplate") => (MemberRules { form: Rule::BadUriTemplate, ..common }, None),
+        ("Resource", "uri") => (MemberBreaches { form: Rule::BadUri, ..common }, None),
+        ("ResourceLink", "uri") => (MemberBreaches { form: Rule::BadUri, ..content }, None),
+        ("ResourceTemplate", "uriTemplate") => (MemberBreaches { form: Rule::BadUriTemplate, ..common }, None),
         ("TextResourceContents" | "BlobResourceContents", "uri") => {
-            (MemberRules { form: Rule::BadUri, ..all(Rule::BadResource) }, None)
+            (MemberBreaches { form: Rule::BadUri, ..all(Rule::BadResource) }, None)
         }
         ("TextResourceContents", "text") => (all(Rule::BadResource), None),
-        ("BlobResourceContents", "blob") => (MemberRules { missing: Rule::BadResource, ..all(Rule::BadBase64) }, None),
+        ("BlobResourceContents", "blob") => {
+            (MemberBreaches { missing: Rule::BadResource, ..all(Rule::BadBase64) }, None)
+        }
         ("ImageContent" | "AudioContent", "data") => (all(Rule::BadBase64), None),
         ("ImageContent" | "AudioContent", "mimeType") => (all(Rule::BadMediaType), Some(TextForm::MediaType)),
         ("ElicitRequest.params" | "ElicitRequestFormParams" | "ElicitRequestURLParams", "message")

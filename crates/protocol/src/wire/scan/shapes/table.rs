@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-use super::rules::{MemberRules, rules_of};
+use super::rules::{MemberBreaches, rules_of};
 use crate::wire::Revision;
 
 const TABLE: &str = include_str!("table.txt");
 
 /// What a value must be.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Shape {
+pub(crate) enum MessageShape {
     Any,
     Null,
     Boolean,
@@ -23,14 +23,14 @@ pub(crate) enum Shape {
     /// One of these texts.
     Words(Box<[&'static str]>),
     List {
-        items: Box<Shape>,
+        items: Box<MessageShape>,
         most: Option<usize>,
     },
     /// An object of which every member has the same shape.
-    Map(Box<Shape>),
+    Map(Box<MessageShape>),
     /// The definition at that place of [`Shapes::definitions`].
     Defined(usize),
-    OneOf(Box<[Shape]>),
+    OneOf(Box<[MessageShape]>),
 }
 
 /// The form of a text.
@@ -48,11 +48,11 @@ pub(crate) enum TextForm {
 pub(crate) struct Definition {
     pub(crate) name: &'static str,
     /// What it stands for, where it is no object with members of its own.
-    pub(crate) alias: Option<Shape>,
+    pub(crate) alias: Option<MessageShape>,
     /// In the order of their names.
     pub(crate) members: Box<[Member]>,
     /// The shape of members without a name in the table.
-    pub(crate) others: Option<Shape>,
+    pub(crate) others: Option<MessageShape>,
 }
 
 /// A member of an object.
@@ -60,8 +60,8 @@ pub(crate) struct Definition {
 pub(crate) struct Member {
     pub(crate) name: &'static str,
     pub(crate) is_required: bool,
-    pub(crate) shape: Shape,
-    pub(crate) rules: MemberRules,
+    pub(crate) shape: MessageShape,
+    pub(crate) rules: MemberBreaches,
 }
 
 /// The shapes of one revision.
@@ -80,12 +80,12 @@ impl Shapes {
 
     fn read(revision: Revision) -> Self {
         let letter = b"abcde"[revision as usize] as char;
-        let mut groups: Vec<(&str, Vec<TableRow>)> = Vec::new();
+        let mut groups: Vec<(&str, Vec<DefinitionLine>)> = Vec::new();
         for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
             match line.strip_prefix(' ') {
                 None => groups.push((line, Vec::new())),
                 Some(row) => {
-                    let row = TableRow::read(row).filter(|row| row.revisions.contains(letter));
+                    let row = DefinitionLine::read(row).filter(|row| row.revisions.contains(letter));
                     if let (Some((_, rows)), Some(row)) = (groups.last_mut(), row) {
                         rows.push(row);
                     }
@@ -105,19 +105,19 @@ impl Shapes {
     }
 
     /// The shape of that name in a table: `results`, `requests` and `notifications` by method, `errors` by code.
-    pub(crate) fn entry(&self, table: &str, name: &str) -> Option<&Shape> {
+    pub(crate) fn entry(&self, table: &str, name: &str) -> Option<&MessageShape> {
         Some(&self.definition(table)?.member(name)?.shape)
     }
 
     /// The shape of a definition.
-    pub(crate) fn named(&self, name: &str) -> Option<Shape> {
-        self.definitions.binary_search_by_key(&name, |definition| definition.name).ok().map(Shape::Defined)
+    pub(crate) fn named(&self, name: &str) -> Option<MessageShape> {
+        self.definitions.binary_search_by_key(&name, |definition| definition.name).ok().map(MessageShape::Defined)
     }
 }
 
 impl Definition {
-    fn read(name: &'static str, rows: &[TableRow], names: &[&str]) -> Self {
-        let shape_of = |row: &TableRow| ShapeReader { rest: row.kind, names }.read();
+    fn read(name: &'static str, rows: &[DefinitionLine], names: &[&str]) -> Self {
+        let shape_of = |row: &DefinitionLine| ShapeReader { rest: row.kind, names }.read();
         let special = |mark: &str| rows.iter().find(|row| row.member == mark).map(shape_of);
         let mut members: Vec<Member> = rows
             .iter()
@@ -126,7 +126,7 @@ impl Definition {
                 let member = row.member.strip_suffix('!').unwrap_or(row.member);
                 let (rules, form) = rules_of(name, member);
                 let shape = match (shape_of(row), form) {
-                    (Shape::Text(None), form) => Shape::Text(form),
+                    (MessageShape::Text(None), form) => MessageShape::Text(form),
                     (shape, _) => shape,
                 };
                 Member { name: member, is_required: row.member.ends_with('!'), shape, rules }
@@ -149,13 +149,13 @@ impl Definition {
 }
 
 /// A line of a definition.
-struct TableRow {
+struct DefinitionLine {
     revisions: &'static str,
     member: &'static str,
     kind: &'static str,
 }
 
-impl TableRow {
+impl DefinitionLine {
     fn read(line: &'static str) -> Option<Self> {
         let mut words = line.splitn(3, ' ');
         Some(Self { revisions: words.next()?, member: words.next()?, kind: words.next()? })
@@ -169,52 +169,52 @@ struct ShapeReader<'a> {
 }
 
 impl ShapeReader<'_> {
-    fn read(&mut self) -> Shape {
+    fn read(&mut self) -> MessageShape {
         let mut alternatives = vec![self.read_one()];
         while self.take("|") {
             alternatives.push(self.read_one());
         }
         let words: Option<Vec<&str>> = alternatives
             .iter()
-            .map(|shape| if let Shape::Words(words) = shape { words.first().copied() } else { None })
+            .map(|shape| if let MessageShape::Words(words) = shape { words.first().copied() } else { None })
             .collect();
         match (words, alternatives.len()) {
-            (Some(words), _) => Shape::Words(words.into()),
+            (Some(words), _) => MessageShape::Words(words.into()),
             (None, 1) => alternatives.remove(0),
-            (None, _) => Shape::OneOf(alternatives.into()),
+            (None, _) => MessageShape::OneOf(alternatives.into()),
         }
     }
 
-    fn read_one(&mut self) -> Shape {
+    fn read_one(&mut self) -> MessageShape {
         if self.take("[") {
             let items = Box::new(self.read());
             self.take("]");
-            return Shape::List { items, most: self.range().1.parse().ok() };
+            return MessageShape::List { items, most: self.range().1.parse().ok() };
         }
         if self.take("{") {
             let values = Box::new(self.read());
             self.take("}");
-            return Shape::Map(values);
+            return MessageShape::Map(values);
         }
         if self.take("\"") {
             let word = self.until(|c| c == '"');
             self.take("\"");
-            return Shape::Words([word].into());
+            return MessageShape::Words([word].into());
         }
         let name = self.until(|c| matches!(c, '|' | ']' | '}' | '(' | ':'));
         if let Ok(at) = self.names.binary_search(&name) {
-            return Shape::Defined(at);
+            return MessageShape::Defined(at);
         }
         match name {
-            "null" => Shape::Null,
-            "boolean" => Shape::Boolean,
-            "object" => Shape::Object,
-            "string" => Shape::Text(self.form()),
+            "null" => MessageShape::Null,
+            "boolean" => MessageShape::Boolean,
+            "object" => MessageShape::Object,
+            "string" => MessageShape::Text(self.form()),
             "number" | "integer" => {
                 let (least, most) = self.range();
-                Shape::Number { is_whole: name == "integer", least: least.parse().ok(), most: most.parse().ok() }
+                MessageShape::Number { is_whole: name == "integer", least: least.parse().ok(), most: most.parse().ok() }
             }
-            _ => Shape::Any,
+            _ => MessageShape::Any,
         }
     }
 
@@ -265,7 +265,7 @@ mod tests {
         let names: Vec<&str> = TABLE.lines().filter(|line| !line.starts_with(['#', ' '])).collect();
         assert!(names.is_sorted(), "definitions are found by their names");
         for line in TABLE.lines().filter(|line| line.starts_with(' ')) {
-            let row = TableRow::read(&line[1..]).unwrap_or_else(|| panic!("{line}"));
+            let row = DefinitionLine::read(&line[1..]).unwrap_or_else(|| panic!("{line}"));
             assert!(row.revisions.chars().all(|c| ('a'..='e').contains(&c)), "{line}");
             let outside_of_quotes: String = row.kind.split('"').step_by(2).collect();
             for word in outside_of_quotes.split(|c: char| "|[]{}".contains(c)).filter(|word| !word.is_empty()) {
@@ -279,7 +279,11 @@ mod tests {
             let shapes = Shapes::of(revision);
             assert!(shapes.definitions.iter().all(|one| one.members.len() <= MOST_MEMBERS), "{revision}");
             let used = shapes.definitions.iter().flat_map(|one| one.members.iter().map(|member| &member.shape));
-            assert!(!used.clone().any(|shape| matches!(shape, Shape::OneOf(all) if all.contains(&Shape::Any))));
+            assert!(
+                !used
+                    .clone()
+                    .any(|shape| matches!(shape, MessageShape::OneOf(all) if all.contains(&MessageShape::Any)))
+            );
             assert!(shapes.entry("results", "tools/call").is_some() && shapes.named("Result").is_some(), "{revision}");
         }
     }
@@ -291,16 +295,19 @@ mod tests {
             found.map(|member| (member.is_required, member.shape.clone()))
         };
         let (oldest, newest) = (Revision::V2024_11_05, Revision::V2026_07_28);
-        assert_eq!(shape(oldest, "TextContent", "text"), Some((true, Shape::Text(None))));
+        assert_eq!(shape(oldest, "TextContent", "text"), Some((true, MessageShape::Text(None))));
         assert_eq!(shape(oldest, "CallToolResult", "structuredContent"), None);
-        assert_eq!(shape(Revision::V2025_06_18, "CallToolResult", "structuredContent"), Some((false, Shape::Object)));
+        assert_eq!(
+            shape(Revision::V2025_06_18, "CallToolResult", "structuredContent"),
+            Some((false, MessageShape::Object))
+        );
         assert_eq!(shape(newest, "CallToolResult", "structuredContent"), None);
-        let whole = Shape::Number { is_whole: true, least: Some(0.0), most: None };
+        let whole = MessageShape::Number { is_whole: true, least: Some(0.0), most: None };
         assert_eq!(shape(newest, "ListToolsResult", "ttlMs"), Some((true, whole)));
         assert_eq!(shape(oldest, "AudioContent", "data"), None);
-        assert_eq!(shape(newest, "ImageContent", "data"), Some((true, Shape::Text(Some(TextForm::Base64)))));
+        assert_eq!(shape(newest, "ImageContent", "data"), Some((true, MessageShape::Text(Some(TextForm::Base64)))));
         assert_eq!(shape(newest, "Role", "="), None);
         let role = Shapes::of(newest).definition("Role").and_then(|role| role.alias.clone());
-        assert_eq!(role, Some(Shape::Words(["assistant", "user"].into())));
+        assert_eq!(role, Some(MessageShape::Words(["assistant", "user"].into())));
     }
 }

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::super::look::MessageCheck;
 use super::super::table::ScanRule;
-use super::report::{Position, Step, any_of, demand, form_noun, quote};
-use super::rules::MemberRules;
-use super::table::{Definition, Member, Shape, Shapes, TextForm};
+use super::report::{PlaceStep, Position, any_of, demand, form_noun, quote};
+use super::rules::MemberBreaches;
+use super::table::{Definition, Member, MessageShape, Shapes, TextForm};
 use crate::wire::Members;
 use crate::wire::format::{is_base64, is_media_type, is_timestamp, is_uri, is_uri_template};
 
@@ -32,9 +32,9 @@ pub(crate) struct WalkStart {
 
 /// A value of the message, and what is said of it where it does not fit.
 #[derive(Clone, Copy)]
-struct Place<'p> {
+struct WalkedValue<'p> {
     at: &'p Position<'p>,
-    rules: MemberRules,
+    rules: MemberBreaches,
     /// The definition that demands it; empty for the whole.
     owner: &'static str,
 }
@@ -52,48 +52,48 @@ impl<'a, 'b> Walk<'a, 'b> {
     pub(crate) fn judge(
         check: &'a mut MessageCheck<'b>,
         shapes: &'static Shapes,
-        shape: &Shape,
+        shape: &MessageShape,
         value: &Value,
         start: WalkStart,
     ) {
         let mut walk = Self { shapes, check, start, reported: Vec::new() };
         walk.check.count(start.rule.unwrap_or(ScanRule::InvalidMessage));
-        let at = &Position { before: None, step: Step::Start(start.part) };
-        walk.follow(shape, value, Place { at, rules: MemberRules::COMMON, owner: "" });
+        let at = &Position { before: None, step: PlaceStep::Start(start.part) };
+        walk.follow(shape, value, WalkedValue { at, rules: MemberBreaches::COMMON, owner: "" });
     }
 
-    fn follow(&mut self, shape: &Shape, value: &Value, place: Place<'_>) {
+    fn follow(&mut self, shape: &MessageShape, value: &Value, place: WalkedValue<'_>) {
         match (shape, value) {
-            (Shape::Any, _)
-            | (Shape::Null, Value::Null)
-            | (Shape::Boolean, Value::Bool(_))
-            | (Shape::Object, Value::Object(_)) => {}
-            (Shape::Text(form), Value::String(text)) => self.judge_form(*form, text, place),
-            (Shape::List { items, most }, Value::Array(list)) => {
+            (MessageShape::Any, _)
+            | (MessageShape::Null, Value::Null)
+            | (MessageShape::Boolean, Value::Bool(_))
+            | (MessageShape::Object, Value::Object(_)) => {}
+            (MessageShape::Text(form), Value::String(text)) => self.judge_form(*form, text, place),
+            (MessageShape::List { items, most }, Value::Array(list)) => {
                 if let Some(most) = most.filter(|most| list.len() > *most) {
                     let message = || format!("must have at most {most} items, it has {}", list.len());
                     self.report(place.rules.wrong, place, message);
                 }
                 for (index, item) in list.iter().enumerate() {
-                    self.follow(items, item, Place { at: &place.at.then(Step::Item(index)), ..place });
+                    self.follow(items, item, WalkedValue { at: &place.at.then(PlaceStep::Item(index)), ..place });
                 }
             }
-            (Shape::Map(values), Value::Object(entries)) => {
+            (MessageShape::Map(values), Value::Object(entries)) => {
                 for (name, entry) in entries {
-                    self.follow(values, entry, Place { at: &place.at.then(Step::Entry(name)), ..place });
+                    self.follow(values, entry, WalkedValue { at: &place.at.then(PlaceStep::Entry(name)), ..place });
                 }
             }
-            (Shape::Defined(index), value) => {
+            (MessageShape::Defined(index), value) => {
                 let definition = &self.shapes.definitions[*index];
                 match (&definition.alias, value) {
                     (Some(alias), value) => {
-                        self.follow(alias, value, Place { owner: definition.published_name(), ..place });
+                        self.follow(alias, value, WalkedValue { owner: definition.published_name(), ..place });
                     }
                     (None, Value::Object(members)) => self.follow_members(definition, members, place.at),
                     (None, value) => self.report_type(shape, value, place),
                 }
             }
-            (Shape::OneOf(shapes), value) => self.choose(shapes, shape, value, place),
+            (MessageShape::OneOf(shapes), value) => self.choose(shapes, shape, value, place),
             (shape, value) if fits_plainly(shape, value) => {}
             (shape, value) => self.report_type(shape, value, place),
         }
@@ -109,14 +109,14 @@ impl<'a, 'b> Walk<'a, 'b> {
                     seen[index] = true;
                     let member = &definition.members[index];
                     self.count(member);
-                    let at = &at.then(Step::Member(member.name));
-                    self.follow(&member.shape, value, Place { at, rules: member.rules, owner });
+                    let at = &at.then(PlaceStep::Member(member.name));
+                    self.follow(&member.shape, value, WalkedValue { at, rules: member.rules, owner });
                 }
                 (Err(_), Some(others)) => {
                     self.follow(
                         others,
                         value,
-                        Place { at: &at.then(Step::Entry(name)), rules: MemberRules::COMMON, owner },
+                        WalkedValue { at: &at.then(PlaceStep::Entry(name)), rules: MemberBreaches::COMMON, owner },
                     );
                 }
                 (Err(_), None) => {}
@@ -124,14 +124,14 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
         for (member, _) in definition.members.iter().zip(seen).filter(|(member, seen)| member.is_required && !seen) {
             self.count(member);
-            let place = Place { at: &at.then(Step::Member(member.name)), rules: member.rules, owner };
+            let place = WalkedValue { at: &at.then(PlaceStep::Member(member.name)), rules: member.rules, owner };
             self.report(member.rules.missing, place, || "is missing".to_owned());
         }
     }
 
     /// Counts an occasion for the rules that a member has of its own.
     fn count(&mut self, member: &Member) {
-        let MemberRules { missing, wrong, .. } = member.rules;
+        let MemberBreaches { missing, wrong, .. } = member.rules;
         for rule in [Some(missing), Some(wrong).filter(|rule| *rule != missing)].into_iter().flatten() {
             if rule != ScanRule::InvalidMessage {
                 self.check.count(rule);
@@ -140,7 +140,7 @@ impl<'a, 'b> Walk<'a, 'b> {
     }
 
     /// Follows the alternative that a value was meant to be.
-    fn choose(&mut self, shapes: &[Shape], whole: &Shape, value: &Value, place: Place<'_>) {
+    fn choose(&mut self, shapes: &[MessageShape], whole: &MessageShape, value: &Value, place: WalkedValue<'_>) {
         let mut candidates = shapes.iter().filter(|shape| self.may_be(shape, value));
         let Some(first) = candidates.next() else {
             return self.report_stranger(shapes, whole, value, place);
@@ -152,7 +152,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         if let Some(chosen) = candidates().find(|shape| self.fits(shape, value)) {
             return self.follow(chosen, value, place);
         }
-        let lacking = |shape: &Shape| self.missing(shape, value).count();
+        let lacking = |shape: &MessageShape| self.missing(shape, value).count();
         let least = candidates().map(lacking).min().unwrap_or_default();
         let closest = || candidates().filter(|shape| lacking(shape) == least);
         let of_each: Vec<&Member> = closest().filter_map(|shape| self.missing(shape, value).next()).collect();
@@ -167,36 +167,38 @@ impl<'a, 'b> Walk<'a, 'b> {
     }
 
     /// A value may be meant to have a shape: its JSON type and the constants of the shape agree with it.
-    fn may_be(&self, shape: &Shape, value: &Value) -> bool {
+    fn may_be(&self, shape: &MessageShape, value: &Value) -> bool {
         match shape {
-            Shape::Defined(index) => {
+            MessageShape::Defined(index) => {
                 let definition = &self.shapes.definitions[*index];
                 match &definition.alias {
                     Some(alias) => self.may_be(alias, value),
                     None => value.is_object() && constants(definition).all(|member| agrees(member, value)),
                 }
             }
-            Shape::OneOf(shapes) => shapes.iter().any(|shape| self.may_be(shape, value)),
-            Shape::List { .. } => value.is_array(),
-            Shape::Map(_) => value.is_object(),
-            Shape::Any
-            | Shape::Null
-            | Shape::Boolean
-            | Shape::Object
-            | Shape::Number { .. }
-            | Shape::Text(_)
-            | Shape::Words(_) => fits_plainly(shape, value),
+            MessageShape::OneOf(shapes) => shapes.iter().any(|shape| self.may_be(shape, value)),
+            MessageShape::List { .. } => value.is_array(),
+            MessageShape::Map(_) => value.is_object(),
+            MessageShape::Any
+            | MessageShape::Null
+            | MessageShape::Boolean
+            | MessageShape::Object
+            | MessageShape::Number { .. }
+            | MessageShape::Text(_)
+            | MessageShape::Words(_) => fits_plainly(shape, value),
         }
     }
 
     /// A value has a shape, but for the forms of its texts.
-    fn fits(&self, shape: &Shape, value: &Value) -> bool {
+    fn fits(&self, shape: &MessageShape, value: &Value) -> bool {
         match (shape, value) {
-            (Shape::List { items, most }, Value::Array(list)) => {
+            (MessageShape::List { items, most }, Value::Array(list)) => {
                 most.is_none_or(|most| list.len() <= most) && list.iter().all(|item| self.fits(items, item))
             }
-            (Shape::Map(values), Value::Object(entries)) => entries.values().all(|entry| self.fits(values, entry)),
-            (Shape::Defined(index), value) => {
+            (MessageShape::Map(values), Value::Object(entries)) => {
+                entries.values().all(|entry| self.fits(values, entry))
+            }
+            (MessageShape::Defined(index), value) => {
                 let definition = &self.shapes.definitions[*index];
                 match &definition.alias {
                     Some(alias) => self.fits(alias, value),
@@ -209,19 +211,25 @@ impl<'a, 'b> Walk<'a, 'b> {
                     }
                 }
             }
-            (Shape::OneOf(shapes), value) => shapes.iter().any(|shape| self.fits(shape, value)),
+            (MessageShape::OneOf(shapes), value) => shapes.iter().any(|shape| self.fits(shape, value)),
             (shape, value) => fits_plainly(shape, value),
         }
     }
 
     /// The required members of a definition that a value lacks.
-    fn missing<'v>(&self, shape: &Shape, value: &'v Value) -> impl Iterator<Item = &'static Member> + use<'v> {
+    fn missing<'v>(&self, shape: &MessageShape, value: &'v Value) -> impl Iterator<Item = &'static Member> + use<'v> {
         let members = self.definition(shape).into_iter().flat_map(|definition| &definition.members);
         members.filter(|member| member.is_required && value.member(member.name).is_none())
     }
 
     /// Reports a value that none of the alternatives can be meant by.
-    fn report_stranger(&mut self, shapes: &[Shape], whole: &Shape, value: &Value, place: Place<'_>) {
+    fn report_stranger(
+        &mut self,
+        shapes: &[MessageShape],
+        whole: &MessageShape,
+        value: &Value,
+        place: WalkedValue<'_>,
+    ) {
         let definitions = || shapes.iter().filter_map(|shape| self.definition(shape));
         let shared = definitions().next().and_then(|first| {
             constants(first)
@@ -230,7 +238,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         let Some(shared) = shared.filter(|_| value.is_object()) else {
             return self.report_type(whole, value, place);
         };
-        let place = Place { at: &place.at.then(Step::Member(shared.name)), ..place };
+        let place = WalkedValue { at: &place.at.then(PlaceStep::Member(shared.name)), ..place };
         let Some(found) = value.member(shared.name) else {
             return self.report(place.rules.missing, place, || "is missing".to_owned());
         };
@@ -239,12 +247,12 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.report(place.rules.wrong, place, || format!("must be {}, it is {}", any_of(words), quote(found)));
     }
 
-    fn definition(&self, shape: &Shape) -> Option<&'static Definition> {
-        let Shape::Defined(index) = shape else { return None };
+    fn definition(&self, shape: &MessageShape) -> Option<&'static Definition> {
+        let MessageShape::Defined(index) = shape else { return None };
         self.shapes.definitions.get(*index)
     }
 
-    fn judge_form(&mut self, form: Option<TextForm>, text: &str, place: Place<'_>) {
+    fn judge_form(&mut self, form: Option<TextForm>, text: &str, place: WalkedValue<'_>) {
         let Some(form) = form else { return };
         if place.rules.form != place.rules.wrong {
             self.check.count(place.rules.form);
@@ -268,13 +276,13 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
     }
 
-    fn report_type(&mut self, shape: &Shape, value: &Value, place: Place<'_>) {
+    fn report_type(&mut self, shape: &MessageShape, value: &Value, place: WalkedValue<'_>) {
         let shape = self.resolve(shape);
         self.report(place.rules.wrong, place, || format!("must be {}, it is {}", demand(shape), quote(value)));
     }
 
     /// The shape behind other names for it.
-    fn resolve<'s>(&self, shape: &'s Shape) -> &'s Shape {
+    fn resolve<'s>(&self, shape: &'s MessageShape) -> &'s MessageShape {
         match self.definition(shape).and_then(|definition| definition.alias.as_ref()) {
             Some(alias) => self.resolve(alias),
             None => shape,
@@ -282,12 +290,12 @@ impl<'a, 'b> Walk<'a, 'b> {
     }
 
     /// Reports a mismatch, the first of its kind in the message.
-    fn report(&mut self, rule: ScanRule, place: Place<'_>, problem: impl FnOnce() -> String) {
+    fn report(&mut self, rule: ScanRule, place: WalkedValue<'_>, problem: impl FnOnce() -> String) {
         let rule = self.start.rule.unwrap_or(rule);
         if self.start.exempt == Some(rule) || self.reported.len() >= MOST_KINDS {
             return;
         }
-        let Place { at, owner, .. } = place;
+        let WalkedValue { at, owner, .. } = place;
         let kind = at.kind();
         if self.reported.contains(&kind) {
             return;
@@ -302,7 +310,7 @@ impl<'a, 'b> Walk<'a, 'b> {
 
 /// The members of a definition that have a constant value.
 fn constants(definition: &'static Definition) -> impl Iterator<Item = &'static Member> {
-    definition.members.iter().filter(|member| matches!(&member.shape, Shape::Words(words) if words.len() == 1))
+    definition.members.iter().filter(|member| matches!(&member.shape, MessageShape::Words(words) if words.len() == 1))
 }
 
 fn agrees(member: &Member, value: &Value) -> bool {
@@ -313,15 +321,15 @@ fn agrees(member: &Member, value: &Value) -> bool {
 }
 
 /// A value has a shape without parts.
-fn fits_plainly(shape: &Shape, value: &Value) -> bool {
+fn fits_plainly(shape: &MessageShape, value: &Value) -> bool {
     match (shape, value) {
-        (Shape::Any, _)
-        | (Shape::Null, Value::Null)
-        | (Shape::Boolean, Value::Bool(_))
-        | (Shape::Object, Value::Object(_))
-        | (Shape::Text(_), Value::String(_)) => true,
-        (Shape::Words(words), Value::String(text)) => words.contains(&text.as_str()),
-        (Shape::Number { is_whole, least, most }, Value::Number(_)) => {
+        (MessageShape::Any, _)
+        | (MessageShape::Null, Value::Null)
+        | (MessageShape::Boolean, Value::Bool(_))
+        | (MessageShape::Object, Value::Object(_))
+        | (MessageShape::Text(_), Value::String(_)) => true,
+        (MessageShape::Words(words), Value::String(text)) => words.contains(&text.as_str()),
+        (MessageShape::Number { is_whole, least, most }, Value::Number(_)) => {
             let number = value.as_f64().unwrap_or_default();
             (!is_whole || number.fract() == 0.0)
                 && least.is_none_or(|least| number >= least)
