@@ -22,7 +22,7 @@ pub fn load(sources: &Sources, source: SourceId, now: u64) -> Result<(Baseline, 
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
     let today = i64::try_from(now).ok().and_then(DateTime::from_timestamp_millis).map(|now| now.date_naive());
     let mut mistakes = grammar::check(&root, &BASELINE);
-    let written = <Vec<WrittenEntry>>::read(&root, &mut mistakes).unwrap_or_default();
+    let written = <Vec<WrittenEntry>>::decode(&root, &mut mistakes).unwrap_or_default();
     let mut decoder = BaselineDecoder { sources, today, mistakes, warnings: Vec::new(), known: BTreeMap::new() };
     let entries: Vec<BaselineEntry> = written.into_iter().filter_map(|entry| decoder.entry(entry)).collect();
     let BaselineDecoder { mut mistakes, warnings, .. } = decoder;

@@ -56,7 +56,7 @@ impl SeedTotals {
             eta: ratio(right, calls),
             in_time: ratio(in_time, answered),
             failed_silently: ratio(failed_silently, tasks),
-            blast_radius: Interval::clustered(self.failed_tasks, TASKS as u64),
+            blast_radius: Interval::of_clusters(self.failed_tasks, TASKS as u64),
         };
         PatternRow { pattern, figures }
     }

@@ -118,7 +118,7 @@ impl CellTotals {
             correlation: self.model.correlation,
             error_rate: self.model.errors,
             fan_out: self.fan_out,
-            measured_errors: Interval::clustered(self.errors, (TASKS * self.fan_out) as u64),
+            measured_errors: Interval::of_clusters(self.errors, (TASKS * self.fan_out) as u64),
             rows: self.patterns.iter().zip(patterns).map(|(totals, named)| totals.row(named)).collect(),
         }
     }

@@ -40,7 +40,7 @@ impl AnswerData {
         Self { structured, texts: parsed.collect() }
     }
 
-    pub(crate) fn structured(&self) -> Option<&Value> {
+    pub(crate) fn structured_content(&self) -> Option<&Value> {
         self.structured.as_ref()
     }
 

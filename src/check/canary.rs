@@ -30,7 +30,7 @@ impl Canaries {
     }
 
     /// Canaries of a repeatable run, for very many calls.
-    pub(crate) fn seeded(seed: u64) -> Self {
+    pub(crate) fn of_seed(seed: u64) -> Self {
         Self { next: 0, ..Self::with_prefix(format!("zq{:08x}v", (seed ^ (seed >> 32)) & 0xffff_ffff), 8) }
     }
 
@@ -195,7 +195,7 @@ mod tests {
     fn a_canary_names_its_call_and_its_owner() {
         for (canaries, stranger) in [
             (Canaries::random(), Canaries::random()),
-            (Canaries::seeded(7), Canaries::seeded(8)),
+            (Canaries::of_seed(7), Canaries::of_seed(8)),
             (Canaries::of_tool(7, "add"), Canaries::of_tool(7, "sub")),
         ] {
             let (one, other) = (canaries.of(18), canaries.of(3));
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_text_with_a_foreign_canary_alone_belongs_to_that_call() {
-        let canaries = Canaries::seeded(7);
+        let canaries = Canaries::of_seed(7);
         let [own, other, third] = [3, 18, 5].map(|number| canaries.of(number));
         for (text, expected) in [
             (format!("a {other}"), Some(18)),

@@ -26,7 +26,7 @@ pub(crate) struct CheckLimits {
 
 impl CheckLimits {
     /// No limits, for a check that makes a known number of requests, each of which has its time.
-    pub(crate) fn unlimited() -> Self {
+    pub(crate) fn none() -> Self {
         Self::new(A_YEAR, "")
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn node(text: &str) -> Node {
 /// Settings without mistakes, as their type reads them.
 pub(crate) fn read_settings<S: Setting>(node: &Node) -> S {
     let mut found = Vec::new();
-    let settings = S::read(node, &mut found);
+    let settings = S::decode(node, &mut found);
     assert!(found.is_empty(), "{found:?}");
     settings.unwrap()
 }

@@ -20,7 +20,7 @@ use crate::relay::http::RequestPlace;
 use crate::relay::streams::{self, StreamsEnd};
 use crate::relay::{Relay, http};
 
-/// How many bytes wait between the faults and the correct server.
+/// The number of bytes that wait between the faults and the correct server.
 const PIPE: usize = 64 * 1024;
 
 /// The one path at which the server serves the protocol: faults that name no other are about this one.

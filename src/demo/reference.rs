@@ -28,15 +28,15 @@ pub struct Reference {
 impl Reference {
     /// The reference server of a rule; mistakes in what its rule book says about it are added to `found`.
     pub fn of(rule: &Rule, found: &mut Vec<Diagnostic>) -> Self {
-        Self::made(rule.broken.as_ref(), rule.reference.as_ref(), found)
+        Self::build(rule.broken.as_ref(), rule.reference.as_ref(), found)
     }
 
     /// The reference server of a property, likewise.
     pub fn of_property(property: &Property, found: &mut Vec<Diagnostic>) -> Self {
-        Self::made(property.broken.as_ref(), property.reference.as_ref(), found)
+        Self::build(property.broken.as_ref(), property.reference.as_ref(), found)
     }
 
-    fn made(broken: Option<&Node>, reference: Option<&Node>, found: &mut Vec<Diagnostic>) -> Self {
+    fn build(broken: Option<&Node>, reference: Option<&Node>, found: &mut Vec<Diagnostic>) -> Self {
         let written = |name: &str| reference.and_then(|reference| reference.get(name));
         let wants = |name: &str| written(name).and_then(Node::flag) == Some(true);
         let edits = written("edits");

@@ -17,7 +17,7 @@ pub fn of_idle_fault(name: &str) -> Finding {
 
 /// Why the server did not recover as it should; calls are told in the order in which they were sent. The help says how
 /// `more_calls` come after the faults.
-pub fn unrecovered(calls: &[PassedCall], recovery: Recovery, more_calls: &str) -> Option<Finding> {
+pub fn judge_recovery(calls: &[PassedCall], recovery: Recovery, more_calls: &str) -> Option<Finding> {
     let fail = |code, message: String, help: &str| {
         Some(Finding { help: Some(help.to_owned()), ..Finding::new(code, message) })
     };

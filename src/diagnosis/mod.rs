@@ -10,7 +10,7 @@ mod tests;
 
 use std::path::Path;
 
-pub use self::injected::{of_idle_fault, strikes_text, unrecovered};
+pub use self::injected::{judge_recovery, of_idle_fault, strikes_text};
 pub use self::mismatch::{MISSING, of_mismatch};
 use crate::event::{Code, EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
 use crate::session::{CallFailure, FailureReason, OpenFailure, OwnedViolation, UnreportedExit};

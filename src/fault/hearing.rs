@@ -21,7 +21,7 @@ pub(crate) struct Hearing {
     /// By name in small letters; nothing takes a header away.
     pub(crate) headers: Vec<(String, Option<Written>)>,
     pub(crate) bandwidth: Option<Bandwidth>,
-    /// How many times it arrives, each further time under an id of its own.
+    /// The number of times that it arrives, each further time under an id of its own.
     pub(crate) times: Option<u32>,
 }
 

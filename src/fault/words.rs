@@ -67,7 +67,7 @@ choice! {
 }
 
 choice! {
-    /// What a burst counts.
+    /// The unit of a burst.
     pub(crate) enum BurstUnit {
         /// Exchanges.
         Calls = "calls",

@@ -7,7 +7,7 @@ use crate::source::Node;
 use super::context_path::{ContextPath, PathRoot};
 use super::input::CallInput;
 use super::parameters::literal;
-use super::{Unconverted, item_schema, unconverted};
+use super::{Unconverted, cannot_convert, item_schema};
 
 /// A side of a comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,25 +33,25 @@ impl Operand {
 
     /// The value at a path.
     pub(crate) fn at(node: &Node, input: &CallInput) -> Result<Self, Unconverted> {
-        let path = ContextPath::parse(node.text().unwrap_or_default()).map_err(|why| unconverted(node, why))?;
+        let path = ContextPath::parse(node.text().unwrap_or_default()).map_err(|why| cannot_convert(node, why))?;
         match path.root {
             PathRoot::Response => Ok(Self::Answer(path)),
             PathRoot::Input => {
                 let known = input.value(&path).map(Self::Known);
-                known.ok_or_else(|| unconverted(node, "the arguments have no value at this path"))
+                known.ok_or_else(|| cannot_convert(node, "the arguments have no value at this path"))
             }
             PathRoot::Tool => {
                 let expression = path.expression("tool").map(|name| Self::Known(format!("{{{{ {name} }}}}").into()));
-                expression.ok_or_else(|| unconverted(node, "the path stands for several values of the tool"))
+                expression.ok_or_else(|| cannot_convert(node, "the path stands for several values of the tool"))
             }
-            PathRoot::Item => Err(unconverted(node, "`$.item` means nothing outside of a `for_each`")),
+            PathRoot::Item => Err(cannot_convert(node, "`$.item` means nothing outside of a `for_each`")),
         }
     }
 }
 
 /// The expectation that says the same as an assertion.
 pub(crate) fn expectation(node: &Node, input: &CallInput) -> Result<Value, Unconverted> {
-    let member = |key: &str| node.get(key).ok_or_else(|| unconverted(node, format!("the assertion has no `{key}`")));
+    let member = |key: &str| node.get(key).ok_or_else(|| cannot_convert(node, format!("the assertion has no `{key}`")));
     let kind = member("kind")?;
     let all = |key: &str| -> Result<Vec<Value>, Unconverted> {
         member(key)?.items().iter().map(|item| expectation(item, input)).collect()
@@ -71,7 +71,7 @@ pub(crate) fn expectation(node: &Node, input: &CallInput) -> Result<Value, Uncon
         "any_of" => Ok(json!({ "any": all("assert")? })),
         "not" => Ok(json!({ "not": expectation(member("assertion")?, input)? })),
         "for_each" => item_schema::for_each(node, input),
-        other => Err(unconverted(kind, format!("there is no assertion of the kind `{other}`"))),
+        other => Err(cannot_convert(kind, format!("there is no assertion of the kind `{other}`"))),
     }
 }
 
@@ -93,7 +93,7 @@ fn comparison(
             if let (Some("result.isError"), Some(flag)) = (path.in_answer().as_deref(), value.as_bool()) {
                 return Ok(error_flag(flag == (comparison == Comparison::Equal)));
             }
-            let at = path.in_answer().ok_or_else(|| unconverted(node, several()))?;
+            let at = path.in_answer().ok_or_else(|| cannot_convert(node, several()))?;
             Ok(match comparison {
                 Comparison::Equal => json!({ "at": at, "equals": value }),
                 Comparison::Different => json!({ "at": at, "not": { "equals": value } }),
@@ -101,11 +101,11 @@ fn comparison(
         }
         (Operand::Answer(one), Operand::Answer(other)) => {
             let sides = one.expression("result").zip(other.expression("result"));
-            let (one, other) = sides.ok_or_else(|| unconverted(node, several()))?;
+            let (one, other) = sides.ok_or_else(|| cannot_convert(node, several()))?;
             let sign = if comparison == Comparison::Equal { "==" } else { "!=" };
             Ok(json!({ "assert": format!("{one} {sign} {other}") }))
         }
-        (Operand::Known(_), Operand::Known(_)) => Err(unconverted(node, "it looks at nothing of the answer")),
+        (Operand::Known(_), Operand::Known(_)) => Err(cannot_convert(node, "it looks at nothing of the answer")),
     }
 }
 
@@ -118,15 +118,15 @@ fn at_path(node: &Node, input: &CallInput, matcher: &str, sign: &str) -> Result<
     let (path, bound) = path_and_value(node)?;
     match (Operand::at(path, input)?, Operand::read(bound, input)?) {
         (Operand::Answer(path), Operand::Known(bound)) => {
-            let at = path.in_answer().ok_or_else(|| unconverted(node, several()))?;
+            let at = path.in_answer().ok_or_else(|| cannot_convert(node, several()))?;
             Ok(json!({ "at": at, matcher: bound }))
         }
         (Operand::Answer(path), Operand::Answer(bound)) => {
             let sides = path.expression("result").zip(bound.expression("result"));
-            let (path, bound) = sides.ok_or_else(|| unconverted(node, several()))?;
+            let (path, bound) = sides.ok_or_else(|| cannot_convert(node, several()))?;
             Ok(json!({ "assert": format!("{path} {sign} {bound}") }))
         }
-        (Operand::Known(_), _) => Err(unconverted(node, "it looks at nothing of the answer")),
+        (Operand::Known(_), _) => Err(cannot_convert(node, "it looks at nothing of the answer")),
     }
 }
 
@@ -139,21 +139,21 @@ fn length(node: &Node, input: &CallInput, range: impl Fn(Value) -> Value) -> Res
             Ok(json!({ "at": at, "exists": true }))
         }
         Operand::Known(bound) => Ok(json!({ "at": at, "length": range(bound) })),
-        Operand::Answer(_) => Err(unconverted(bound, "a length is compared with a value of the same answer")),
+        Operand::Answer(_) => Err(cannot_convert(bound, "a length is compared with a value of the same answer")),
     }
 }
 
 /// The path and the value of an assertion that has both.
 pub(crate) fn path_and_value(node: &Node) -> Result<(&Node, &Node), Unconverted> {
     let both = node.get("path").zip(node.get("value"));
-    both.ok_or_else(|| unconverted(node, "the assertion has no `path` or no `value`"))
+    both.ok_or_else(|| cannot_convert(node, "the assertion has no `path` or no `value`"))
 }
 
-/// Where in the answer an assertion looks.
+/// The place in the answer at which an assertion looks.
 fn place(path: &Node, input: &CallInput) -> Result<String, Unconverted> {
     match Operand::at(path, input)? {
-        Operand::Answer(found) => found.in_answer().ok_or_else(|| unconverted(path, several())),
-        Operand::Known(_) => Err(unconverted(path, "it looks at nothing of the answer")),
+        Operand::Answer(found) => found.in_answer().ok_or_else(|| cannot_convert(path, several())),
+        Operand::Known(_) => Err(cannot_convert(path, "it looks at nothing of the answer")),
     }
 }
 

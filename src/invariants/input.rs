@@ -6,7 +6,7 @@ use crate::source::Node;
 
 use super::context_path::ContextPath;
 use super::parameters::literal;
-use super::{Unconverted, unconverted, unknown_members};
+use super::{Unconverted, cannot_convert, unknown_members};
 
 /// The name of the generated arguments in the suite.
 const INPUT: &str = "input";
@@ -29,11 +29,11 @@ impl CallInput {
                 let tool = node.get("tool").map_or_else(|| "{{ tool.name }}".into(), literal);
                 Ok(Self::Generated(json!({ "tool": tool })))
             }
-            (_, _, Some(mode)) => Err(unconverted(mode, "`input` is known as `schema_valid` only")),
+            (_, _, Some(mode)) => Err(cannot_convert(mode, "`input` is known as `schema_valid` only")),
             (Some(fixed), None, None) => Ok(Self::Fixed(literal(fixed))),
             (None, Some(generate), None) => Ok(Self::Generated(object_schema(generate)?)),
             (Some(_), Some(generate), None) => {
-                Err(unconverted(generate, "an invariant has either `generate` or `fixed`"))
+                Err(cannot_convert(generate, "an invariant has either `generate` or `fixed`"))
             }
         }
     }
@@ -76,7 +76,7 @@ fn value_schema(spec: &Node) -> Result<Value, Unconverted> {
         "integer" | "number" => &[("min", "minimum"), ("max", "maximum")],
         "array" => &[("min_items", "minItems"), ("max_items", "maxItems")],
         "boolean" => &[],
-        _ => return Err(unconverted(spec, format!("a generated value has no type `{kind}`"))),
+        _ => return Err(cannot_convert(spec, format!("a generated value has no type `{kind}`"))),
     };
     let known: Vec<&str> = keywords.iter().map(|(key, _)| *key).chain(["type", "items"]).collect();
     if let Some(unknown) = unknown_members(spec, &known, &format!("a generated {kind}")).into_iter().next() {

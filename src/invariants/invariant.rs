@@ -7,7 +7,7 @@ use crate::source::{Located, Node};
 use super::assertion::expectation;
 use super::input::CallInput;
 use super::parameters::{literal, literal_text};
-use super::{Unconverted, unconverted, unknown_members};
+use super::{Unconverted, cannot_convert, unknown_members};
 
 /// The properties of a file, and what is left out of them, by name.
 pub(crate) struct Invariants {
@@ -44,8 +44,8 @@ const OF_TEMPLATE: [&str; 6] = ["input", "generate", "fixed", "cases", "assert",
 
 /// An entry of `invariants`.
 pub(crate) fn invariant(node: &Node) -> Result<ConvertedProperty, Unconverted> {
-    let tool = node.get("tool").ok_or_else(|| unconverted(node, "the invariant names no `tool`"))?;
-    let mut property = named(node)?;
+    let tool = node.get("tool").ok_or_else(|| cannot_convert(node, "the invariant names no `tool`"))?;
+    let mut property = name_of(node)?;
     property.insert("call".to_owned(), literal(tool));
     let mut made = with_input_and_assertions(node, property)?;
     made.left_out.extend(unknown_members(node, &OF_INVARIANT, "an invariant"));
@@ -54,8 +54,8 @@ pub(crate) fn invariant(node: &Node) -> Result<ConvertedProperty, Unconverted> {
 
 /// An entry of `for_each_tool`.
 pub(crate) fn for_each_tool(node: &Node) -> Result<ConvertedProperty, Unconverted> {
-    let apply = node.get("apply").ok_or_else(|| unconverted(node, "the loop has no `apply`"))?;
-    let mut property = named(node)?;
+    let apply = node.get("apply").ok_or_else(|| cannot_convert(node, "the loop has no `apply`"))?;
+    let mut property = name_of(node)?;
     property.insert("for_each".to_owned(), "tools".into());
     let conditions = node.get("where").map(conditions).transpose()?.unwrap_or_default();
     if !conditions.is_empty() {
@@ -68,8 +68,8 @@ pub(crate) fn for_each_tool(node: &Node) -> Result<ConvertedProperty, Unconverte
     Ok(made)
 }
 
-fn named(node: &Node) -> Result<Map<String, Value>, Unconverted> {
-    let name = node.get("name").ok_or_else(|| unconverted(node, "it has no `name`"))?;
+fn name_of(node: &Node) -> Result<Map<String, Value>, Unconverted> {
+    let name = node.get("name").ok_or_else(|| cannot_convert(node, "it has no `name`"))?;
     Ok([("name".to_owned(), literal(name))].into_iter().collect())
 }
 
@@ -81,7 +81,7 @@ fn with_input_and_assertions(node: &Node, mut property: Map<String, Value>) -> R
     }
     let (expect, left_out) = expectations(node, &input);
     if expect.is_empty() && !left_out.is_empty() {
-        return left_out.into_iter().next().map_or_else(|| Err(unconverted(node, "it asserts nothing")), Err);
+        return left_out.into_iter().next().map_or_else(|| Err(cannot_convert(node, "it asserts nothing")), Err);
     }
     property.insert("expect".to_owned(), expect.into());
     Ok(ConvertedProperty { property, left_out })
@@ -118,7 +118,7 @@ fn conditions(node: &Node) -> Result<Vec<String>, Unconverted> {
                 conditions
                     .push(format!("tool.description is defined and {}", pattern_condition("tool.description", value)?));
             }
-            other => return Err(unconverted(value, format!("`{other}` is no condition of a loop over tools"))),
+            other => return Err(cannot_convert(value, format!("`{other}` is no condition of a loop over tools"))),
         }
     }
     Ok(conditions)
@@ -142,7 +142,7 @@ fn pattern_condition(name: &str, node: &Node) -> Result<String, Unconverted> {
     if !words.iter().all(is_word) || !is_grouped {
         let why =
             format!("templates know no regular expressions, and `{pattern}` is more than a beginning, end or part");
-        return Err(unconverted(node, why));
+        return Err(cannot_convert(node, why));
     }
     let each = words.iter().map(|word| {
         let word = json!(word);

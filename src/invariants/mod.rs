@@ -114,7 +114,7 @@ fn packs(root: &Node, left_out: &mut Vec<Diagnostic>) -> Vec<String> {
     {
         let name = named.text().unwrap_or_default();
         let Some((_, own)) = PACKS.iter().find(|(known, _)| *known == name) else {
-            left_out.push(unconverted(named, format!("mcprove has no pack for the purpose of `{name}`")));
+            left_out.push(cannot_convert(named, format!("mcprove has no pack for the purpose of `{name}`")));
             continue;
         };
         let pack = format!("builtin:packs/{own}");
@@ -138,17 +138,17 @@ fn properties(root: &Node, left_out: &mut Vec<Diagnostic>) -> (Vec<Value>, Vec<V
     for node in items("sequences") {
         made.add(node, sequence(node));
     }
-    let skipped = made.left_out.iter().map(|(name, why)| skipped(name, why)).collect();
+    let skipped = made.left_out.iter().map(|(name, why)| skipped_test(name, why)).collect();
     left_out.extend(made.left_out.into_iter().map(|(_, why)| why));
     (made.properties, skipped)
 }
 
 /// A test that is skipped and says why.
-fn skipped(name: &str, why: &Unconverted) -> Value {
+fn skipped_test(name: &str, why: &Unconverted) -> Value {
     json!({ "name": name, "skip": format!("not converted: {}", why.message), "list": "tools", "expect": [] })
 }
 
-fn unconverted(node: &Node, why: impl Into<String>) -> Unconverted {
+fn cannot_convert(node: &Node, why: impl Into<String>) -> Unconverted {
     Diagnostic::warning("not-converted", why, node.span)
 }
 

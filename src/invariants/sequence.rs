@@ -13,7 +13,7 @@ use super::context_path::ContextPath;
 use super::input::CallInput;
 use super::invariant::{ConvertedProperty, expectations};
 use super::parameters::{literal, literal_text};
-use super::{Unconverted, unconverted, unknown_members};
+use super::{Unconverted, cannot_convert, unknown_members};
 
 const OF_SEQUENCE: [&str; 4] = ["name", "description", "steps", "test_fixtures"];
 const OF_STEP: [&str; 5] = ["call", "with", "bind", "expect", "assert"];
@@ -26,7 +26,7 @@ type Bound = BTreeMap<String, Value>;
 
 /// An entry of `sequences`.
 pub(crate) fn sequence(node: &Node) -> Result<ConvertedProperty, Unconverted> {
-    let name = node.get("name").ok_or_else(|| unconverted(node, "the sequence has no `name`"))?;
+    let name = node.get("name").ok_or_else(|| cannot_convert(node, "the sequence has no `name`"))?;
     let mut left_out = unknown_members(node, &OF_SEQUENCE, "a sequence");
     let mut bound = Bound::new();
     let mut steps = Vec::new();
@@ -35,16 +35,16 @@ pub(crate) fn sequence(node: &Node) -> Result<ConvertedProperty, Unconverted> {
         steps.push(step(written, &mut bound, &mut left_out)?);
     }
     if steps.is_empty() {
-        return Err(unconverted(node, "the sequence has no steps"));
+        return Err(cannot_convert(node, "the sequence has no steps"));
     }
     let members = [("name".to_owned(), literal(name)), ("steps".to_owned(), steps.into())];
     Ok(ConvertedProperty { property: members.into_iter().collect(), left_out })
 }
 
 fn step(node: &Node, bound: &mut Bound, left_out: &mut Vec<Unconverted>) -> Result<Value, Unconverted> {
-    let tool = node.get("call").ok_or_else(|| unconverted(node, "the step has no `call`"))?;
+    let tool = node.get("call").ok_or_else(|| cannot_convert(node, "the step has no `call`"))?;
     let arguments = match node.get("with") {
-        Some(with) => with_references(&with.to_json(), bound).map_err(|why| unconverted(with, why))?,
+        Some(with) => with_references(&with.to_json(), bound).map_err(|why| cannot_convert(with, why))?,
         None => json!({}),
     };
     let mut step = json!({ "call": literal(tool) });
@@ -55,7 +55,7 @@ fn step(node: &Node, bound: &mut Bound, left_out: &mut Vec<Unconverted>) -> Resu
         None => false,
         Some(word) if word.text() == Some("ok") => false,
         Some(word) if word.text() == Some("error") => true,
-        Some(word) => return Err(unconverted(word, "a step expects `ok` or `error`")),
+        Some(word) => return Err(cannot_convert(word, "a step expects `ok` or `error`")),
     };
     let (expect, unknown) = expectations(node, &CallInput::Fixed(arguments.clone()));
     left_out.extend(unknown);
@@ -90,7 +90,7 @@ fn text_with_references(text: &str, bound: &Bound) -> Result<Value, String> {
             rest = after;
             continue;
         }
-        match referenced(inner.trim(), bound)? {
+        match find_reference(inner.trim(), bound)? {
             ReferencedValue::Answer(expression) => {
                 let _ = write!(whole, "{{{{ {expression} }}}}");
             }
@@ -115,7 +115,7 @@ enum ReferencedValue {
 }
 
 /// Reads `steps.NAME.response.PATH` or `steps.NAME.input.PATH`.
-fn referenced(text: &str, bound: &Bound) -> Result<ReferencedValue, String> {
+fn find_reference(text: &str, bound: &Bound) -> Result<ReferencedValue, String> {
     let rest = text.strip_prefix("steps.").unwrap_or(text);
     let (name, path) =
         rest.split_once('.').ok_or_else(|| format!("`{text}` is a whole step, with arguments and answer"))?;

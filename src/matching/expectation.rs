@@ -27,7 +27,7 @@ struct Parts {
 impl Setting for Expectation {
     const SHAPE: Shape = Shape::Object(&EXPECTATION);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         Self::build(node, found)
     }
 }

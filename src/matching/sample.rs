@@ -40,14 +40,14 @@ struct Redaction {
 impl Setting for Redactions {
     const SHAPE: Shape = Shape::NonEmpty(&Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]));
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let listed = node.items().iter().map(|item| (item.clone(), None));
         let named = node.entries().iter().map(|(key, text)| {
             let key = Node { value: Value::Text(key.value.clone()), span: key.span };
             (key, text.text().map(str::to_owned))
         });
         let redaction = |(written, text): (Node, Option<String>)| {
-            Some(Redaction { path: ValuePath::read(&written, found)?, span: written.span, text })
+            Some(Redaction { path: ValuePath::decode(&written, found)?, span: written.span, text })
         };
         Some(Self(listed.chain(named).filter_map(redaction).collect()))
     }
@@ -202,7 +202,7 @@ mod tests {
         let id = sources.add(SourceFile::new("s.yml", settings));
         let node = parse(&sources, id).unwrap();
         let mut found = Vec::new();
-        let built = Sample::read(&node, &mut found);
+        let built = Sample::decode(&node, &mut found);
         built.unwrap_or_else(|| panic!("{settings}: {found:?}"))
     }
 

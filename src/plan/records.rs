@@ -14,7 +14,7 @@ use crate::wire::Tool;
 /// The variable of a suite that names the tools.
 pub(crate) const VARIABLE: &str = "crud";
 
-/// What is done to a record, with the words that say so in the name of a tool.
+/// An action on a record, with the words for it in the name of a tool.
 pub(crate) const ROLES: [(&str, &[&str]); 5] = [
     ("create", &["create"]),
     ("read", &["get", "read", "fetch"]),
@@ -58,7 +58,7 @@ impl Record<'_> {
         let read = self.tool("read")?;
         let key = id_parameter(read, "id")?;
         let mut members = json!({ "create": self.create.name, "read": read.name, "key": key });
-        if let Some(list) = self.tool("list").filter(|list| required(list).is_empty()) {
+        if let Some(list) = self.tool("list").filter(|list| required_arguments(list).is_empty()) {
             members["list"] = list.name.clone().into();
         }
         for role in ["update", "delete"] {
@@ -111,7 +111,7 @@ fn singular(words: &[String]) -> String {
 
 /// The parameter of a tool that takes the id of a record: the only one that it requires, the `usual` one, or its only one.
 fn id_parameter(tool: &Tool, usual: &str) -> Option<String> {
-    let required = required(tool);
+    let required = required_arguments(tool);
     if let [only] = required.as_slice() {
         return Some((*only).to_owned());
     }
@@ -123,7 +123,7 @@ fn id_parameter(tool: &Tool, usual: &str) -> Option<String> {
     names.next().filter(|_| names.next().is_none()).cloned()
 }
 
-fn required(tool: &Tool) -> Vec<&str> {
+fn required_arguments(tool: &Tool) -> Vec<&str> {
     tool.input_schema()["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
 }
 

@@ -112,7 +112,7 @@ struct OpenCall {
     tool: String,
     /// A hash of task, tool and arguments.
     key: u64,
-    /// How many times the server heard of it.
+    /// The number of times that the server heard of it.
     heard: u32,
     /// The server received another message than the client sent.
     is_misheard: bool,

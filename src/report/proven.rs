@@ -94,7 +94,7 @@ impl MutantCounts {
     }
 
     /// All that were killed.
-    pub(crate) fn killed(&self) -> usize {
+    pub(crate) fn killed_count(&self) -> usize {
         self.killed_by_expectations + self.killed_by_scans
     }
 
@@ -111,12 +111,12 @@ impl MutantCounts {
             (self.impossible, ", # where the fault cannot occur"),
             (self.live_only, ", # for the real server only"),
         ];
-        format!("{} killed{by}, {}{}", self.killed(), self.alive(), join_counts(&aside))
+        format!("{} killed{by}, {}{}", self.killed_count(), self.alive(), join_counts(&aside))
     }
 
     /// In words, those only that say something about the suite.
     pub(crate) fn brief(&self) -> String {
-        format!("{} killed, {}", self.killed(), self.alive())
+        format!("{} killed, {}", self.killed_count(), self.alive())
     }
 
     fn alive(&self) -> String {
@@ -147,7 +147,7 @@ impl MutantCounts {
 pub(crate) fn live(mutants: &[MutantResult]) -> Option<String> {
     let tried: Vec<MutantResult> = mutants.iter().filter(|mutant| mutant.live).cloned().collect();
     let counts = MutantCounts { unreached: 0, not_called: 0, ..MutantCounts::of(&tried) };
-    let count = counts.killed() + counts.survived + counts.undecided;
+    let count = counts.killed_count() + counts.survived + counts.undecided;
     (count > 0).then(|| format!("{count} of them tried on real servers: {}", counts.brief()))
 }
 

@@ -111,3 +111,89 @@ pub(crate) fn is_limit(words: &str) -> bool {
         .iter()
         .any(|mark| words.contains(mark))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::exchange::blank;
+    use super::*;
+    use crate::event::Phase;
+
+    fn call(tool: &str) -> Exchange {
+        let received = format!("{tool} broke");
+        Exchange { tool: Some(tool.to_owned()), received, ..blank(Phase::Steps, format!("tools/call {tool}")) }
+    }
+
+    fn catalog() -> Catalog {
+        let tool = |(name, reads)| Tool::new(json!({ "name": name, "annotations": { "readOnlyHint": reads } }));
+        Catalog { tools: [("find", true), ("save", false)].map(tool).into(), ..Catalog::default() }
+    }
+
+    #[test]
+    fn a_call_that_was_served_must_be_served_again_until_something_is_written() {
+        for (what, made, asked, expected) in [
+            ("the same call", &["find"][..], "find", true),
+            ("another call", &["find"], "list", false),
+            ("nothing before", &[], "find", false),
+            ("a write in between", &["find", "save"], "find", false),
+            ("the write itself", &["save"], "save", false),
+            ("a call of a tool that the server lacks in between", &["find", "gone"], "find", true),
+        ] {
+            let history = History::default();
+            for tool in made {
+                history.note_request(&call(tool), &catalog());
+                history.record(&call(tool));
+            }
+            assert_eq!(history.has_served(&call(asked)), expected, "{what}");
+            history.expect_writes();
+            assert!(!history.has_served(&call(asked)), "{what}, and other cases write");
+        }
+    }
+
+    #[test]
+    fn only_the_first_call_that_hangs_is_reported() {
+        let history = History::default();
+        let why = || Reason::NotApplicable("it hangs".to_owned());
+        assert_eq!(history.known_hang("tools/call find"), None);
+        assert!(history.record_hang("tools/call find", why()));
+        assert!(!history.record_hang("tools/call find", why()));
+        assert!(history.known_hang("tools/call find").is_some());
+        assert_eq!(history.known_hang("tools/call save"), None);
+    }
+
+    #[test]
+    fn internal_errors_of_a_server_are_one_warning() {
+        for (tools, ends, also) in [
+            (&["save"][..], "which blames the server", None),
+            (&["save", "find"], "and so does another tool", Some("save")),
+            (&["save", "find", "list"], "and so do 2 other tools", Some("list, save")),
+        ] {
+            let history = History::default();
+            assert_eq!(history.judge_internal_errors(), None);
+            for tool in tools {
+                history.record_internal_error(tool, &call(tool));
+                history.record_internal_error(tool, &call("later"));
+            }
+            let found = history.judge_internal_errors().unwrap();
+            let evidence = |name: &str| found.evidence.iter().find(|(known, _)| known == name).map(|(_, text)| &**text);
+            assert!(found.message.ends_with(ends), "{}", found.message);
+            assert_eq!((found.level, evidence("also")), (RequirementLevel::Should, also));
+            assert!(evidence("answered").is_some_and(|text| text != "later broke"), "{tools:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_of_calls_is_no_refusal_of_one() {
+        for (words, expected) in [
+            ("Rate limit exceeded", true),
+            ("HTTP 429", true),
+            ("Too many requests, try again later", true),
+            ("request was throttled", true),
+            ("no user `u1`", false),
+            ("the limit must be positive", false),
+        ] {
+            assert_eq!(is_limit(words), expected, "{words}");
+        }
+    }
+}

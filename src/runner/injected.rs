@@ -21,7 +21,7 @@ pub(crate) fn judge(mut result: CheckResult, faults: &FaultPlayer, case: &Case, 
     }
     if let Some(recovery) = case.recovery.filter(|_| matches!(result.outcome, Outcome::Passed | Outcome::Warned)) {
         let found =
-            diagnosis::unrecovered(&faults.calls(), recovery, "add calls after the faults, in `steps` or `verify`");
+            diagnosis::judge_recovery(&faults.calls(), recovery, "add calls after the faults, in `steps` or `verify`");
         if let Some(found) = found {
             result.outcome = Outcome::Failed;
             result.findings.push(finding::at(found, sources, recovery.span, "this recovery"));

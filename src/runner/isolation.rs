@@ -192,3 +192,117 @@ fn either(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(" or ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::SessionJudged;
+
+    use Outcome::{Failed, Passed, Skipped};
+
+    /// Cases in the order in which they began, each with its outcome.
+    type Way = &'static [(&'static str, Outcome)];
+    /// The cases that differ, with their suspects and what is said of them.
+    type Differing = &'static [(&'static str, &'static [&'static str], &'static str)];
+
+    fn way(cases: Way) -> IsolationRun {
+        let session = SessionJudged {
+            file: "s.yml".to_owned(),
+            line: 1,
+            suite: "s".to_owned(),
+            from_command_line: false,
+            server: "server".to_owned(),
+            revision: "auto".to_owned(),
+            findings: Vec::new(),
+        };
+        let mut run = IsolationRun::default();
+        for (name, outcome) in cases {
+            let case = crate::event::CaseInfo { id: (*name).to_owned(), name: (*name).to_owned(), ..session.info() };
+            run.begun.push((*name).to_owned());
+            run.results.insert((*name).to_owned(), CaseResult::beside(case, *outcome, String::new()));
+        }
+        run
+    }
+
+    #[test]
+    fn a_case_depends_on_others_where_its_verdict_changes_with_its_place() {
+        const FIRST: &str = "`a` and `b` pass in every way";
+        let rows: [(&str, [Way; 3], Differing); 8] = [
+            (
+                FIRST,
+                [&[("a", Passed), ("b", Passed)], &[("a", Passed), ("b", Passed)], &[("b", Passed), ("a", Passed)]],
+                &[],
+            ),
+            (
+                "`a` leaves something behind",
+                [&[("a", Passed), ("b", Failed)], &[("a", Passed), ("b", Passed)], &[("b", Passed), ("a", Passed)]],
+                &[("b", &["a"], "`b` passes alone, and failed after `a`, which left something behind")],
+            ),
+            (
+                "`b` needs what `a` makes",
+                [&[("a", Passed), ("b", Passed)], &[("a", Passed), ("b", Failed)], &[("b", Failed), ("a", Passed)]],
+                &[("b", &["a"], "`b` passes only after `a`: alone, in a session of its own, it failed")],
+            ),
+            (
+                "`a` fails after `b`, which the suite never shows",
+                [&[("a", Passed), ("b", Passed)], &[("a", Passed), ("b", Passed)], &[("b", Passed), ("a", Failed)]],
+                &[("a", &["b"], "`a` depends on the order: it passed as written and alone, and failed after `b`")],
+            ),
+            (
+                "`b` fails alone and after `a`, and is skipped where it is first",
+                [&[("a", Passed), ("b", Failed)], &[("a", Passed), ("b", Failed)], &[("b", Skipped), ("a", Passed)]],
+                &[("b", &[], "`b` does not pass, and how it ends depends on other cases")],
+            ),
+            (
+                "too many cases come before `e`",
+                [
+                    &[("a", Passed), ("b", Passed), ("c", Passed), ("d", Passed), ("e", Failed)],
+                    &[("a", Passed), ("b", Passed), ("c", Passed), ("d", Passed), ("e", Passed)],
+                    &[("e", Passed), ("d", Passed), ("c", Passed), ("b", Passed), ("a", Passed)],
+                ],
+                &[("e", &[], "`e` passes alone, and failed after other cases, which left something behind")],
+            ),
+            ("a skipped case shows nothing", [&[("a", Skipped)], &[("a", Skipped)], &[("a", Skipped)]], &[]),
+            (
+                "`b` was not reached in one way",
+                [&[("a", Passed), ("b", Failed)], &[("a", Passed), ("b", Passed)], &[("a", Passed)]],
+                &[],
+            ),
+        ];
+        for (what, [shared, isolated, shuffled], expected) in rows {
+            let ways = IsolationRuns { shared: way(shared), isolated: way(isolated), shuffled: way(shuffled) };
+            let report = compare(&ways, 7);
+            let found: Vec<(String, Vec<String>, String)> = report
+                .differing
+                .iter()
+                .map(|row| (row.name.clone(), row.suspects.clone(), finding(row, 7, "s.yml").message))
+                .collect();
+            let expected: Vec<(String, Vec<String>, String)> = expected
+                .iter()
+                .map(|(name, suspects, message)| {
+                    (
+                        (*name).to_owned(),
+                        suspects.iter().map(|name| (*name).to_owned()).collect(),
+                        (*message).to_owned(),
+                    )
+                })
+                .collect();
+            assert_eq!(found, expected, "{what}");
+            assert_eq!(report.agreeing, if what == FIRST { 2 } else { report.agreeing }, "{what}");
+        }
+    }
+
+    #[test]
+    fn cases_of_another_server_are_no_suspects() {
+        let mut shared = way(&[("a", Passed), ("b", Failed)]);
+        if let Some(other) = shared.results.get_mut("a") {
+            other.case.server = "other".to_owned();
+        }
+        let ways = IsolationRuns {
+            shared,
+            isolated: way(&[("a", Passed), ("b", Passed)]),
+            shuffled: way(&[("b", Passed), ("a", Passed)]),
+        };
+        assert_eq!(suspects(&ways, "b"), Vec::<String>::new());
+    }
+}

@@ -119,3 +119,43 @@ fn writer_in(text: &str, catalog: &Catalog, is_derived: bool) -> Option<String> 
     let mut named = writers.filter(|tool| text.contains(&tool.name) && text.contains("call"));
     named.next().map(|tool| tool.name.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn catalog() -> Catalog {
+        let tool = |(name, reads)| Tool::new(json!({ "name": name, "annotations": { "readOnlyHint": reads } }));
+        Catalog { tools: [("find_note", true), ("save_note", false)].map(tool).into(), ..Catalog::default() }
+    }
+
+    #[test]
+    fn raw_messages_that_may_write_are_found_however_they_are_written() {
+        let call = |tool: &str| json!({ "method": "tools/call", "params": { "name": tool } }).to_string();
+        let batch = format!("[{}, {}]", json!({ "method": "ping" }), call("save_note"));
+        let lines = format!("{}\n{}", call("find_note"), call("save_note"));
+        let (torn, harmless) = (call("save_note").replace('}', ""), call("find_note").replace('}', ""));
+        for (what, text, is_derived, expected) in [
+            ("a tool that writes", call("save_note"), false, Some("save_note")),
+            ("a tool that reads", call("find_note"), false, None),
+            ("in a batch", batch, false, Some("save_note")),
+            ("on a second line", lines, false, Some("save_note")),
+            ("in half a message", torn, false, Some("save_note")),
+            ("a reader in half a message", harmless, false, None),
+            (
+                "another method",
+                json!({ "method": "tools/list", "params": { "name": "save_note" } }).to_string(),
+                false,
+                None,
+            ),
+            ("a tool that is not listed", call("gone"), false, Some("gone")),
+            ("a name that mcprove made up", call("gone"), true, None),
+            ("a made-up name that a server may take for a writer", call("SaveNote"), true, Some("SaveNote")),
+            ("a made-up name that a server may take for a reader", call("FindNote"), true, None),
+        ] {
+            assert_eq!(writer_in(&text, &catalog(), is_derived).as_deref(), expected, "{what}");
+        }
+    }
+}

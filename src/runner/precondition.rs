@@ -174,4 +174,68 @@ mod tests {
         assert!(!is_within("pages.nextCursor", "page"));
         assert!(!is_within("offer.arguments[page]", "page"));
     }
+
+    /// A suite of one line, for findings that quote it.
+    fn sources() -> (Sources, Span) {
+        let mut sources = Sources::default();
+        let file = sources.add(crate::source::SourceFile::new("s.yml", "arguments: {}"));
+        let span = crate::source::parse(&sources, file).unwrap().span;
+        (sources, span)
+    }
+
+    #[test]
+    fn a_refused_call_is_a_failure_only_where_somebody_vouches_for_it() {
+        use Outcome::{Failed, Inconclusive};
+        let own = "Output validation error: 'total' is a required property";
+        assert!(breaks_own_schema(own).is_some(), "the words of an SDK");
+        let (sources, span) = sources();
+        for (what, words, must_serve, outcome, code) in [
+            ("arguments of the suite", "no user `u1`", Some(MustServe::Arguments), Failed, Some("valid-call-refused")),
+            ("no arguments", "closed today", Some(MustServe::NoArguments), Failed, Some("valid-call-refused")),
+            ("generated arguments", "no user `u1`", None, Inconclusive, None),
+            (
+                "the machine lacks something",
+                "getaddrinfo ENOTFOUND example.com",
+                Some(MustServe::Arguments),
+                Inconclusive,
+                None,
+            ),
+            ("its own result is wrong", own, Some(MustServe::Arguments), Failed, Some("output-schema")),
+            ("its own result is wrong, by chance", own, None, Inconclusive, None),
+        ] {
+            let call = RefusedCall {
+                call: "tools/call find".to_owned(),
+                answer: words.to_owned(),
+                help: "under `arguments:`".to_owned(),
+                purpose: crate::event::CallPurpose::Precondition,
+            };
+            let tool = Some("find".to_owned());
+            let refusal = ValidCallRefusal { exchange: 0, tool, call, words: words.to_owned() };
+            let result = valid_call_refused(refusal, must_serve, ConfigSource::Suite, &sources, span);
+            let found = result.findings.first().map(|found| found.code.as_str());
+            assert_eq!((result.outcome, found), (outcome, code), "{what}");
+            assert_eq!(result.reason.is_none(), outcome == Failed, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_precondition_that_fails_leaves_the_case_undecided() {
+        let missing = |path: &str| {
+            Finding::new("missing", "no such value").with_problem(StepProblem::MissingValue(Some(path.to_owned())))
+        };
+        for (what, found, last, outcome) in [
+            ("an expectation is broken", Finding::new("equals", "it differs"), "{}", Outcome::Inconclusive),
+            (
+                "the machine lacks something",
+                Finding::new("equals", "it differs"),
+                "connect ECONNREFUSED 127.0.0.1:5432",
+                Outcome::Inconclusive,
+            ),
+            ("a value is missing that no step of it captures", missing("user.id"), "{}", Outcome::Inconclusive),
+        ] {
+            let result = precondition_failed(&[found], &[], last);
+            let is_lack = matches!(result.reason, Some(Reason::SurroundingsLack(_)));
+            assert_eq!((result.outcome, is_lack), (outcome, last != "{}"), "{what}");
+        }
+    }
 }

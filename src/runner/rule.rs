@@ -51,3 +51,40 @@ fn is_unanswered(found: &Finding) -> bool {
     use FailureClass::{ConnectionLost, ConnectionRefused, ProcessExited, Timeout};
     matches!(found.class, Some(Timeout | ProcessExited | ConnectionLost | ConnectionRefused))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_could_not_be_made_says_nothing_of_a_rule() {
+        let problem = |problem| Finding::new("x", "x").with_problem(problem);
+        for (found, expected) in [
+            (problem(StepProblem::Unfilled), true),
+            (problem(StepProblem::NoToken), true),
+            (problem(StepProblem::ReadOnly), true),
+            (problem(StepProblem::NotCancelled), true),
+            // A value that is missing in an answer may be what the rule demands.
+            (problem(StepProblem::MissingValue(None)), false),
+            (Finding::new("equals", "x"), false),
+            (Finding::failure(FailureClass::Timeout, "x"), false),
+        ] {
+            assert_eq!(is_without_verdict(&found), expected, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_got_no_answer_ends_the_steps() {
+        use FailureClass::{ConnectionLost, ConnectionRefused, ProcessExited, ProtocolError, Timeout};
+        for (class, expected) in [
+            (Timeout, true),
+            (ProcessExited, true),
+            (ConnectionLost, true),
+            (ConnectionRefused, true),
+            (ProtocolError, false),
+        ] {
+            assert_eq!(is_unanswered(&Finding::failure(class, "x")), expected, "{class:?}");
+        }
+        assert!(!is_unanswered(&Finding::new("equals", "x")));
+    }
+}

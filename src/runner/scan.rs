@@ -98,3 +98,48 @@ fn without_message_parts(found: Vec<OwnedViolation>) -> Vec<OwnedViolation> {
     let is_split = found.iter().any(|owned| breaks(owned, ScanRule::SplitMessage));
     found.into_iter().filter(|owned| !is_split || !breaks(owned, ScanRule::StrayOutput)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: Option<&str>) -> Finding {
+        Finding { path: path.map(str::to_owned), ..Finding::new("bad-uri", "it is no URI") }
+    }
+
+    #[test]
+    fn each_place_is_reported_once_and_whole_messages_three_times() {
+        let places: Vec<Option<String>> = (0..25).map(|at| Some(format!("resources[{at}].uri"))).collect();
+        for (what, places, expected) in [
+            ("nothing", vec![], 0),
+            ("one place twice", vec![places[0].clone(), places[0].clone()], 1),
+            ("two places", places[..2].to_vec(), 2),
+            ("many places", places.clone(), MOST_PLACES),
+            ("whole messages", vec![None; 5], MOST_TOLD),
+            ("both", [&places[..2], &[None, None, None, None]].concat(), 2 + MOST_TOLD),
+        ] {
+            let all: Vec<Finding> = places.iter().map(|place| found(place.as_deref())).collect();
+            assert_eq!(select_reported(&all).len(), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_rule_of_which_no_message_is_a_case_is_not_judged() {
+        let codes = ["bad-uri".to_owned()];
+        for (what, broken, seen, expected) in [
+            ("broken", 2, 3, Outcome::Failed),
+            ("broken where it was not counted", 1, 0, Outcome::Failed),
+            ("kept", 0, 3, Outcome::Passed),
+            ("no message that it is about", 0, 0, Outcome::Skipped),
+        ] {
+            let results = ScanResults::default();
+            results.0.lock().found.insert("bad-uri", vec![found(None); broken]);
+            results.count(&BTreeMap::from([("bad-uri", seen), ("bad-ttl", 9)]));
+            let result = results.check(&codes);
+            assert_eq!((result.outcome, result.findings.len()), (expected, broken), "{what}");
+        }
+        let results = ScanResults::default();
+        results.0.lock().found.insert("bad-ttl", vec![found(None)]);
+        assert_eq!(results.check(&codes).outcome, Outcome::Skipped, "another rule is broken");
+    }
+}

@@ -45,7 +45,7 @@ pub trait BlockReader {
     fn report(&mut self, mistake: Diagnostic);
 
     /// The mistakes that were reported before.
-    fn found(&mut self) -> &mut Vec<Diagnostic>;
+    fn mistakes(&mut self) -> &mut Vec<Diagnostic>;
 
     /// The suite's file, as the user knows it.
     fn suite_file(&self) -> String;

@@ -78,8 +78,9 @@ pub fn load<S: SuiteSettings>(
         let blocks: Vec<SuiteBlock<&dyn SuiteSettings>> = blocks.iter().map(SuiteBlock::as_settings).collect();
         lint::check(suite, &blocks, &mut found);
     }
-    let (errors, mild): (Vec<_>, Vec<_>) =
-        without_consequences(found).into_iter().partition(|diagnostic| diagnostic.severity == source::DiagnosticSeverity::Error);
+    let (errors, mild): (Vec<_>, Vec<_>) = without_consequences(found)
+        .into_iter()
+        .partition(|diagnostic| diagnostic.severity == source::DiagnosticSeverity::Error);
     warnings.extend(mild);
     match read {
         Some(read) if errors.is_empty() => Ok(read),
@@ -149,7 +150,7 @@ impl<S> Loader<'_, S> {
         let before = self.found.len();
         self.found.extend(grammar::check(&root, &Shape::Object(self.grammar.file)));
         self.open.push(path.to_owned());
-        let keys = SuiteKeys::read(&root, &mut self.found)?;
+        let keys = SuiteKeys::decode(&root, &mut self.found)?;
         let known = self.found.len();
         let mut included: Vec<_> = keys.include.iter().filter_map(|entry| self.include(entry, folder)).collect();
         self.open.pop();
@@ -283,7 +284,7 @@ impl<S> BlockReader for Reader<'_, '_, S> {
         self.loader.found.push(mistake);
     }
 
-    fn found(&mut self) -> &mut Vec<Diagnostic> {
+    fn mistakes(&mut self) -> &mut Vec<Diagnostic> {
         &mut self.loader.found
     }
 

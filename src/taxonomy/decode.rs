@@ -39,7 +39,7 @@ settings! {
 pub(crate) fn load(sources: &Sources, source: SourceId) -> Result<Registry, Vec<Diagnostic>> {
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
     let mut mistakes = grammar::check(&root, &REGISTRY);
-    let written = WrittenRegistry::read(&root, &mut mistakes);
+    let written = WrittenRegistry::decode(&root, &mut mistakes);
     let mut check = RegistryCheck { mistakes, ids: BTreeMap::new() };
     let shared = check.registry(&root);
     match written {
@@ -116,7 +116,9 @@ impl RegistryCheck {
             self.id("leaf", leaf);
             self.probes(leaf, &probes);
             self.place(leaf, items(root, "families"));
-            items(leaf, "variants").iter().for_each(|variant| self.variant(variant));
+            for variant in items(leaf, "variants") {
+                self.variant(variant);
+            }
         }
         self.shared_variants(root)
     }

@@ -98,9 +98,9 @@ pub enum Revisions {
 impl Setting for Revisions {
     const SHAPE: Shape = Shape::Either(&[Shape::Choice(&["all"]), <Vec<Revision>>::SHAPE]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let is_listed = matches!(node.value, Value::List(_));
-        if is_listed { Setting::read(node, found).map(Self::Only) } else { Self::absent() }
+        if is_listed { Setting::decode(node, found).map(Self::Only) } else { Self::absent() }
     }
 
     fn absent() -> Option<Self> {

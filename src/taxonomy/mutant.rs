@@ -89,8 +89,8 @@ static MUTANT: Object = Object {
 impl Setting for Mutants {
     const SHAPE: Shape = Shape::List(&Shape::Object(&MUTANT));
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        Some(Self::Listed(node.items().iter().map(|mutant| Mutant::read(mutant, found)).collect()))
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Some(Self::Listed(node.items().iter().map(|mutant| Mutant::decode(mutant, found)).collect()))
     }
 
     fn absent() -> Option<Self> {
@@ -99,7 +99,7 @@ impl Setting for Mutants {
 }
 
 impl Mutant {
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Self {
         let id: String = node.setting("id").unwrap_or_default();
         Self {
             meaning: node.setting("meaning").unwrap_or_default(),

@@ -27,7 +27,7 @@ pub struct Identity {
 pub(crate) struct About {
     pub(crate) kind: Kind,
     pub(crate) identity: Identity,
-    /// How many names it has.
+    /// The number of its names.
     pub(crate) names: i128,
     /// When its content changed last, in seconds and nanoseconds of the system's clock.
     pub(crate) changed: [i128; 2],

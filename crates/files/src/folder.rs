@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::Handle;
 use crate::entry::{About, Entry, Identity, Kind};
 
-/// How many folders within one another are removed.
+/// The greatest depth of folders that are removed.
 const DEEPEST: usize = 100;
 
-/// How many names of a folder are looked at.
+/// The number of names of a folder that are looked at.
 const MOST_NAMES: usize = 100_000;
 
 /// Who may read a new file or folder.
@@ -24,7 +24,7 @@ pub enum Access {
     Private,
 }
 
-/// How a file is opened.
+/// The way in which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opening {
     Read,
@@ -358,7 +358,7 @@ impl Folder {
     }
 }
 
-/// What may be removed.
+/// The kinds of entries that may be removed.
 struct Clearing {
     device: i128,
     since: [i128; 2],

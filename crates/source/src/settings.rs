@@ -16,7 +16,7 @@ pub trait Setting: Sized {
 
     /// Reads a value, and adds the mistakes that no shape shows to `found`; `None` for a value of another shape, which
     /// the grammar reports.
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self>;
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self>;
 
     /// The value of a key that is left out and has no default.
     fn absent() -> Option<Self> {
@@ -25,8 +25,8 @@ pub trait Setting: Sized {
 
     /// Reads the value of a key in a mapping, or its default.
     fn of_key(key: &Key, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let written = node.get(key.name).and_then(|value| Self::read(value, found));
-        let mut default = || Self::read(&Node { value: plain(key.default?.into()), span: node.span }, found);
+        let written = node.get(key.name).and_then(|value| Self::decode(value, found));
+        let mut default = || Self::decode(&Node { value: plain(key.default?.into()), span: node.span }, found);
         written.or_else(&mut default).or_else(Self::absent)
     }
 }
@@ -34,22 +34,22 @@ pub trait Setting: Sized {
 impl<T: Setting> Setting for Option<T> {
     const SHAPE: Shape = T::SHAPE;
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        T::read(node, found).map(Some)
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        T::decode(node, found).map(Some)
     }
 
     fn of_key(key: &Key, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        Some(node.get(key.name).and_then(|value| T::read(value, found)))
+        Some(node.get(key.name).and_then(|value| T::decode(value, found)))
     }
 }
 
 impl<T: Setting> Setting for Vec<T> {
     const SHAPE: Shape = Shape::List(&T::SHAPE);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         // Where one value may stand in place of a list, it is read as a list of one.
         let items = if let Value::List(items) = &node.value { items } else { std::slice::from_ref(node) };
-        Some(items.iter().filter_map(|item| T::read(item, found)).collect())
+        Some(items.iter().filter_map(|item| T::decode(item, found)).collect())
     }
 
     fn absent() -> Option<Self> {
@@ -60,9 +60,9 @@ impl<T: Setting> Setting for Vec<T> {
 impl<T: Setting> Setting for Vec<(Located<String>, T)> {
     const SHAPE: Shape = Shape::Map(&T::SHAPE);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let entries = node.entries().iter();
-        Some(entries.filter_map(|(name, value)| Some((name.clone(), T::read(value, found)?))).collect())
+        Some(entries.filter_map(|(name, value)| Some((name.clone(), T::decode(value, found)?))).collect())
     }
 
     fn absent() -> Option<Self> {
@@ -73,8 +73,8 @@ impl<T: Setting> Setting for Vec<(Located<String>, T)> {
 impl<T: Setting + Ord> Setting for BTreeSet<T> {
     const SHAPE: Shape = Shape::Set(&T::SHAPE);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        Some(node.items().iter().filter_map(|item| T::read(item, found)).collect())
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Some(node.items().iter().filter_map(|item| T::decode(item, found)).collect())
     }
 
     fn absent() -> Option<Self> {
@@ -85,16 +85,16 @@ impl<T: Setting + Ord> Setting for BTreeSet<T> {
 impl<T: Setting> Setting for Box<T> {
     const SHAPE: Shape = T::SHAPE;
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        T::read(node, found).map(Self::new)
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        T::decode(node, found).map(Self::new)
     }
 }
 
 impl<T: Setting> Setting for Located<T> {
     const SHAPE: Shape = T::SHAPE;
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        Some(Self::new(T::read(node, found)?, node.span))
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Some(Self::new(T::decode(node, found)?, node.span))
     }
 }
 
@@ -105,9 +105,9 @@ pub struct Plain<T>(pub T);
 impl<T: Setting> Setting for Plain<T> {
     const SHAPE: Shape = T::SHAPE;
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         refuse_templates(node, found);
-        T::read(node, found).map(Self)
+        T::decode(node, found).map(Self)
     }
 
     fn absent() -> Option<Self> {
@@ -118,7 +118,7 @@ impl<T: Setting> Setting for Plain<T> {
 impl Setting for bool {
     const SHAPE: Shape = Shape::Flag;
 
-    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         node.flag()
     }
 
@@ -130,7 +130,7 @@ impl Setting for bool {
 impl Setting for Node {
     const SHAPE: Shape = Shape::Any;
 
-    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         Some(node.clone())
     }
 }
@@ -140,7 +140,7 @@ macro_rules! setting {
         $(impl Setting for $type {
             const SHAPE: Shape = Shape::$shape;
 
-            fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+            fn decode(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
                 $read(node)
             }
         })+
@@ -159,7 +159,7 @@ setting! {
 impl Node {
     /// Reads the value of a key, of a type whose values are right as soon as their shape is; `None` if it is left out.
     pub fn setting<T: Setting>(&self, key: &str) -> Option<T> {
-        T::read(self.get(key)?, &mut Vec::new())
+        T::decode(self.get(key)?, &mut Vec::new())
     }
 }
 
@@ -246,7 +246,7 @@ macro_rules! settings {
         impl $crate::settings::Setting for $type {
             const SHAPE: $crate::grammar::Shape = $crate::grammar::Shape::Object(&Self::KEYS);
 
-            fn read(node: &$crate::Node, found: &mut Vec<$crate::Diagnostic>) -> Option<Self> {
+            fn decode(node: &$crate::Node, found: &mut Vec<$crate::Diagnostic>) -> Option<Self> {
                 // `key: true` takes every default.
                 if !matches!(node.value, $crate::Value::Bool(true) | $crate::Value::Map(_)) {
                     return None;
@@ -254,7 +254,7 @@ macro_rules! settings {
                 let [$($field),+] = Self::TABLE else { return None };
                 // All are read before one that is missing ends it, so that every mistake is found.
                 $(let $field = $crate::settings::Setting::of_key($field, node, found);)+
-                $($(let $part = $crate::settings::Setting::read(node, found);)+)?
+                $($(let $part = $crate::settings::Setting::decode(node, found);)+)?
                 Some(Self {
                     $($span: node.span,)?
                     $($field: $field?,)+
@@ -295,7 +295,7 @@ macro_rules! choice {
         impl $crate::settings::Setting for $type {
             const SHAPE: $crate::grammar::Shape = $crate::grammar::Shape::Choice(Self::WORDS);
 
-            fn read(node: &$crate::Node, _: &mut Vec<$crate::Diagnostic>) -> Option<Self> {
+            fn decode(node: &$crate::Node, _: &mut Vec<$crate::Diagnostic>) -> Option<Self> {
                 Self::parse(node.text()?)
             }
         }
@@ -356,7 +356,7 @@ mod tests {
         let node = parse(&sources, id).unwrap();
         assert!(check(&node, &Settings::SHAPE).is_empty(), "{text}");
         let mut found = Vec::new();
-        let settings = Settings::read(&node, &mut found);
+        let settings = Settings::decode(&node, &mut found);
         assert!(found.is_empty(), "{found:?}");
         settings
     }

@@ -10,7 +10,7 @@ use super::settings::DamagedData;
 use super::store::User;
 use mcprove_files::{Access, Folder};
 
-/// Where the users are kept.
+/// The file in which the users are kept.
 #[derive(Clone, Debug)]
 pub(crate) struct DataFile {
     path: PathBuf,
@@ -21,7 +21,7 @@ pub(crate) struct DataFile {
 #[derive(Debug, Default)]
 pub(crate) struct StoredUsers {
     pub(crate) users: Vec<User>,
-    /// How many were ever created.
+    /// The number of users that were ever created.
     pub(crate) created: u64,
 }
 

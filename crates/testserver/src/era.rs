@@ -51,7 +51,7 @@ impl Eras {
             fixtures.note(&request, &mut context);
         }
         let revision = context.protocol_version();
-        let answer = match tasks::augmented(&self.demo, &request, &context).filter(|_| era == DemoEra::Legacy) {
+        let answer = match tasks::answer_task_call(&self.demo, &request, &context).filter(|_| era == DemoEra::Legacy) {
             Some(answer) => answer,
             None => Service::handle_request(&self.demo, request, context).await,
         };

@@ -50,7 +50,7 @@ use self::faulty::ServerFault;
 use self::fixtures::Fixtures;
 use self::store::Store;
 
-/// How long the last messages may take to be written to a client that stopped reading.
+/// The time that the last messages may take to be written to a client that stopped reading.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Lines that are written at once at most; a flush follows each time.
@@ -123,7 +123,7 @@ where
             serving.await.map_err(ServeError::Stopped)?;
             written
         }
-        () = fault.crashed() => return Err(ServeError::FellOver),
+        () = fault.wait_for_crash() => return Err(ServeError::FellOver),
     };
     if let transport::Input::Failed(error) = &*ended.borrow() {
         return Err(ServeError::Read(io::Error::new(error.kind(), error.to_string())));
@@ -139,11 +139,11 @@ pub fn ignore_closed_client(written: io::Result<()>) -> Result<(), ServeError> {
     }
 }
 
-/// How a server behaves under settings and with what it does wrong.
+/// The behaviour of a server under settings and with what it does wrong.
 fn conduct(settings: Settings, fault: &Arc<ServerFault>) -> Result<server::Conduct, ServeError> {
     let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
     let fixtures = rules.wants_fixtures().then(Fixtures::new).transpose().map_err(ServeError::Setting)?;
-    let stored = rules.data_file().map(Store::stored).transpose().map_err(ServeError::Setting)?;
+    let stored = rules.data_file().map(Store::open).transpose().map_err(ServeError::Setting)?;
     let data = stored.map(|store| Arc::new(Mutex::new(store)));
     let (rules, fixtures) = (Arc::new(rules), fixtures.map(Arc::new));
     Ok(server::Conduct { rules, fault: fault.clone(), fixtures, data, tasks: Arc::default() })

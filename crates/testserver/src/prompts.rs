@@ -18,7 +18,7 @@ pub(crate) fn offers(prompt: &str) -> bool {
 
 /// The prompt called `prompt`, filled in.
 pub(crate) fn get(prompt: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
-    known(prompt)?;
+    check_prompt(prompt)?;
     if let Some(unknown) = arguments.keys().find(|argument| ![NAME, TONE].contains(&argument.as_str())) {
         return Err(no_argument(unknown));
     }
@@ -27,7 +27,7 @@ pub(crate) fn get(prompt: &str, arguments: &JsonObject) -> Result<GetPromptResul
     };
     let tone = text(arguments, TONE)?.unwrap_or(TONES[0]);
     if !TONES.contains(&tone) {
-        return Err(invalid(format!("the argument `{TONE}` is `{tone}`; it must be one of {}", quoted(&TONES))));
+        return Err(invalid(format!("the argument `{TONE}` is `{tone}`; it must be one of {}", quote_names(&TONES))));
     }
     let message = format!("Write a short, {tone} welcome message to {name}, who has just joined.");
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, message)])
@@ -36,7 +36,7 @@ pub(crate) fn get(prompt: &str, arguments: &JsonObject) -> Result<GetPromptResul
 
 /// Values that fit an argument and begin with what is typed.
 pub(crate) fn complete(prompt: &str, argument: &ArgumentInfo) -> Result<CompletionInfo, ErrorData> {
-    known(prompt)?;
+    check_prompt(prompt)?;
     match argument.name.as_str() {
         TONE => Ok(suggest(TONES.into_iter(), &argument.value)),
         NAME => Ok(suggest(std::iter::empty(), &argument.value)),
@@ -44,7 +44,7 @@ pub(crate) fn complete(prompt: &str, argument: &ArgumentInfo) -> Result<Completi
     }
 }
 
-fn known(prompt: &str) -> Result<(), ErrorData> {
+fn check_prompt(prompt: &str) -> Result<(), ErrorData> {
     if offers(prompt) {
         return Ok(());
     }
@@ -62,10 +62,10 @@ fn text<'a>(arguments: &'a JsonObject, name: &str) -> Result<Option<&'a str>, Er
 }
 
 fn no_argument(name: &str) -> ErrorData {
-    invalid(format!("the prompt `{WELCOME}` has no argument `{name}`; it takes {}", quoted(&[NAME, TONE])))
+    invalid(format!("the prompt `{WELCOME}` has no argument `{name}`; it takes {}", quote_names(&[NAME, TONE])))
 }
 
-fn quoted(names: &[&str]) -> String {
+fn quote_names(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -41,7 +41,7 @@ impl Schema {
     }
 
     /// The schema as a client sees it.
-    pub(crate) fn declared(&self) -> Arc<JsonObject> {
+    pub(crate) fn to_json_object(&self) -> Arc<JsonObject> {
         self.declared.clone()
     }
 
@@ -74,11 +74,11 @@ impl Schema {
     }
 
     fn missing(&self, name: &str) -> String {
-        format!("the parameter `{name}` is missing; it must be {}", self.expected(name))
+        format!("the parameter `{name}` is missing; it must be {}", self.expectation_of(name))
     }
 
     fn unknown(&self, name: &str, value: &Value) -> String {
-        let (name, value) = (cut(name), cut(&value.to_string()));
+        let (name, value) = (shorten(name), shorten(&value.to_string()));
         format!(
             "there is no parameter `{name}`, but it is given as `{value}`; the parameters are {}",
             self.names(|_| true)
@@ -91,13 +91,13 @@ impl Schema {
     }
 
     fn unfit(&self, name: &str, value: &Value) -> String {
-        let value = cut(&value.to_string());
+        let value = shorten(&value.to_string());
         let way_out = if self.is_required(name) { "" } else { ", or left out" };
-        format!("the parameter `{name}` is `{value}`; it must be {}{way_out}", self.expected(name))
+        format!("the parameter `{name}` is `{value}`; it must be {}{way_out}", self.expectation_of(name))
     }
 
     /// The expected value of a parameter in words, with an example.
-    fn expected(&self, name: &str) -> String {
+    fn expectation_of(&self, name: &str) -> String {
         let rule = &self.properties()[name];
         let expected = expectation(rule);
         match rule["examples"].get(0) {
@@ -148,7 +148,7 @@ fn expectation(rule: &Value) -> String {
 }
 
 /// The beginning of a text that may be long.
-fn cut(text: &str) -> String {
+fn shorten(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

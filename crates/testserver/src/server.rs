@@ -35,7 +35,7 @@ pub(crate) const LEGACY: [ProtocolVersion; 4] = [
 /// Revisions that a request can name for itself.
 pub(crate) const MODERN: [ProtocolVersion; 1] = [ProtocolVersion::V_2026_07_28];
 
-/// How many milliseconds lists may be kept that never change while the server runs.
+/// The milliseconds for which lists may be kept that never change while the server runs.
 const LISTS_STAY_FRESH: u64 = 3_600_000;
 
 const INSTRUCTIONS: &str = "A directory of users that starts empty and forgets everything when the conversation ends. \
@@ -44,7 +44,7 @@ const INSTRUCTIONS: &str = "A directory of users that starts empty and forgets e
 const STORED_INSTRUCTIONS: &str = "A directory of users that all clients share and that outlives the conversation. \
     `create_user` adds one; the other tools take the ids that it and `list_users` return.";
 
-/// How a server behaves, in all its conversations.
+/// The behaviour of a server, in all its conversations.
 #[derive(Clone)]
 pub(crate) struct Conduct {
     /// The rules that follow from its settings.
@@ -73,7 +73,7 @@ impl Conduct {
     /// The schema of the input of a tool.
     pub(crate) fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
         let fixture = self.fixtures.as_ref().and_then(|_| FIXTURES.tool(tool));
-        fixture.or_else(|| DIRECTORY.tool(tool)).map(|declared| declared.input.declared())
+        fixture.or_else(|| DIRECTORY.tool(tool)).map(|declared| declared.input.to_json_object())
     }
 }
 
@@ -141,7 +141,7 @@ impl Demo {
         self.conduct.fixtures.as_deref()
     }
 
-    /// How many milliseconds lists may be kept.
+    /// The milliseconds for which lists may be kept.
     pub(crate) fn freshness(&self) -> u64 {
         if self.fixtures().is_some() { 0 } else { LISTS_STAY_FRESH }
     }
@@ -162,7 +162,7 @@ impl Demo {
     }
 
     /// The items of a list that never changes.
-    fn declared<T: Clone>(&self, list: fn(&'static Declarations) -> &'static Vec<T>) -> Vec<T> {
+    fn all_declared<T: Clone>(&self, list: fn(&'static Declarations) -> &'static Vec<T>) -> Vec<T> {
         let fixtures = self.fixtures().into_iter().flat_map(|_| list(&FIXTURES));
         list(&DIRECTORY).iter().chain(fixtures).cloned().collect()
     }
@@ -223,7 +223,7 @@ impl ServerHandler for Demo {
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(request)?;
         let fixtures = self.fixtures().into_iter().flat_map(Fixtures::tools);
-        let list = tools::offered(self.tasks.is_some()).chain(fixtures).map(|declared| declared.tool.clone());
+        let list = tools::offered_tools(self.tasks.is_some()).chain(fixtures).map(|declared| declared.tool.clone());
         let mut list = ListToolsResult::with_all_items(list.collect());
         self.conduct.fault.tools(&mut list);
         Ok(list)
@@ -250,7 +250,7 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         only_page(request)?;
-        Ok(ListResourcesResult::with_all_items(self.declared(|catalog| &catalog.resources)))
+        Ok(ListResourcesResult::with_all_items(self.all_declared(|catalog| &catalog.resources)))
     }
 
     async fn list_resource_templates(
@@ -259,7 +259,7 @@ impl ServerHandler for Demo {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         only_page(request)?;
-        Ok(ListResourceTemplatesResult::with_all_items(self.declared(|catalog| &catalog.resource_templates)))
+        Ok(ListResourceTemplatesResult::with_all_items(self.all_declared(|catalog| &catalog.resource_templates)))
     }
 
     async fn read_resource(
@@ -323,7 +323,7 @@ impl ServerHandler for Demo {
     ) -> Result<CustomResult, ErrorData> {
         let is_of_session = context.meta.protocol_version().is_none();
         let fixtures = self.fixtures().filter(|_| is_of_session);
-        match fixtures.and_then(|fixtures| fixtures.set(&request)) {
+        match fixtures.and_then(|fixtures| fixtures.answer_session_request(&request)) {
             Some(done) => done,
             None => tasks::answer(self, request, context).await,
         }
@@ -331,7 +331,7 @@ impl ServerHandler for Demo {
 
     /// Accepts every subscription. The directory promises nothing in it: its lists never change, and users are not watched.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(self.fixtures().map(|_| fixtures::accepted(requested)).unwrap_or_default())
+        Some(self.fixtures().map(|_| fixtures::served_part(requested)).unwrap_or_default())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {

@@ -12,7 +12,7 @@ use super::store::Store;
 pub struct Settings {
     /// Nothing may change the directory.
     pub read_only: bool,
-    /// How many users there may be, a number.
+    /// The greatest number of users.
     pub max_users: Option<String>,
     /// The only domain that addresses may have.
     pub domain: Option<String>,
@@ -26,7 +26,7 @@ pub struct Settings {
     pub low_scope_token: Option<String>,
     /// Calls can go on as tasks.
     pub tasks: bool,
-    /// How that word is looked for.
+    /// The way in which that word is looked for.
     pub spelling: Spelling,
     /// The file that keeps the users, for all conversations.
     pub data: Option<PathBuf>,
@@ -47,7 +47,7 @@ pub(crate) enum TokenUser {
 }
 
 impl TokenUser {
-    /// How the user is called.
+    /// The name of the user.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -56,7 +56,7 @@ impl TokenUser {
     }
 }
 
-/// How a word is looked for.
+/// The way in which a word is looked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Spelling {
     /// In upper and lower case alike.

@@ -53,7 +53,7 @@ pub(crate) struct Store {
 
 impl Store {
     /// The users that are stored in a file, which keeps them from now on; an error is a sentence for whoever starts the server.
-    pub(crate) fn stored(file: DataFile) -> Result<Self, String> {
+    pub(crate) fn open(file: DataFile) -> Result<Self, String> {
         let unreadable = |error| format!("`--data {}` cannot be read: {error}", file.path().display());
         let StoredUsers { users, created } = file.read().map_err(unreadable)?;
         let users: IndexMap<String, User> = users.into_iter().map(|user| (user.id.clone(), user)).collect();

@@ -24,11 +24,11 @@ settings! {
 impl Budget {
     /// The budget of an agent for which none is written.
     pub(crate) fn usual(agent: Span) -> Option<Self> {
-        Self::read(&Node { value: Value::Map(Vec::new()), span: agent }, &mut Vec::new())
+        Self::decode(&Node { value: Value::Map(Vec::new()), span: agent }, &mut Vec::new())
     }
 
     /// The part of the budget that a run has spent, which may have a cost.
-    pub(crate) fn exceeded(&self, tokens: Tokens, cost: Option<f64>) -> Option<String> {
+    pub(crate) fn exceeded_part(&self, tokens: Tokens, cost: Option<f64>) -> Option<String> {
         if let Some(most) = self.tokens.filter(|most| tokens.all() > *most) {
             return Some(format!("{most} tokens"));
         }
@@ -54,7 +54,7 @@ mod tests {
             (1, None, None),
         ] {
             let tokens = Tokens { read, written: 0 };
-            assert_eq!(budget.exceeded(tokens, cost).as_deref(), expected, "{read} {cost:?}");
+            assert_eq!(budget.exceeded_part(tokens, cost).as_deref(), expected, "{read} {cost:?}");
         }
     }
 

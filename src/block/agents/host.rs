@@ -411,7 +411,7 @@ fn readable_result(message: &Arc<Value>) -> ToolResult {
     let mut text = words_of(message);
     if text.is_empty() {
         let named = || kinds_of(result).map(|kind| format!("[{kind}]")).collect::<Vec<_>>().join(" ");
-        text = AnswerData::of_result(result).structured().map_or_else(named, Value::to_string);
+        text = AnswerData::of_result(result).structured_content().map_or_else(named, Value::to_string);
     }
     ToolResult { text, is_error, message: Arc::clone(message) }
 }

@@ -229,12 +229,12 @@ struct Agents {
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let mut agents = Vec::new();
     for written in node.items() {
-        let Some(keys) = AgentKeys::read(written, reader.found()) else { continue };
+        let Some(keys) = AgentKeys::decode(written, reader.mistakes()) else { continue };
         let providers = read_providers(&keys.provider.value, reader);
         let named = reader.faults().clone();
-        let faults = injected(keys.inject.as_ref(), &named, reader.found());
+        let faults = injected(keys.inject.as_ref(), &named, reader.mistakes());
         agents.extend(providers.into_iter().filter_map(|provider| {
-            report_missing_price(&keys, &provider, reader.found());
+            report_missing_price(&keys, &provider, reader.mistakes());
             agent(&keys, provider, faults.clone()).map(Arc::new)
         }));
     }
@@ -330,7 +330,7 @@ fn read_providers(keys: &ProviderKeys, reader: &mut dyn BlockReader) -> Vec<Name
     let Some((format, api)) = formats.into_iter().find_map(|(format, api)| Some((format, api.as_ref()?))) else {
         return Vec::new();
     };
-    let models = ApiProvider::all(format, api, reader.found());
+    let models = ApiProvider::all(format, api, reader.mistakes());
     let is_matrix = models.len() > 1;
     let mut providers = Vec::new();
     for PricedModel { api: model_api, price: of_model } in models {
@@ -376,14 +376,14 @@ fn read_policy(written: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn M
             let moves = reader.document(&file)?;
             let mistakes = check(&moves, &MOVES);
             if !mistakes.is_empty() {
-                reader.found().extend(mistakes);
+                reader.mistakes().extend(mistakes);
                 return None;
             }
             moves
         }
         None => written.clone(),
     };
-    ScriptedPolicy::read(&moves, reader.found()).map(|policy| Arc::new(policy) as Arc<dyn ModelProvider>)
+    ScriptedPolicy::decode(&moves, reader.mistakes()).map(|policy| Arc::new(policy) as Arc<dyn ModelProvider>)
 }
 
 /// An agent is the same as an earlier one if place, name and model are equal.

@@ -90,8 +90,8 @@ enum MoveKind {
 
 impl ScriptedPolicy {
     /// Reads moves that were checked against [`MOVES`].
-    pub(crate) fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let moves: Vec<MoveKeys> = Vec::read(node, found)?;
+    pub(crate) fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let moves: Vec<MoveKeys> = Vec::decode(node, found)?;
         Some(Self(moves.into_iter().filter_map(read_move).collect()))
     }
 }
@@ -317,7 +317,7 @@ mod tests {
     fn play(moves: &str, results: &[ToolResult]) -> Vec<String> {
         let scene = Scene::new(moves);
         let mut found = Vec::new();
-        let ScriptedPolicy(moves) = ScriptedPolicy::read(&scene.node, &mut found).unwrap();
+        let ScriptedPolicy(moves) = ScriptedPolicy::decode(&scene.node, &mut found).unwrap();
         assert!(found.is_empty(), "{found:?}");
         let mut policy = PolicyRun { moves, at: 0, made: 0, failed: 0, names: Names::default() };
         let tools = [tool("search", "Finds users by name."), tool("get", "One user.")];

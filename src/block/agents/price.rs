@@ -24,7 +24,7 @@ settings! {
 impl Price {
     /// The price of a provider or a model; a part that is missing was reported.
     pub(crate) fn of_written(written: &Node) -> Self {
-        Self::read(written, &mut Vec::new()).unwrap_or_default()
+        Self::decode(written, &mut Vec::new()).unwrap_or_default()
     }
 
     /// The cost of so many tokens.

@@ -54,11 +54,11 @@ struct PassPower {
 impl Setting for PassPower {
     const SHAPE: Shape = Shape::Either(&[Shape::Range(1, MOST_RUNS), PassKeys::SHAPE]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         if let Some(k) = node.whole() {
             return Some(Self { k, at_least: 0.0, span: node.span });
         }
-        let PassKeys { k, at_least } = PassKeys::read(node, found)?;
+        let PassKeys { k, at_least } = PassKeys::decode(node, found)?;
         Some(Self { k: k.value, at_least, span: k.span })
     }
 }
@@ -66,10 +66,10 @@ impl Setting for PassPower {
 impl Setting for Repeat {
     const SHAPE: Shape = Shape::Either(&[Shape::Range(1, MOST_RUNS), RepeatKeys::SHAPE]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let keys = match node.whole() {
             Some(runs) => RepeatKeys { runs, at_least: None, pass: Vec::new() },
-            None => RepeatKeys::read(node, found)?,
+            None => RepeatKeys::decode(node, found)?,
         };
         let runs = keys.runs;
         for PassPower { k, span, .. } in keys.pass.iter().filter(|power| power.k > runs) {
@@ -223,7 +223,7 @@ mod tests {
     fn more_runs_in_a_row_than_there_are_is_a_mistake() {
         let scene = Scene::new("{ runs: 3, pass: [2, 4, { k: 5, at_least: 1 }] }");
         let mut found = Vec::new();
-        Repeat::read(&scene.node, &mut found);
+        Repeat::decode(&scene.node, &mut found);
         let messages: Vec<&str> = found.iter().map(|mistake| mistake.message.as_str()).collect();
         assert_eq!(
             messages,

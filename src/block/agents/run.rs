@@ -212,7 +212,7 @@ impl UnfinishedRun<'_> {
             };
             let bytes_said = bytes_of_turn(&turn);
             self.tokens.add(turn.tokens.unwrap_or_else(|| estimate(bytes_told, bytes_said)));
-            if let Some(spent) = budget.exceeded(self.tokens, self.agent.cost(self.tokens)) {
+            if let Some(spent) = budget.exceeded_part(self.tokens, self.agent.cost(self.tokens)) {
                 return AgentEnd::OverBudget(spent);
             }
             if let Some(why) = turn.cut.as_ref().filter(|_| turn.calls.is_empty()) {

@@ -46,7 +46,7 @@ impl Scene {
     /// The agent that the settings describe, and the mistakes in them.
     pub(crate) fn agent(&self) -> (Agent, Vec<Diagnostic>) {
         let mut reader = AgentReader::default();
-        let keys = AgentKeys::read(&self.node, &mut reader.found).unwrap();
+        let keys = AgentKeys::decode(&self.node, &mut reader.found).unwrap();
         let provider = read_providers(&keys.provider.value, &mut reader).remove(0);
         report_missing_price(&keys, &provider, &mut reader.found);
         let faults = injected(keys.inject.as_ref(), &reader.faults, &mut reader.found);
@@ -140,7 +140,7 @@ impl BlockReader for AgentReader {
         self.found.push(mistake);
     }
 
-    fn found(&mut self) -> &mut Vec<Diagnostic> {
+    fn mistakes(&mut self) -> &mut Vec<Diagnostic> {
         &mut self.found
     }
 

@@ -28,7 +28,7 @@ impl JudgedRun {
     }
 }
 
-/// What follows from all runs of an agent.
+/// The verdict on all runs of an agent.
 pub(crate) struct AgentVerdict {
     pub(crate) outcome: Outcome,
     pub(crate) reason: Option<Reason>,

@@ -79,11 +79,11 @@ settings! {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(read_campaign(node, reader.found())?))
+    Some(Arc::new(read_campaign(node, reader.mistakes())?))
 }
 
 fn read_campaign(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Campaign> {
-    let mut campaign = Campaign::read(node, found)?;
+    let mut campaign = Campaign::decode(node, found)?;
     if campaign.faults.is_empty() {
         campaign.has_all_faults = true;
         campaign.faults = FaultKind::ALL.into();

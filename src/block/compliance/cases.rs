@@ -55,5 +55,5 @@ fn unknown_safe_tools(planner: &Planner<'_>, template: &Case, compliance: &Compl
         return Vec::new();
     };
     let named = listed.items().iter().filter_map(Node::located_text);
-    planner.unknown_tools(template, &ToolSelection::named(named), offer.catalog)
+    planner.unknown_tools(template, &ToolSelection::of_names(named), offer.catalog)
 }

@@ -56,7 +56,7 @@ struct KnownBroken(BTreeMap<String, Located<String>>);
 impl Setting for KnownBroken {
     const SHAPE: Shape = Shape::Either(&[Shape::List(&Shape::Text), Shape::Map(&Shape::Text)]);
 
-    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         let unexplained = |id: &Node| Located::new("it is in the baseline".to_owned(), id.span);
         let listed = node.items().iter().filter_map(|id| Some((id.text()?.to_owned(), unexplained(id))));
         let explained = node.entries().iter();
@@ -88,7 +88,7 @@ struct Compliance {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let keys = ComplianceKeys::read(node, reader.found())?;
+    let keys = ComplianceKeys::decode(node, reader.mistakes())?;
     Some(Arc::new(Compliance {
         level: keys.level,
         only: keys.only,

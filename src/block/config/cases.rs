@@ -24,7 +24,7 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSetti
         cases.extend(of_page_sizes(planner, template, sizes, catalog));
     }
     for setting in &config.settings {
-        let named = ToolSelection::named(setting.listed_tools());
+        let named = ToolSelection::of_names(setting.listed_tools());
         cases.extend(planner.unknown_tools(template, &named, catalog));
         cases.extend(
             setting.claims.iter().enumerate().map(|(at, claim)| of_claim(planner, template, setting, at, claim)),

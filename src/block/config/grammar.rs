@@ -38,8 +38,8 @@ struct Switched<T>(Option<T>);
 impl<T: Setting> Setting for Switched<T> {
     const SHAPE: Shape = Shape::Either(&[Shape::Flag, T::SHAPE]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        Some(Self(if node.flag() == Some(false) { None } else { T::read(node, found) }))
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Some(Self(if node.flag() == Some(false) { None } else { T::decode(node, found) }))
     }
 
     fn absent() -> Option<Self> {
@@ -149,12 +149,12 @@ settings! {
 }
 
 pub(crate) fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let found = reader.found();
+    let found = reader.mistakes();
     let (hints, page_sizes, settings) = match &node.value {
-        Value::Bool(true) => (HintSettings::read(node, found), None, Vec::new()),
-        Value::List(_) => (None, None, Vec::read(node, found)?),
+        Value::Bool(true) => (HintSettings::decode(node, found), None, Vec::new()),
+        Value::List(_) => (None, None, Vec::decode(node, found)?),
         Value::Map(_) => {
-            let keys = ConfigKeys::read(node, found)?;
+            let keys = ConfigKeys::decode(node, found)?;
             (keys.hints.0, keys.page_sizes.0, keys.settings)
         }
         Value::Null | Value::Bool(false) | Value::Number(_) | Value::Text(_) => return None,
@@ -209,7 +209,7 @@ fn setting(keys: SettingKeys, found: &mut Vec<Diagnostic>) -> ConfigSetting {
     let judges_calls = calls.read_only || !(calls.refuses.is_empty() && calls.differs.is_empty());
     let claims = [
         judges_calls.then_some(SettingClaim::Calls(calls)),
-        keys.denies.and_then(|node| denied(&node, found)).map(SettingClaim::Values),
+        keys.denies.and_then(|node| denied_value(&node, found)).map(SettingClaim::Values),
         keys.scope.and_then(|node| scope(&node, found)).map(SettingClaim::Values),
         keys.limit.and_then(|node| limit(&node, found)).map(SettingClaim::Limit),
         must_not_start.then_some(SettingClaim::NoStart),
@@ -248,8 +248,8 @@ fn steps(key: &str, steps: Option<Vec<Step>>, found: &mut Vec<Diagnostic>) -> Ve
     steps
 }
 
-fn denied(node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueClaim> {
-    let keys = DenyKeys::read(node, found)?;
+fn denied_value(node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueClaim> {
+    let keys = DenyKeys::decode(node, found)?;
     check_template(&keys.args, keys.span, found);
     check_apart([("values", keys.values.as_slice()), ("allows", keys.allows.as_slice())], found);
     let step = call(keys.call, Some(keys.args));
@@ -257,7 +257,7 @@ fn denied(node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueClaim> {
 }
 
 fn scope(node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueClaim> {
-    let keys = ScopeKeys::read(node, found)?;
+    let keys = ScopeKeys::decode(node, found)?;
     check_template(&keys.args, keys.span, found);
     check_apart([("outside", keys.outside.as_slice()), ("inside", keys.inside.as_slice())], found);
     let step = call(keys.call, Some(keys.args));
@@ -265,7 +265,7 @@ fn scope(node: &Node, found: &mut Vec<Diagnostic>) -> Option<ValueClaim> {
 }
 
 fn limit(node: &Node, found: &mut Vec<Diagnostic>) -> Option<LimitClaim> {
-    let keys = LimitKeys::read(node, found)?;
+    let keys = LimitKeys::decode(node, found)?;
     Some(LimitClaim { step: call(keys.call, keys.args), calls: keys.calls, per: keys.per })
 }
 

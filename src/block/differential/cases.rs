@@ -51,7 +51,7 @@ pub(crate) fn cases(
         case.variants.extend(JUDGES.map(str::to_owned));
         case
     }));
-    cases.extend(unanswered(planner, settings, &recorded, catalog).map(|reason| {
+    cases.extend(reason_without_answers(planner, settings, &recorded, catalog).map(|reason| {
         let body = Body::Skipped(Reason::NotApplicable(reason));
         planner.case(&format!("{}: answers", template.name), None, template.span, body)
     }));
@@ -59,7 +59,7 @@ pub(crate) fn cases(
 }
 
 /// Why no answers are compared, where they were asked for and there is none to compare with.
-fn unanswered(
+fn reason_without_answers(
     planner: &Planner<'_>,
     settings: &Differential,
     recorded: &Recorded,

@@ -38,7 +38,7 @@ impl Check for DriftCheck {
 
 async fn run(check: &DriftCheck, context: &CheckContext<'_>) -> CheckResult {
     let DriftCheck { settings, recorded, subject } = check;
-    let Some(mut now) = offered(context, &recorded.name, &recorded.protocol) else {
+    let Some(mut now) = record_without_calls(context, &recorded.name, &recorded.protocol) else {
         return CheckResult::because(Outcome::Errored, Reason::NothingToCompare);
     };
     let mut result = CheckResult::new(Outcome::Passed);
@@ -56,11 +56,11 @@ async fn run(check: &DriftCheck, context: &CheckContext<'_>) -> CheckResult {
     let idle = if *subject == ChangeSubject::Server { idle(settings, recorded, &now, context) } else { Vec::new() };
     let result = verdict(settings, compare_subject(subject, recorded, &now), idle, result);
     let ChangeSubject::Answers(tool) = subject else { return result };
-    if is_served(tool, recorded) || is_served(tool, &now) { result } else { unserved(tool, result) }
+    if is_served(tool, recorded) || is_served(tool, &now) { result } else { without_proof(tool, result) }
 }
 
 /// The result for a tool that served no call, neither then nor now: equal refusals prove nothing.
-fn unserved(tool: &str, result: CheckResult) -> CheckResult {
+fn without_proof(tool: &str, result: CheckResult) -> CheckResult {
     if result.outcome != Outcome::Passed {
         return result;
     }
@@ -92,7 +92,7 @@ fn idle(settings: &Differential, recorded: &Recorded, now: &Recorded, context: &
 }
 
 /// The server as it is, without answers.
-pub(crate) fn offered(context: &CheckContext<'_>, name: &str, protocol: &str) -> Option<Recorded> {
+pub(crate) fn record_without_calls(context: &CheckContext<'_>, name: &str, protocol: &str) -> Option<Recorded> {
     let said = context.server?;
     let identity = RecordedIdentity::of(&said.result, said.revision.as_str());
     Some(Recorded::without_calls(name, protocol, identity, context.catalog))
@@ -105,7 +105,7 @@ async fn answers(
     recorded: &Recorded,
     result: &mut CheckResult,
 ) -> Result<Vec<RecordedAnswer>, CheckEnd> {
-    let session = CheckSession::open(context, CheckLimits::unlimited()).await?;
+    let session = CheckSession::open(context, CheckLimits::none()).await?;
     result.protocol_revision = session.revision();
     let calls = recorded.answers.iter().filter(|answer| answer.tool == tool).map(|answer| &answer.arguments);
     let answered = answers_in(&session, tool, calls, &mut result.frames).await;
@@ -122,7 +122,7 @@ async fn answers_in(
 ) -> Result<Vec<RecordedAnswer>, CheckEnd> {
     let mut answers = Vec::new();
     for recorded in calls {
-        let (outcome, told) = ask(session, tool, &sent(session.context, tool, recorded), frames).await?;
+        let (outcome, told) = ask(session, tool, &filled_arguments(session.context, tool, recorded), frames).await?;
         let (tool, arguments, volatile) = (tool.to_owned(), recorded.clone(), Vec::new());
         answers.push(RecordedAnswer { tool, arguments, outcome, told, volatile });
     }
@@ -130,13 +130,13 @@ async fn answers_in(
 }
 
 /// The arguments of a recorded call with what was taken out of them.
-pub(crate) fn sent(context: &CheckContext<'_>, tool: &str, recorded: &Value) -> Value {
-    let written = given(context, tool).filter(|given| (context.neutral)(given.clone()) == *recorded);
+pub(crate) fn filled_arguments(context: &CheckContext<'_>, tool: &str, recorded: &Value) -> Value {
+    let written = suite_arguments(context, tool).filter(|given| (context.neutral)(given.clone()) == *recorded);
     written.unwrap_or_else(|| recorded.clone())
 }
 
 /// The arguments that the suite has for a tool.
-fn given(context: &CheckContext<'_>, tool: &str) -> Option<Value> {
+fn suite_arguments(context: &CheckContext<'_>, tool: &str) -> Option<Value> {
     (context.filled)(context.suite.arguments.get(tool)?)
 }
 
@@ -227,7 +227,7 @@ mod tests {
             (Outcome::Failed, Outcome::Failed),
             (Outcome::Warned, Outcome::Warned),
         ] {
-            assert_eq!(unserved("add", CheckResult::new(outcome)).outcome, expected);
+            assert_eq!(without_proof("add", CheckResult::new(outcome)).outcome, expected);
         }
     }
 }

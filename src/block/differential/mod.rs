@@ -69,7 +69,7 @@ struct Differential {
     snapshot: Arc<drift::ServerSnapshot>,
     /// The lowest level of changes that fails a case.
     fail_on: drift::ChangeLevel,
-    /// Whether recorded calls are made again.
+    /// True if recorded calls are made again.
     replay_calls: bool,
     /// Which tools.
     tools: ToolSelection,
@@ -96,7 +96,7 @@ impl IgnoredChange {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let keys = DifferentialKeys::read(node, reader.found())?;
+    let keys = DifferentialKeys::decode(node, reader.mistakes())?;
     Some(Arc::new(Differential {
         snapshot: Arc::new(snapshot::read(&keys.snapshot, reader)?),
         file: keys.snapshot.value,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::compare::{offered, sent};
+use super::compare::{filled_arguments, record_without_calls};
 use super::stability::{PlannedCall, call_twice};
 use crate::drift::Recorded;
 use crate::event::Finding;
@@ -12,13 +12,13 @@ use crate::source::template::{Names, fill};
 use crate::suite::ToolSelection;
 use crate::wire::Tool;
 
-/// How the sentence about a call begins that nothing answered.
+/// The beginning of the sentence about a call that nothing answered.
 pub const UNANSWERED: &str = "no answer of ";
 
 /// The parts of a server to record.
 #[derive(Debug, Clone)]
 pub struct RecordingSelection {
-    /// Whether tools are called.
+    /// True if tools are called.
     pub call_tools: bool,
     /// Which tools.
     pub tools: ToolSelection,
@@ -46,7 +46,7 @@ pub async fn record(
     context: &CheckContext<'_>,
     calling: &(dyn Fn(&str) + Sync),
 ) -> Result<Recording, Finding> {
-    let mut recorded = offered(context, context.server_name, protocol)
+    let mut recorded = record_without_calls(context, context.server_name, protocol)
         .ok_or_else(|| Finding::new("nothing-said", "the server said nothing that could be recorded"))?;
     recorded.tools.retain(|tool| wanted.tools.selects(tool["name"].as_str().unwrap_or_default()));
     let mut notes = Vec::new();
@@ -77,7 +77,7 @@ fn calls(tool: &Tool, wanted: &RecordingSelection, context: &CheckContext<'_>) -
         return Err(told(NotCallable::Hazard(hazard)));
     }
     let earlier = wanted.calls.iter().filter(|(tool, _)| tool == name);
-    let earlier: Vec<Value> = earlier.map(|(_, arguments)| sent(context, name, arguments)).collect();
+    let earlier: Vec<Value> = earlier.map(|(_, arguments)| filled_arguments(context, name, arguments)).collect();
     if !earlier.is_empty() {
         return Ok(earlier);
     }

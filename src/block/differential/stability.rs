@@ -37,7 +37,7 @@ pub(crate) async fn call_twice(
     let (reading, writing): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|at| calls[*at].tool.only_reads());
     let runner = CallRunner { context, calls, calling };
     runner.on_one_server(&reading, &mut first).await;
-    runner.on_one_server(&reversed(&reading), &mut second).await;
+    runner.on_one_server(&reverse_order(&reading), &mut second).await;
     for at in writing {
         first.insert(at, runner.on_fresh_server(at).await);
         second.insert(at, runner.on_fresh_server(at).await);
@@ -62,7 +62,7 @@ fn recorded_answer(
 
 /// The other order: backwards, so that of any two calls the other one comes first. The call in the middle of an odd
 /// number has another place only where one is made before.
-fn reversed(order: &[usize]) -> Vec<usize> {
+fn reverse_order(order: &[usize]) -> Vec<usize> {
     let extra = order.last().filter(|_| order.len() % 2 == 1 && order.len() > 1);
     extra.into_iter().chain(order.iter().rev()).copied().collect()
 }
@@ -115,7 +115,7 @@ impl CallRunner<'_> {
     }
 
     async fn open(&self) -> Result<CheckSession<'_>, CheckEnd> {
-        CheckSession::open(self.context, CheckLimits::unlimited()).await
+        CheckSession::open(self.context, CheckLimits::none()).await
     }
 
     async fn call(&self, at: usize, session: &CheckSession<'_>) -> RepeatedAnswer {
@@ -164,7 +164,7 @@ mod tests {
             (&[0, 1, 2], &[2, 2, 1, 0]),
             (&[0, 1, 2, 3], &[3, 2, 1, 0]),
         ] {
-            assert_eq!(reversed(order), expected);
+            assert_eq!(reverse_order(order), expected);
         }
     }
 }

@@ -5,14 +5,14 @@ use serde_json::Value;
 use crate::check::answer_data::AnswerData;
 use crate::source::words;
 
-/// How many calls lie at least between an answer and the calls that use it: as many are never under way, so that what a
+/// The least number of calls between an answer and the calls that use it: as many are never under way, so that what a
 /// call uses does not depend on which of them was quicker.
 pub(crate) const DISTANCE: u64 = 32;
 
 /// For how many calls of a session answers are looked at.
 const LEARNING: u64 = 1_000;
 
-/// How many values of one answer are kept for one argument.
+/// The number of values of one answer that are kept for one argument.
 const MOST_OF_ONE: usize = 4;
 
 /// The longest text that is kept.
@@ -23,7 +23,7 @@ const LONGEST: usize = 256;
 pub(crate) struct ConsumedArgument {
     /// The words of its name.
     words: Vec<String>,
-    /// Whether it takes numbers rather than texts.
+    /// True if it takes numbers rather than texts.
     is_number: bool,
 }
 

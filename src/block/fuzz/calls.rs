@@ -14,10 +14,10 @@ use crate::schema::{Judge, UnusableSchema};
 use crate::source::words;
 use crate::wire::Tool;
 
-/// How many valid values at edges are tried one after the other.
+/// The number of valid values at edges that are tried one after the other.
 const TOUR: usize = 400;
 
-/// How many calls that the suite gives come first.
+/// The number of calls of the suite that come first.
 const MOST_GIVEN: usize = 4;
 
 /// In how many of 100 valid calls an argument is taken from an earlier answer, where one held what fits.
@@ -47,9 +47,9 @@ pub(crate) struct GeneratedCall {
 /// A tool that can be called.
 pub(crate) struct Callee {
     pub(crate) name: String,
-    /// Whether it says that it changes nothing.
+    /// True if it says that it changes nothing.
     pub(crate) is_read_only: bool,
-    /// Whether it runs what callers write.
+    /// True if it runs what callers write.
     pub(crate) runs_code: bool,
     safe_arguments: SafeArguments,
     /// Invalid arguments, each violating one rule of its schema.
@@ -60,13 +60,13 @@ pub(crate) struct Callee {
     pub(crate) output: Option<Result<Judge, UnusableSchema>>,
     /// The suite's arguments, and values at the edges.
     tour: Vec<Value>,
-    /// How many of them are the suite's.
+    /// The number of those that are the suite's.
     given: usize,
     /// Arguments that take any text, each with the most characters that it takes.
     texts: Vec<(String, usize)>,
     /// Arguments that take what answers hold: the name, and the number in the pool.
     wanted: Vec<(String, usize)>,
-    /// Whether the schema says nothing beyond what each argument is by itself.
+    /// True if the schema says nothing beyond what each argument is by itself.
     is_plain: bool,
 }
 
@@ -106,7 +106,7 @@ impl CallGenerator {
         }
         let name = tools.first().map_or("", |offered| &offered.tool.name);
         let draw = Rng::new(settings.seed).fork(name);
-        let tokens = Canaries::seeded(draw.fork("tokens").bits());
+        let tokens = Canaries::of_seed(draw.fork("tokens").bits());
         let own: BTreeSet<String> = nouns(name).collect();
         let is_related = |at: &usize| nouns(&callees[*at].name).any(|noun| own.contains(&noun));
         let related = (1..callees.len()).filter(is_related).collect();
@@ -122,7 +122,7 @@ impl CallGenerator {
     pub(crate) fn make(&self, number: u64, pool: &AnswerPool) -> GeneratedCall {
         let mut draw = self.draw.fork(number);
         // Arguments of the suite are sent first, whatever is drawn.
-        if let Some(arguments) = usize::try_from(number).ok().and_then(|at| self.callees[0].given().get(at)) {
+        if let Some(arguments) = usize::try_from(number).ok().and_then(|at| self.callees[0].given_by_suite().get(at)) {
             return GeneratedCall { tool: 0, arguments: arguments.clone(), breach: None };
         }
         let tool = if self.callees.len() > 1 && draw.chance(ELSEWHERE) { self.other(&mut draw) } else { 0 };
@@ -148,7 +148,7 @@ impl CallGenerator {
         if number.is_multiple_of(2) && turn < callee.tour.len() {
             return callee.tour[turn].clone();
         }
-        if !callee.given().is_empty() && draw.chance(NEAR) {
+        if !callee.given_by_suite().is_empty() && draw.chance(NEAR) {
             return self.near(number, pool, callee, draw);
         }
         let mut value = match draw.below(100) {
@@ -165,7 +165,7 @@ impl CallGenerator {
 
     /// Known good arguments with one value changed, sometimes two: a tool that refuses most arguments serves many of these.
     fn near(&self, number: u64, pool: &AnswerPool, callee: &Callee, draw: &mut Rng) -> Value {
-        let mut value = draw.pick(callee.given()).cloned().unwrap_or_default();
+        let mut value = draw.pick(callee.given_by_suite()).cloned().unwrap_or_default();
         if !callee.texts.is_empty() && draw.chance(NEAR_MARKED) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
             return value;
@@ -254,7 +254,7 @@ impl Callee {
     }
 
     /// The arguments that the suite itself gives.
-    fn given(&self) -> &[Value] {
+    fn given_by_suite(&self) -> &[Value] {
         &self.tour[..self.given]
     }
 
@@ -318,7 +318,7 @@ impl Callee {
 fn tour(given: &[Value], safe_arguments: &SafeArguments) -> Vec<Value> {
     let mut tour: Vec<Value> = given.to_vec();
     for edge in safe_arguments.boundaries() {
-        let near = given.first().and_then(|base| rebased(&edge, safe_arguments.smallest(), base));
+        let near = given.first().and_then(|base| rebase(&edge, safe_arguments.smallest(), base));
         let value = near.filter(|value| safe_arguments.generator().is_valid(value)).unwrap_or(edge);
         if tour.len() < TOUR && !tour.contains(&value) {
             tour.push(value);
@@ -328,7 +328,7 @@ fn tour(given: &[Value], safe_arguments: &SafeArguments) -> Vec<Value> {
 }
 
 /// Other arguments with the members in which an edge differs from the smallest.
-fn rebased(edge: &Value, smallest: &Value, base: &Value) -> Option<Value> {
+fn rebase(edge: &Value, smallest: &Value, base: &Value) -> Option<Value> {
     let mut members = base.as_object()?.clone();
     let differing = edge.as_object()?.iter().filter(|(name, value)| smallest.get(name.as_str()) != Some(*value));
     members.extend(differing.map(|(name, value)| (name.clone(), value.clone())));
@@ -370,7 +370,7 @@ fn is_binding(violation: &InvalidValue, schema: &Value) -> bool {
     }
 }
 
-/// How many characters an argument takes that takes any text; `None` where it does not, or takes few.
+/// The number of characters that an argument takes which takes any text; `None` where it does not, or takes few.
 fn room(schema: &Value) -> Option<usize> {
     const SAYS_NOTHING: [&str; 8] =
         ["type", "title", "description", "default", "examples", "minLength", "maxLength", "$comment"];
@@ -398,7 +398,7 @@ pub(crate) mod tests {
     fn settings(text: &str) -> Fuzz {
         let mut sources = Sources::default();
         let source = sources.add(SourceFile::new("suite.yml", text));
-        Fuzz::read(&parse(&sources, source).unwrap(), &mut Vec::new()).unwrap()
+        Fuzz::decode(&parse(&sources, source).unwrap(), &mut Vec::new()).unwrap()
     }
 
     fn calls_with(text: &str, entries: &[Value], given: &[Value]) -> CallGenerator {
@@ -515,9 +515,9 @@ pub(crate) mod tests {
             (json!({"id": "", "page": 1}), json!({"id": "", "page": 3, "sort": "up"})),
             (json!({"id": "a", "page": 1}), given.clone()),
         ] {
-            assert_eq!(rebased(&edge, &smallest, &given), Some(expected), "{edge}");
+            assert_eq!(rebase(&edge, &smallest, &given), Some(expected), "{edge}");
         }
-        assert_eq!(rebased(&json!({"id": "b"}), &smallest, &json!([])), None);
+        assert_eq!(rebase(&json!({"id": "b"}), &smallest, &json!([])), None);
     }
 
     #[test]

@@ -23,10 +23,11 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>
     let mut cases = planner.unknown_tools(template, &settings.tools, catalog);
     cases.extend(settings.block.iter().flat_map(|block| planner.unknown_tools(template, block, catalog)));
     let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)).collect();
-    let called: Vec<&Tool> = selected.iter().copied().filter(|tool| kept(planner, settings, tool).is_none()).collect();
+    let called: Vec<&Tool> =
+        selected.iter().copied().filter(|tool| reason_to_skip(planner, settings, tool).is_none()).collect();
     let crashing_tools = Arc::default();
     cases.extend(selected.iter().map(|tool| {
-        let body = match kept(planner, settings, tool) {
+        let body = match reason_to_skip(planner, settings, tool) {
             Some(reason) => Body::Skipped(reason),
             None => Body::Check(Arc::new(check(settings, &crashing_tools, tool, &called))),
         };
@@ -40,7 +41,7 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>
 }
 
 /// Why a tool is not called.
-fn kept(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<Reason> {
+fn reason_to_skip(planner: &Planner<'_>, settings: &Fuzz, tool: &Tool) -> Option<Reason> {
     if settings.excludes(&tool.name) {
         return Some(Reason::SkippedBySuite(format!("`{}` is blocked", tool.name)));
     }

@@ -11,16 +11,16 @@ use crate::check::{CheckEnd, Confirmation};
 use crate::event::FindingKind;
 use crate::reproduce::{ddmin, next_question};
 
-/// How often a problem that showed again is tried once more.
+/// The number of times that a problem that showed again is tried once more.
 const REPEATS: usize = 2;
 
-/// How many servers may be started for one problem.
+/// The number of servers that may be started for one problem.
 const MOST_STARTS: usize = 40;
 
-/// How long one problem may take.
+/// The time that one problem may take.
 const MOST_TIME: Duration = Duration::from_secs(60);
 
-/// How many calls of a session are said again at most.
+/// The number of calls of a session that are said again at most.
 pub(crate) const LONGEST: usize = 5_000;
 
 /// A problem that was tried again.

@@ -24,7 +24,7 @@ pub(crate) struct CallCounts {
     /// Calls without a usable answer.
     pub(crate) lost: u64,
     pub(crate) seen: BranchSet,
-    /// How long calls were under way.
+    /// The time for which calls were under way.
     pub(crate) spent: Duration,
     /// The calls that were sent, in order.
     pub(crate) hash: u64,
@@ -37,7 +37,7 @@ const TELLING: u64 = 1_000;
 
 impl CallCounts {
     /// Takes note of the arguments of a call.
-    pub(crate) fn sent(&mut self, tool: usize, arguments: &[u8]) {
+    pub(crate) fn note_sent(&mut self, tool: usize, arguments: &[u8]) {
         let spread = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
         let mut hash = spread(self.hash, tool as u64);
         let mut chunks = arguments.chunks_exact(8);
@@ -52,8 +52,8 @@ impl CallCounts {
         let taken = self.seen.count().min(branches);
         let mut parts = vec![format!(
             "{} covered {taken} of {}: {} served",
-            counted(self.calls, "call"),
-            counted(branches as u64, "schema branch"),
+            count_with_noun(self.calls, "call"),
+            count_with_noun(branches as u64, "schema branch"),
             self.served
         )];
         parts.extend(some(self.refused, "refused though valid"));
@@ -63,11 +63,11 @@ impl CallCounts {
         parts.extend(some(self.unjudged, "with content that could not be judged by its schema"));
         parts.extend(some(self.lost, "without an answer"));
         if self.others > 0 {
-            parts.push(format!("{} of other tools in between", counted(self.others, "call")));
+            parts.push(format!("{} of other tools in between", count_with_noun(self.others, "call")));
         }
         let mut sentence = parts.join(", ");
         if self.restarts > 0 {
-            let _ = write!(sentence, "; {}", counted(u64::from(self.restarts), "restart"));
+            let _ = write!(sentence, "; {}", count_with_noun(u64::from(self.restarts), "restart"));
         }
         sentence
     }
@@ -100,7 +100,7 @@ fn some(count: u64, what: &str) -> Option<String> {
     (count > 0).then(|| format!("{count} {what}"))
 }
 
-fn counted(count: u64, noun: &str) -> String {
+fn count_with_noun(count: u64, noun: &str) -> String {
     match (count, noun.ends_with("ch")) {
         (1, _) => format!("1 {noun}"),
         (_, true) => format!("{count} {noun}es"),
@@ -149,7 +149,7 @@ mod tests {
         let hash = |said: &[(usize, &str)]| {
             let mut counts = CallCounts::default();
             for (tool, arguments) in said {
-                counts.sent(*tool, arguments.as_bytes());
+                counts.note_sent(*tool, arguments.as_bytes());
             }
             counts.hash
         };

@@ -27,16 +27,16 @@ use crate::session::ReceivedLine;
 use crate::source::duration_text;
 use crate::wire::admitted_failure;
 
-/// How many of the last calls may have brought about what belongs to no answer.
+/// The number of last calls that may have brought about what belongs to no answer.
 const SUSPECTS: usize = 16;
 
 /// Of how many calls each is looked at for the branches that it takes; of later ones some are.
 const MARKED: u64 = 4_000;
 
-/// How many calls without an answer are enough.
+/// The number of calls without an answer after which no more are made.
 const MOST_SILENCES: u32 = 3;
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionOutcome {
     /// Everything was said.
@@ -67,7 +67,7 @@ pub(crate) struct Driver<'a> {
     crashing_tools: &'a CrashingTools,
     /// The calls of this session that were left out because of that.
     left_out: BTreeSet<u64>,
-    /// How often a call was not answered while others were.
+    /// The number of times that a call was not answered while others were.
     silences: u32,
     /// The words of the first valid call that was refused.
     pub(crate) refusal: Option<String>,
@@ -201,7 +201,7 @@ impl<'a> Driver<'a> {
         true
     }
 
-    /// Whether a call was made, and which.
+    /// The call that was made, if any.
     pub(crate) fn remade(&self, number: u64, log: &SessionLog) -> Option<GeneratedCall> {
         let was_made = number >= log.begin && number < self.next && !self.left_out.contains(&number);
         was_made.then(|| self.calls.make(number, &log.pool))
@@ -226,7 +226,7 @@ impl<'a> Driver<'a> {
             }
             self.count(&made);
             let (counts, tool) = (&mut self.counts, made.tool);
-            wire.send(number, self.calls, &made, &mut |arguments| counts.sent(tool, arguments));
+            wire.send(number, self.calls, &made, &mut |arguments| counts.note_sent(tool, arguments));
             log.recent.push_back(number);
             if log.recent.len() > SUSPECTS.max(self.settings.in_flight) {
                 log.recent.pop_front();
@@ -256,7 +256,7 @@ impl<'a> Driver<'a> {
     /// Takes in what happened; says so where it is the end.
     fn take(&mut self, event: CallEvent, log: &mut SessionLog) -> Option<SessionOutcome> {
         match event {
-            CallEvent::Answer(number, message, told) => self.answered(number, message.as_deref(), &told, log),
+            CallEvent::Answer(number, message, told) => self.note_answer(number, message.as_deref(), &told, log),
             CallEvent::Failed(number, failure) => {
                 let made = log.open.remove(&number)?;
                 self.counts.lost += u64::from(made.tool == 0);
@@ -281,7 +281,7 @@ impl<'a> Driver<'a> {
         None
     }
 
-    fn answered(&mut self, number: u64, message: Option<&Value>, told: &ReceivedLine, log: &mut SessionLog) {
+    fn note_answer(&mut self, number: u64, message: Option<&Value>, told: &ReceivedLine, log: &mut SessionLog) {
         let Some(made) = log.open.remove(&number) else { return };
         let tool = made.tool;
         log.latest = log.latest.max(Some(number));
@@ -361,7 +361,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Takes note of a server that ended after its last answer.
-    pub(crate) fn ended(&mut self, found: Finding, log: &SessionLog) {
+    pub(crate) fn note_end(&mut self, found: Finding, log: &SessionLog) {
         self.problems.note(problem::ended(found), None, log.recent.iter().copied().collect());
     }
 

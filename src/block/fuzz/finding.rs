@@ -7,7 +7,7 @@ use crate::check::Confirmation;
 use crate::event::{Doubt, Exchange, Finding, FindingKind, Phase, Reproduction, ReproductionCall, RequirementLevel};
 use crate::source::beginning;
 
-/// How many calls of a sequence are shown.
+/// The number of calls of a sequence that are shown.
 const MOST_SHOWN: usize = 10;
 
 /// A finding and the exchange that shows it; `None` for a problem that is not reported.

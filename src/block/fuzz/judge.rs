@@ -14,7 +14,7 @@ use crate::wire::admitted_failure;
 /// The error of a server that broke while it worked.
 const INTERNAL: i64 = -32603;
 
-/// How many characters of a value a message shows.
+/// The number of characters of a value a message shows.
 const SHOWN: usize = 80;
 
 /// The result of a call.
@@ -22,7 +22,7 @@ const SHOWN: usize = 80;
 pub(crate) struct JudgedAnswer {
     pub(crate) fate: Fate,
     pub(crate) problems: Vec<FuzzProblem>,
-    /// Whether checking the content against the output schema took too long.
+    /// True if checking the content against the output schema took too long.
     pub(crate) is_unjudged: bool,
 }
 
@@ -35,7 +35,7 @@ impl JudgedAnswer {
 /// Checking against the schema takes too long.
 struct TooLong;
 
-/// How the server treated a call.
+/// The way in which the server treated a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Served,
@@ -58,7 +58,7 @@ pub(crate) fn judge(calls: &CallGenerator, made: &GeneratedCall, message: &Value
     if result["isError"] == true {
         let text = texts_of(result).collect::<Vec<_>>().join("\n");
         let holds = |mark: &str| json!({"text": {"contains": mark}});
-        let problem = traced(&text, holds).or_else(|| broken(calls, made, &text, &holds));
+        let problem = find_stack_trace(&text, holds).or_else(|| broken(calls, made, &text, &holds));
         return JudgedAnswer::new(Fate::Refused, problem.into_iter().chain(error_content(calls, made, result)));
     }
     let kind = result.get("resultType").and_then(Value::as_str);
@@ -69,9 +69,9 @@ pub(crate) fn judge(calls: &CallGenerator, made: &GeneratedCall, message: &Value
     let tool = &callee.name;
     if let Some(words) = admitted_failure(result).filter(|_| !callee.runs_code) {
         let output = output(calls, made, result).ok().flatten();
-        return JudgedAnswer::new(Fate::Refused, [unflagged(tool, &words)].into_iter().chain(output));
+        return JudgedAnswer::new(Fate::Refused, [unflagged_failure(tool, &words)].into_iter().chain(output));
     }
-    let served = calls.refusable(made).map(|violation| accepted(tool, violation));
+    let served = calls.refusable(made).map(|violation| accepted_invalid_call(tool, violation));
     let output = output(calls, made, result);
     let is_unjudged = output.is_err();
     JudgedAnswer { is_unjudged, ..JudgedAnswer::new(Fate::Served, served.into_iter().chain(output.ok().flatten())) }
@@ -80,7 +80,7 @@ pub(crate) fn judge(calls: &CallGenerator, made: &GeneratedCall, message: &Value
 /// An error that blames the server.
 fn refused_by_error(error: &Value) -> Option<FuzzProblem> {
     let text = error["message"].as_str().unwrap_or_default();
-    if let Some(problem) = traced(text, |mark| json!({"error": {"message": {"contains": mark}}})) {
+    if let Some(problem) = find_stack_trace(text, |mark| json!({"error": {"message": {"contains": mark}}})) {
         return Some(problem);
     }
     if error["code"].as_i64() != Some(INTERNAL) {
@@ -92,11 +92,11 @@ fn refused_by_error(error: &Value) -> Option<FuzzProblem> {
     let found = Finding { help: Some(help), ..Finding::new("internal-error", message) };
     let check = ReproductionCheck::Broken(vec![json!({"not": {"error": {"code": INTERNAL}}})]);
     let signature = format!("{INTERNAL} {}", without_numbers(text));
-    Some(FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).advised())
+    Some(FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).into_advice())
 }
 
 /// An error that shows the insides of the server; `holds` is an expectation that what gave it away is there.
-fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<FuzzProblem> {
+fn find_stack_trace(text: &str, holds: impl Fn(&str) -> Value) -> Option<FuzzProblem> {
     let mark = stack_trace(text)?;
     let found = Finding::new("stack-trace", "the server answered with a stack trace, which helps no caller");
     let text: String = text.chars().take(2_000).collect();
@@ -104,7 +104,7 @@ fn traced(text: &str, holds: impl Fn(&str) -> Value) -> Option<FuzzProblem> {
     let check = ReproductionCheck::Broken(vec![json!({"not": holds(mark)})]);
     let signature = without_numbers(mark);
     let found = found.with_evidence("the text", text);
-    Some(FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).advised())
+    Some(FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).into_advice())
 }
 
 /// An error in which the server says itself that it is wrong: its SDK refused its own result, or the tool broke.
@@ -130,11 +130,11 @@ fn broken(
     let found = Finding { help: Some(help).filter(|_| !is_own_schema), ..Finding::new(code, message) };
     let check = ReproductionCheck::Broken(vec![json!({"not": holds(mark)})]);
     let problem = FuzzProblem::new(kind, without_numbers(mark), check, found);
-    Some(if is_own_schema || made.breach.is_none() { problem } else { problem.advised() })
+    Some(if is_own_schema || made.breach.is_none() { problem } else { problem.into_advice() })
 }
 
 /// A call was served that the schema forbids.
-fn accepted(tool: &str, violation: &InvalidValue) -> FuzzProblem {
+fn accepted_invalid_call(tool: &str, violation: &InvalidValue) -> FuzzProblem {
     let message = format!("`{tool}` served a call that its schema forbids: {}", violation.says);
     let found = Finding {
         path: Some(violation.at.clone()).filter(|at| !at.is_empty()),
@@ -143,17 +143,17 @@ fn accepted(tool: &str, violation: &InvalidValue) -> FuzzProblem {
     };
     let signature = format!("input {} {}", violation.keyword, violation.at);
     let check = ReproductionCheck::Broken(vec![json!({"refused": true})]);
-    FuzzProblem::new(FindingKind::SchemaViolation, signature, check, found).advised()
+    FuzzProblem::new(FindingKind::SchemaViolation, signature, check, found).into_advice()
 }
 
 /// A result whose text reports a failure, without `isError`.
-fn unflagged(tool: &str, words: &str) -> FuzzProblem {
+fn unflagged_failure(tool: &str, words: &str) -> FuzzProblem {
     let message = format!("`{tool}` reports a failure as a success, without `isError: true`: {words}");
     let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
     let found = Finding { help: Some(help), ..Finding::new("error-as-success", message) };
     let check = ReproductionCheck::Broken(vec![json!({"refused": true})]);
     let signature = "error as success".to_owned();
-    FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).advised()
+    FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).into_advice()
 }
 
 /// A refusal with structured content that is not what the tool declares: clients that check it throw.
@@ -163,7 +163,7 @@ fn error_content(calls: &CallGenerator, made: &GeneratedCall, result: &Value) ->
     let message = format!("in a refusal, {}", problem.found.message);
     let help = Some("say in a text what was wrong, and leave `structuredContent` out of errors".to_owned());
     let found = Finding { code: Code::ERROR_CONTENT, message, help, ..problem.found };
-    Some(FuzzProblem { found, ..problem }.advised())
+    Some(FuzzProblem { found, ..problem }.into_advice())
 }
 
 /// Structured content that is not what the tool declares.

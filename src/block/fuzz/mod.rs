@@ -80,7 +80,7 @@ impl Fuzz {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let mut fuzz = Fuzz::read(node, reader.found())?;
+    let mut fuzz = Fuzz::decode(node, reader.mistakes())?;
     if fuzz.time.is_none() {
         fuzz.cases.get_or_insert(Fuzz::CASES);
     }
@@ -94,7 +94,7 @@ struct Percent(u32);
 impl Setting for Percent {
     const SHAPE: Shape = Shape::Share;
 
-    fn read(share: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(share: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         let share = share.to_json().as_f64()?;
         Some(Self((0..=100).find(|percent| f64::from(*percent) >= share * 100.0).unwrap_or(100)))
     }

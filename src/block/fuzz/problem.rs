@@ -49,7 +49,7 @@ impl FuzzProblem {
     }
 
     /// The same with a weight that is not that of a broken MUST.
-    pub(crate) fn advised(mut self) -> Self {
+    pub(crate) fn into_advice(mut self) -> Self {
         self.found.level = RequirementLevel::Should;
         self
     }
@@ -58,7 +58,7 @@ impl FuzzProblem {
 /// An answer that exceeds a limit of the client and is not read; a warning, since it may be right.
 pub(crate) fn not_read(beyond: ReadLimit, frame: Option<u32>) -> FuzzProblem {
     let found = Finding { frame, ..Finding::new(beyond.code(), format!("the answer to `tools/call` {beyond}")) };
-    FuzzProblem::violation(found).advised()
+    FuzzProblem::violation(found).into_advice()
 }
 
 /// A call without a usable answer.

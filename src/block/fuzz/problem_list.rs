@@ -5,14 +5,14 @@ use super::confirm::Traces;
 use super::problem::FuzzProblem;
 use crate::check::Confirmation;
 
-/// How many distinct problems of one tool are told.
+/// The number of distinct problems of one tool that are told.
 const MOST: usize = 20;
 
 /// The distinct problems of a case.
 #[derive(Debug, Default)]
 pub(crate) struct ProblemList {
     pub(crate) known: Vec<NotedProblem>,
-    /// How many more there were.
+    /// The number of further ones.
     pub(crate) left_out: u64,
 }
 
@@ -22,14 +22,14 @@ pub(crate) struct NotedProblem {
     pub(crate) problem: FuzzProblem,
     /// The tool that was called; `None` where nobody knows which call it was.
     pub(crate) tool: Option<usize>,
-    /// How often it was seen.
+    /// The number of times that it was seen.
     pub(crate) times: u64,
     /// The numbers of the calls that may have brought it about.
     pub(crate) suspects: Vec<u64>,
     pub(crate) stage: ProblemStage,
 }
 
-/// How far a problem was looked into.
+/// The state of the search for what causes a problem.
 #[derive(Debug)]
 pub(crate) enum ProblemStage {
     /// It was seen.

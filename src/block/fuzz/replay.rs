@@ -12,7 +12,7 @@ use crate::reproduce::Player;
 use crate::session::{CallFailure, SessionReply};
 use crate::source::beginning;
 
-/// How many characters of arguments and answers are shown.
+/// The number of characters of arguments and answers that are shown.
 const SHOWN: usize = 600;
 
 /// The means of a replay.
@@ -68,7 +68,7 @@ impl<'a> FuzzTarget<'a> {
 
     /// Starts a server.
     pub(crate) async fn open(self) -> Result<CheckSession<'a>, CheckEnd> {
-        CheckSession::open(self.context, CheckLimits::unlimited()).await
+        CheckSession::open(self.context, CheckLimits::none()).await
     }
 
     pub(crate) async fn call(self, player: Player<'_>, made: &GeneratedCall) -> Result<SessionReply, CallFailure> {

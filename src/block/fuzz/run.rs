@@ -28,7 +28,7 @@ use crate::wire::{Direction, Tool, surroundings_lack};
 /// The number of characters of a call or a refusal that a sentence quotes.
 const SHOWN: usize = 160;
 
-/// How often a server is started again because of one tool.
+/// The number of times that a server is started again because of one tool.
 const MOST_RESTARTS: u32 = 10;
 
 /// Calls of one tool, with those of others in between.
@@ -55,7 +55,7 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
     let FuzzCheck { settings, tools, crashing_tools } = check;
     let listed = tools.iter().filter_map(|name| context.catalog.tool(name));
     let offered: Vec<OfferedTool<'_>> =
-        listed.map(|tool| OfferedTool { tool, given: given(tool, context).collect() }).collect();
+        listed.map(|tool| OfferedTool { tool, given: arguments_of_suite(tool, context).collect() }).collect();
     let folder = server_folder(context.suite, context.server_name);
     let calls = match CallGenerator::new(settings, folder.as_deref(), &offered) {
         Ok(calls) => calls,
@@ -71,7 +71,7 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
 }
 
 /// The arguments that the suite itself gives: those of `arguments:`, and those of its calls that need no other call.
-fn given<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl Iterator<Item = Value> + 'a {
+fn arguments_of_suite<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl Iterator<Item = Value> + 'a {
     let suite = context.suite;
     let own = suite.arguments.get(&tool.name).into_iter();
     let steps = suite.tests.iter().flat_map(|test| &test.steps);
@@ -86,7 +86,7 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
     loop {
         let mut log = driver.log();
         // The time of `fuzz` is that of its calls alone, which the driver counts.
-        let session = match CheckSession::open(driver.context, CheckLimits::unlimited()).await {
+        let session = match CheckSession::open(driver.context, CheckLimits::none()).await {
             Ok(session) => session,
             Err(end) if protocol_revision.is_empty() => return Err(end),
             Err(end) => return Ok(Some(format!("the server does not start again: {}", end.sentence()))),
@@ -97,7 +97,7 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
         }
         let mut ended = driver.drive(&session, &mut log).await;
         if let Some(found) = session.close().await {
-            driver.ended(found, &log);
+            driver.note_end(found, &log);
             ended = SessionOutcome::Broken;
         }
         confirm_problems(driver, &log).await;
@@ -166,7 +166,7 @@ async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog) {
         if suspicion.later.tool != 0 {
             continue;
         }
-        let Some(problem) = state_leak::confirmed(target, &suspicion).await else { continue };
+        let Some(problem) = state_leak::confirm(target, &suspicion).await else { continue };
         let numbers = vec![suspicion.later_number];
         let is_known = driver.problems.known.iter().any(|known| known.problem.is_same(&problem));
         driver.problems.note(problem, Some(0), numbers);

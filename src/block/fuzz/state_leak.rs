@@ -9,7 +9,7 @@ use super::replay::{FuzzTarget, close, exchange, player};
 use crate::event::{Finding, FindingKind, ReproductionCheck, Severity};
 use crate::session::SessionReply;
 
-/// How many suspicions about the same two tools are looked into.
+/// The number of suspicions about the same two tools that are looked into.
 const MOST_TRIED: u32 = 3;
 
 /// A text of an earlier call in the answer to a later one.
@@ -74,15 +74,15 @@ impl Suspicions {
 /// A leak that showed again.
 struct ShownLeak {
     reply: SessionReply,
-    /// Whether the earlier call was one of another session.
+    /// True if the earlier call was one of another session.
     is_across_sessions: bool,
 }
 
 /// Looks into a suspicion. A text that reaches another session of the same server reaches another client, which fails.
 /// Within one session the client sees only what it sent itself, which is a warning: a history is there to show it.
-pub(crate) async fn confirmed(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<FuzzProblem> {
+pub(crate) async fn confirm(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<FuzzProblem> {
     let Suspicion { earlier, later, token, .. } = suspicion;
-    let ShownLeak { reply, is_across_sessions } = shown(target, suspicion).await?;
+    let ShownLeak { reply, is_across_sessions } = repeat_leak(target, suspicion).await?;
     let (first, second) = (&target.calls.callees[earlier.tool].name, &target.calls.callees[later.tool].name);
     let (whose, help) = if is_across_sessions {
         ("in another session", "keep what one client sends out of what others are shown")
@@ -103,14 +103,14 @@ pub(crate) async fn confirmed(target: FuzzTarget<'_>, suspicion: &Suspicion) -> 
     if is_across_sessions {
         return Some(problem);
     }
-    problem = problem.advised();
+    problem = problem.into_advice();
     problem.found.severity = Some(Severity::Low);
     Some(problem)
 }
 
 /// Makes the earlier call, and the later one in another session of the same server, where it has several, and in the same
 /// session.
-async fn shown(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<ShownLeak> {
+async fn repeat_leak(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<ShownLeak> {
     let Suspicion { earlier, later, token, .. } = suspicion;
     let timeout = target.context.request_timeout;
     let shows = |reply: &SessionReply| reply.message.to_string().contains(token.as_str());

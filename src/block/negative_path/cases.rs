@@ -130,7 +130,7 @@ impl Deriver<'_> {
             let witness = |tool: &Tool| find_witness(self.planner, offer.catalog, tool).ok();
             if let Some((tool, witness)) = reading().find_map(|tool| Some((tool, witness(tool)?))) {
                 let name = format!("{} with arguments that are no object", tool.name);
-                cases.push(self.malformed(&name, witness, malformed::no_objects(&tool.name, self.span)));
+                cases.push(self.malformed_case(&name, witness, malformed::no_objects(&tool.name, self.span)));
             }
             let repeated = reading().find_map(|tool| {
                 let witness = witness(tool)?;
@@ -138,7 +138,7 @@ impl Deriver<'_> {
                 Some((tool, witness, malformed::twice(tool, &arguments, offer.revision, self.span)?))
             });
             if let Some((tool, witness, steps)) = repeated {
-                let mut case = self.malformed(&format!("{} with an argument twice", tool.name), witness, steps);
+                let mut case = self.malformed_case(&format!("{} with an argument twice", tool.name), witness, steps);
                 case.session = case.session.max(SessionNeed::InTurn);
                 cases.push(case);
             }
@@ -149,13 +149,13 @@ impl Deriver<'_> {
             for (prompt, steps) in asked.take(MOST_PROMPTS) {
                 let name =
                     format!("prompt {} with values that name nothing", prompt["name"].as_str().unwrap_or_default());
-                cases.push(self.malformed(&name, self.alone(Action::List(ListKind::Prompts)), steps));
+                cases.push(self.malformed_case(&name, self.alone(Action::List(ListKind::Prompts)), steps));
             }
         }
         cases
     }
 
-    fn malformed(&self, name: &str, witness: Witness, steps: Vec<Step>) -> Case {
+    fn malformed_case(&self, name: &str, witness: Witness, steps: Vec<Step>) -> Case {
         let Witness { names, setup, steps: witness, teardown } = witness;
         let script = Script { setup, witness, steps, teardown, ..Script::default() };
         let mut case = self.case(name, Body::Script(Box::new(script)), &[]);

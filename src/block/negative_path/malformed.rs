@@ -28,7 +28,7 @@ pub(crate) fn no_objects(tool: &str, span: Span) -> Vec<Step> {
     let steps = shapes.into_iter().flat_map(|(arguments, binding)| {
         let params = from_json(&json!({ "name": tool, "arguments": arguments }), span);
         let action = Action::Request { method: text_node("tools/call", span), params: Some(params) };
-        [judged(action, &json!({ "refused": binding }), span), sign_of_life(span)]
+        [judged_step(action, &json!({ "refused": binding }), span), sign_of_life(span)]
     });
     steps.collect()
 }
@@ -46,7 +46,7 @@ pub(crate) fn twice(tool: &Tool, arguments: &Json, revision: Option<Revision>, s
         answers: Wanted::Any,
         watch: std::time::Duration::ZERO,
     };
-    let step = judged(Action::Send(Box::new(raw)), &json!({ "at_most_one_of": TWICE }), span);
+    let step = judged_step(Action::Send(Box::new(raw)), &json!({ "at_most_one_of": TWICE }), span);
     Some(vec![step, sign_of_life(span)])
 }
 
@@ -90,10 +90,10 @@ pub(crate) fn unknown_values(prompt: &Json, span: Span) -> Option<Vec<Step>> {
     let params = from_json(&json!({ "name": prompt["name"], "arguments": arguments }), span);
     let action = Action::Request { method: text_node("prompts/get", span), params: Some(params) };
     let either = json!({ "any": [{ "error": true }, { "at": "result.messages", "type": "array" }] });
-    Some(vec![judged(action, &either, span), sign_of_life(span)])
+    Some(vec![judged_step(action, &either, span), sign_of_life(span)])
 }
 
-fn judged(action: Action, expected: &Json, span: Span) -> Step {
+fn judged_step(action: Action, expected: &Json, span: Span) -> Step {
     Step { expect: vec![expectation(expected, span)], expects: true, ..bare(action, span) }
 }
 

@@ -122,18 +122,18 @@ struct NegativeTest {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(read_settings(node, NegativeCheck::ALL.into(), reader.found())?))
+    Some(Arc::new(read_settings(node, NegativeCheck::ALL.into(), reader.mistakes())?))
 }
 
 /// Checks that are about the server as a whole are made only if the test says so.
 fn read_in_test(node: &Node, test: &Arc<Test>, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let settings = read_settings(node, OF_TOOLS.into(), reader.found())?;
+    let settings = read_settings(node, OF_TOOLS.into(), reader.mistakes())?;
     Some(Arc::new(NegativeTest { test: Arc::clone(test), settings }))
 }
 
 /// Reads the settings; `default` are the checks if none are named.
 fn read_settings(node: &Node, default: BTreeSet<NegativeCheck>, found: &mut Vec<Diagnostic>) -> Option<NegativePath> {
-    let settings = NegativePath::read(node, found)?;
+    let settings = NegativePath::decode(node, found)?;
     Some(if settings.checks.is_empty() { NegativePath { checks: default, ..settings } } else { settings })
 }
 

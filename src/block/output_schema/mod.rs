@@ -35,7 +35,7 @@ settings! {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(OutputSchema::read(node, reader.found())?))
+    Some(Arc::new(OutputSchema::decode(node, reader.mistakes())?))
 }
 
 impl SuiteSettings for OutputSchema {}

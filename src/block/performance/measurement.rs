@@ -254,6 +254,23 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_is_broken_only_beyond_it() {
+        let ms = Duration::from_millis;
+        let measured = Measurement::new(&[10, 20, 30, 40].map(ms), Duration::from_secs(1));
+        let (late, slow) = ("latency-above-bound", "throughput-below-bound");
+        for (what, latency, calls_per_second, expected) in [
+            ("no bound", [None; 4], None, &[][..]),
+            ("as much as is allowed", [Some(ms(20)), None, None, Some(ms(40))], Some(4.0), &[]),
+            ("the median is late", [Some(ms(19)), Some(ms(40)), None, None], None, &[late]),
+            ("too few calls", [None; 4], Some(4.1), &[slow]),
+            ("everything", [Some(ms(1)); 4], Some(5.0), &[late, late, late, late, slow]),
+        ] {
+            let found = Bounds { latency, calls_per_second }.broken(&measured, "find");
+            assert_eq!(found.iter().map(|found| found.code.as_str()).collect::<Vec<_>>(), expected, "{what}");
+        }
+    }
+
+    #[test]
     fn figures_have_three_digits_that_count() {
         let texts = [412, 4_123, 41_234, 412_345, 1_210_000].map(Duration::from_micros).map(latency_text);
         assert_eq!(texts, ["412 µs", "4.12 ms", "41.2 ms", "412 ms", "1.21 s"]);

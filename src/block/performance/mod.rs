@@ -71,12 +71,12 @@ struct Performance {
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let written = if node.items().is_empty() { std::slice::from_ref(node) } else { node.items() };
-    let loads = written.iter().filter_map(|node| read_load(node, reader.found())).collect();
+    let loads = written.iter().filter_map(|node| read_load(node, reader.mistakes())).collect();
     Some(Arc::new(Performance { loads, measurements: Arc::default() }))
 }
 
 fn read_load(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Arc<Load>> {
-    let load = Load::read(node, found)?;
+    let load = Load::decode(node, found)?;
     // Messages quote the bound, not the whole block.
     let bound = ["latency", "calls_per_second", "growth"].into_iter().find_map(|key| node.get(key));
     Some(Arc::new(Load { span: bound.unwrap_or(node).span, ..load }))

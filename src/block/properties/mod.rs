@@ -27,7 +27,7 @@ pub(crate) static KIND: Kind = Kind {
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     for item in node.items() {
-        if let Some(test) = read::property(item, reader.found()) {
+        if let Some(test) = read::property(item, reader.mistakes()) {
             reader.add_test(test, item);
         }
     }

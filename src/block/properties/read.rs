@@ -13,7 +13,7 @@ use crate::suite::{self, ArgumentKind, Arguments, Generated, NamedFaults, Proper
 pub(crate) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
     point_to_tests(node, found);
     let test = suite::test(node, &NamedFaults::new(), found)?;
-    let keys = PropertyKeys::read(node, found)?;
+    let keys = PropertyKeys::decode(node, found)?;
     let property = Property {
         span: node.span,
         generate: generators(keys.generate, found),
@@ -42,7 +42,7 @@ fn generators(written: Vec<(Located<String>, Node)>, found: &mut Vec<Diagnostic>
     for (name, value) in written {
         check_name(&name, found);
         let source = if value.get("tool").is_some() {
-            let Some(keys) = ArgumentKeys::read(&value, found) else { continue };
+            let Some(keys) = ArgumentKeys::decode(&value, found) else { continue };
             Generated::Arguments(Box::new(arguments(keys)))
         } else if let Some(values) = value.get("each") {
             Generated::Each(values.clone())

@@ -95,13 +95,13 @@ impl SchemaLint {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(SchemaLint::read(node, reader.found())?))
+    Some(Arc::new(SchemaLint::decode(node, reader.mistakes())?))
 }
 
 impl Setting for AcceptedLints {
     const SHAPE: Shape = Shape::Map(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Text)]));
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         for (id, _) in node.entries().iter().filter(|(id, _)| Lint::of(&id.value).is_none()) {
             let help = did_you_mean(&id.value, lints().map(|lint| lint.id));
             let message = format!("there is no lint `{}`", id.value);

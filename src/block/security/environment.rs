@@ -89,7 +89,7 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
     CheckResult { protocol_revision, ..verdict(&secrets, seen) }
 }
 
-/// What calls of every tool showed.
+/// The findings about calls of every tool.
 struct SeenVisit<'a> {
     frames: &'a [Frame],
     calls: usize,

@@ -143,7 +143,7 @@ impl SecuritySettings {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let mut settings = SecuritySettings::read(node, reader.found())?;
+    let mut settings = SecuritySettings::decode(node, reader.mistakes())?;
     if settings.packs.is_empty() {
         settings.packs = [AttackPack::Injection, AttackPack::PathTraversal, AttackPack::Secrets].into();
     }

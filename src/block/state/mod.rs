@@ -116,7 +116,7 @@ impl IsolationKind {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    let mut settings = StateSettings::read(node, reader.found())?;
+    let mut settings = StateSettings::decode(node, reader.mistakes())?;
     let outside = settings.store.as_ref().and_then(Node::located_text).filter(|path| !stays_in_folder(&path.value));
     if let Some(path) = outside {
         let message = format!("`{}` is not in the folder of the suite", path.value);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::finding::{CallEvidence, listed};
+use super::finding::{CallEvidence, list_late_messages};
 use super::late::{LateMessage, LateMessageKind, late_messages};
 use super::slow_call::{MeasuredCalls, QuickCall, SlowCall};
 use super::state::{StateReader, StateReading};
@@ -140,7 +140,7 @@ struct StateChange {
 }
 
 impl CancelledCall {
-    fn seen(&self) -> SeenAfterCancellation<'_> {
+    fn effects(&self) -> SeenAfterCancellation<'_> {
         SeenAfterCancellation { late: &self.late, has_changed: self.change.is_some() }
     }
 }
@@ -329,7 +329,7 @@ impl CancelRounds<'_> {
             }
             Ok(AnswerAfterCancellation::Refused(reply)) => {
                 let tool = self.quick.map(|quick| quick.tool.clone()).unwrap_or_default();
-                evidence.answered(&tool, &reply);
+                evidence.add_answered(&tool, &reply);
                 let message = format!("the server refuses `{tool}` after `{}` was cancelled {way}", self.slow.tool);
                 Finding::new("cancellation-harms", message)
                     .with_evidence("control", format!("the same call of `{tool}` was served before"))
@@ -364,7 +364,7 @@ impl CancelRounds<'_> {
         evidence: &mut CallEvidence,
     ) {
         let tool = &self.slow.tool;
-        let late = judge_late_work(first.seen(), again.map(CancelledCall::seen));
+        let late = judge_late_work(first.effects(), again.map(CancelledCall::effects));
         let Some(LateWork { kind, confirmation }) = late else { return };
         let alone = format!("`{tool}` takes {}", duration_text(self.slow.time));
         evidence.given_up(self.slow, first.frame, first.elapsed, &first.late);
@@ -384,7 +384,7 @@ impl CancelRounds<'_> {
             },
         };
         found.level = level;
-        found = found.with_evidence("came late", listed(&first.late));
+        found = found.with_evidence("came late", list_late_messages(&first.late));
         if let Some(StateChange { change, frames: [before, after] }) = &first.change {
             let texts = format!("{before}: {}\nframe {after}: {}", change.before, change.after);
             let changed = format!("`{}`, frame {texts}", change.place);

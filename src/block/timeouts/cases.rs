@@ -19,7 +19,7 @@ pub(crate) fn cases(
 ) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &settings.tools, offer.catalog);
     let named = settings.slow_tool.iter().chain(&settings.state).cloned();
-    cases.extend(planner.unknown_tools(template, &ToolSelection::named(named), offer.catalog));
+    cases.extend(planner.unknown_tools(template, &ToolSelection::of_names(named), offer.catalog));
     let aspects = SlowCallAspect::ALL.into_iter().filter(|aspect| applies(*aspect, settings, offer));
     cases.extend(aspects.map(|aspect| {
         let name = format!("{}: {}", template.name, aspect.as_str().replace('_', " "));

@@ -32,11 +32,11 @@ async fn run(check: &SlowCallCheck, context: &CheckContext<'_>) -> CheckResult {
         Err(end) => return end.into_result(),
     };
     let measured = settings.slow_calls.of(&client, settings).await;
-    required(check, judge(check, client, &measured).await)
+    fail_if_required(check, judge(check, client, &measured).await)
 }
 
 /// A check that the suite requires does not pass because it could not be made.
-fn required(check: &SlowCallCheck, result: CheckResult) -> CheckResult {
+fn fail_if_required(check: &SlowCallCheck, result: CheckResult) -> CheckResult {
     let is_required = check.settings.required.contains(&check.aspect);
     match result.reason {
         Some(why) if is_required && result.outcome == Outcome::Skipped && !matches!(why, Reason::ReadOnly(_)) => {
@@ -88,7 +88,7 @@ mod tests {
             ),
         ] {
             let settings = Arc::new(TimeoutSettings::of_test(settings));
-            let result = required(&SlowCallCheck { settings, aspect: SlowCallAspect::Shutdown }, result);
+            let result = fail_if_required(&SlowCallCheck { settings, aspect: SlowCallAspect::Shutdown }, result);
             assert_eq!(result.outcome, outcome, "{says}");
             assert!(result.reason.unwrap().to_string().ends_with(says), "{says}");
         }

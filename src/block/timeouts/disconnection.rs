@@ -14,7 +14,7 @@ use crate::source::duration_text;
 /// How much longer than alone a call may take that nobody waits for.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// How often the state is read while the work should end.
+/// The number of times that the state is read while the work should end.
 const READS: u32 = 8;
 
 pub(crate) async fn disconnect(client: &CheckSession<'_>, settings: &TimeoutSettings, slow: &SlowCall) -> CheckResult {
@@ -112,7 +112,7 @@ fn judge(calls: &[ClosedCall]) -> Option<ClosedVerdict> {
 }
 
 impl ClosedResponse<'_> {
-    /// Whether the state changes in the second half of a call whose response was closed in the first.
+    /// True if the state changes in the second half of a call whose response was closed in the first.
     async fn changes_state(&self, evidence: &mut CallEvidence) -> Result<ClosedCall, CheckEnd> {
         let (client, slow, quarter) = (self.client, self.slow, self.state.slow_time / 4);
         let request = SessionRequest {

@@ -10,7 +10,7 @@ use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason};
 use crate::session::SessionReply;
 use crate::source::{beginning_of_json, duration_text};
 
-/// How many late messages a finding lists.
+/// The number of late messages a finding lists.
 const LISTED: usize = 5;
 
 /// A result that grows with the exchanges and findings of a check.
@@ -27,7 +27,7 @@ impl CallEvidence {
     }
 
     /// Adds a request that was answered.
-    pub(crate) fn answered(&mut self, title: &str, reply: &SessionReply) {
+    pub(crate) fn add_answered(&mut self, title: &str, reply: &SessionReply) {
         self.add(exchange(title, reply));
     }
 
@@ -83,7 +83,7 @@ impl CallEvidence {
 }
 
 /// Late messages, a line for each.
-pub(crate) fn listed(late: &[LateMessage]) -> String {
+pub(crate) fn list_late_messages(late: &[LateMessage]) -> String {
     let line = |message: &LateMessage| {
         let kind = match message.kind {
             LateMessageKind::Progress => "progress",
@@ -159,12 +159,12 @@ mod tests {
     #[test]
     fn late_messages_are_listed_and_a_flood_is_cut() {
         let progress = late(8, 1_200, LateMessageKind::Progress);
-        assert_eq!(listed(&[]), "");
+        assert_eq!(list_late_messages(&[]), "");
         assert_eq!(
-            listed(&[progress.clone(), late(9, 1_500, LateMessageKind::Error)]),
+            list_late_messages(&[progress.clone(), late(9, 1_500, LateMessageKind::Error)]),
             "progress 1.20 s after the cancellation, frame 8\nan error 1.50 s after the cancellation, frame 9"
         );
-        let flood = listed(&vec![progress; LISTED + 3]);
+        let flood = list_late_messages(&vec![progress; LISTED + 3]);
         assert!(flood.ends_with("\n… and 3 more") && flood.lines().count() == LISTED + 1, "{flood}");
     }
 }

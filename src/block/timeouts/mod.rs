@@ -105,7 +105,7 @@ impl TimeoutSettings {
     pub(crate) fn of_test(text: &str) -> Self {
         let mut sources = Sources::default();
         let source = sources.add(SourceFile::new("suite.yml", text));
-        Self::read(&parse(&sources, source).expect("YAML"), &mut Vec::new()).expect("settings")
+        Self::decode(&parse(&sources, source).expect("YAML"), &mut Vec::new()).expect("settings")
     }
 
     fn limits(&self) -> CheckLimits {
@@ -113,14 +113,14 @@ impl TimeoutSettings {
         CheckLimits::new(self.max_time, advice)
     }
 
-    /// How binding a check is.
+    /// The weight of a check.
     fn level(&self, aspect: SlowCallAspect) -> RequirementLevel {
         if self.required.contains(&aspect) { RequirementLevel::Must } else { RequirementLevel::Should }
     }
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(TimeoutSettings::read(node, reader.found())?))
+    Some(Arc::new(TimeoutSettings::decode(node, reader.mistakes())?))
 }
 
 impl SuiteSettings for TimeoutSettings {}

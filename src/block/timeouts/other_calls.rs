@@ -122,8 +122,8 @@ impl DuringSlowCall<'_> {
             if verdict == OtherCallsVerdict::Open {
                 continue;
             }
-            evidence.answered(&format!("tools/call {}", slow.tool), &slow_reply);
-            evidence.answered(&quick.title(), &quick_reply);
+            evidence.add_answered(&format!("tools/call {}", slow.tool), &slow_reply);
+            evidence.add_answered(&quick.title(), &quick_reply);
             if let OtherCallsVerdict::Blocked { is_sign_of_life_late } = verdict {
                 break is_sign_of_life_late;
             }

@@ -37,7 +37,7 @@ impl ShutdownScene {
     }
 
     /// The step that ends a server that does as it is told.
-    fn expected(self) -> ShutdownStep {
+    fn expected_step(self) -> ShutdownStep {
         match self.first {
             FirstSignal::EndOfInput => ShutdownStep::EndOfInput,
             FirstSignal::Sigterm => ShutdownStep::Sigterm,
@@ -102,7 +102,7 @@ struct EndedServer {
 impl EndedServer {
     /// It ended as it was told, and needed no more.
     fn is_in_time(&self) -> bool {
-        self.shutdown.by <= self.scene.expected()
+        self.shutdown.by <= self.scene.expected_step()
     }
 }
 

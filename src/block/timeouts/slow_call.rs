@@ -23,13 +23,13 @@ use crate::wire::{Direction, Tool};
 /// A quicker call cannot be cancelled for certain while it is under way.
 const SHORTEST: Duration = Duration::from_millis(300);
 
-/// How often a slow call takes the time of a quick one, at least: what is in between says nothing about waiting.
+/// The least number of quick calls that take the time of a slow one: what is in between says nothing about waiting.
 pub(crate) const TIMES_QUICK: u32 = 10;
 
-/// How many tools are tried in the search for a quick one.
+/// The number of tools that are tried in the search for a quick one.
 const QUICK_TRIES: usize = 8;
 
-/// How many tools are tried in the search for a slow one.
+/// The number of tools that are tried in the search for a slow one.
 const SLOW_TRIES: usize = 64;
 
 /// The calls that were measured, by server and revision.
@@ -132,12 +132,12 @@ impl SlowCalls {
 async fn measure(client: &CheckSession<'_>, settings: &TimeoutSettings) -> MeasuredCalls {
     let mut search = CallSearch { client, limit: settings.max_time / 3, reads: Vec::new() };
     let slow = match settings.slow_tool.first() {
-        Some(name) => search.named(&name.value, settings).await,
+        Some(name) => search.find_named(&name.value, settings).await,
         None => search.slowest(settings).await,
     };
     let mut slowest = slow.as_ref().ok().cloned();
     for name in settings.slow_tool.iter().skip(1) {
-        let named = search.named(&name.value, settings).await.ok();
+        let named = search.find_named(&name.value, settings).await.ok();
         slowest = named.into_iter().chain(slowest).max_by_key(|slow| slow.time);
     }
     let slow_time = slow.as_ref().map_or(Duration::MAX, |slow| slow.time);
@@ -191,7 +191,7 @@ impl CallSearch<'_> {
     }
 
     /// The slow tool that the suite names.
-    async fn named(&mut self, name: &str, settings: &TimeoutSettings) -> Result<SlowCall, CheckResult> {
+    async fn find_named(&mut self, name: &str, settings: &TimeoutSettings) -> Result<SlowCall, CheckResult> {
         let context = self.client.context;
         let Some(tool) = context.catalog.tool(name) else {
             return Err(CheckResult::not_applicable(format!("the server offers no tool `{name}`")));
@@ -211,7 +211,7 @@ impl CallSearch<'_> {
         let reply = match self.client.request(call_request(&params).with_progress().within(self.limit)).await {
             Ok(reply) => reply,
             Err(CheckEnd::Unanswered(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => {
-                return Err(self.unanswered(name, &failure));
+                return Err(self.judge_unanswered(name, &failure));
             }
             Err(end) => return Err(end.into_result()),
         };
@@ -230,7 +230,7 @@ impl CallSearch<'_> {
     }
 
     /// The result where the slow tool of the suite did not answer.
-    fn unanswered(&self, name: &str, failure: &CallFailure) -> CheckResult {
+    fn judge_unanswered(&self, name: &str, failure: &CallFailure) -> CheckResult {
         let frames = self.client.session().frames();
         let later = frames.iter().filter(|frame| failure.frame.is_some_and(|request| frame.seq > request));
         let mut received = later.filter(|frame| frame.direction == Direction::Received);

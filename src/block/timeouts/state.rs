@@ -38,7 +38,7 @@ struct WatchedCall<'a> {
     after: &'a ShownState,
 }
 
-/// What a state shows of a call.
+/// The part of a call that a state shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ShownCall {
     Nothing,

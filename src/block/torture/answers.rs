@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::clients::{Clients, Concurrent, ConcurrentAnswers, Delivery, NumberedAnswer, begin};
 use super::echoes::{EchoStudy, EchoedArguments};
 use super::finding::{
-    AS_MANY_AT_ONCE, SWAPPED_HELP, load, passed, result_with, swapped_expectation, swapped_message, tried,
+    AS_MANY_AT_ONCE, SWAPPED_HELP, describe_tries, load, pass, result_with, swapped_expectation, swapped_message,
 };
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
@@ -15,13 +15,13 @@ use crate::check::{CheckEnd, Confirmation, SeenOnce};
 use crate::event::{CheckResult, Exchange, Finding, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
-/// How many further rounds of concurrent calls may show swapped answers again.
+/// The number of further rounds of concurrent calls that may show swapped answers again.
 const MOST_REPETITIONS: usize = 3;
 
-/// How many calls are made twice at once.
+/// The number of calls that are made twice at once.
 const MOST_REPEATED: usize = 64;
 
-/// How often so many concurrent calls are tried before more are needed.
+/// The number of times that so many concurrent calls are tried before more are needed.
 const TRIES_TO_MINIMISE: usize = 2;
 
 /// Concurrent calls of one tool.
@@ -78,7 +78,7 @@ struct Swap {
 #[derive(Debug, Clone, Copy)]
 struct AnswerPlan {
     delivery: Delivery,
-    /// How many calls there are, however often each is delivered.
+    /// The number of calls, however often each is delivered.
     count: usize,
 }
 
@@ -137,7 +137,7 @@ impl AnswerStudy<'_> {
             }
         }
         let reason = Reason::Measured(format!("{} concurrent calls, each with its own answer", round.answered));
-        Ok(passed(reason, echoed.sample.into_iter().collect()))
+        Ok(pass(reason, echoed.sample.into_iter().collect()))
     }
 
     /// The result of swapped answers, which are looked for again. What was seen counts, also if the check ends then.
@@ -204,7 +204,7 @@ impl AnswerStudy<'_> {
         let (load, code) = (ReproducedLoad::of(clients, settings, smallest), "swapped-answer");
         let replay = reproduction(self.context, settings, Some(tool), code, TortureCheck::Calls, load);
         found.reproduction = Some(Box::new(replay));
-        let place = tried(AS_MANY_AT_ONCE, &confirmation, &format!("{smallest} concurrent calls are"));
+        let place = describe_tries(AS_MANY_AT_ONCE, &confirmation, &format!("{smallest} concurrent calls are"));
         result_with(confirmation.conclude(found, &place, SeenOnce::Warns), vec![swap.call])
     }
 }
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     fn judged(number: u64, shows: &[u64], is_error: bool) -> Option<ServedAnswer> {
-        let canaries = Canaries::seeded(7);
+        let canaries = Canaries::of_seed(7);
         let text: Vec<String> = shows.iter().map(|shown| canaries.of(*shown)).collect();
         let result = json!({"content": [{"type": "text", "text": text.join(" ")}], "isError": is_error});
         ServedAnswer::of(&NumberedAnswer::of_test(number, &json!({"result": result})), "echo", &canaries)
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_first_swapped_answer_stands_for_all() {
-        let canaries = Canaries::seeded(7);
+        let canaries = Canaries::of_seed(7);
         for (answers, expected) in [
             (&[(1, 1), (2, 2)][..], None),
             (&[(1, 1), (2, 1)], Some((2, 1, 1, 2))),

@@ -12,7 +12,7 @@ use crate::session::{CallFailure, FailureReason, Pipeline, PipelineEvent, Receiv
 use crate::transport::ServerExit;
 use crate::wire::is_served;
 
-/// How often it is looked whether more lines have come.
+/// The time between two looks at the lines that have come.
 const POLLING: Duration = Duration::from_millis(200);
 
 /// When a client reads the answers to its calls.
@@ -29,10 +29,10 @@ pub(crate) enum BurstReading {
 /// The answers to many calls.
 #[derive(Debug, Default)]
 pub(crate) struct Burst {
-    /// How many calls were answered, and how many were not.
+    /// The number of calls that were answered, and of those that were not.
     pub(crate) answered: usize,
     pub(crate) unanswered: usize,
-    /// How many lines waited when reading began.
+    /// The number of lines that waited when reading began.
     pub(crate) waiting: usize,
     /// An answer with the text of another call, of which there may be more.
     swapped: Option<Finding>,
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn an_answer_with_another_text_alone_is_swapped() {
-        let calls = NumberedCalls::of_test("echo", Canaries::seeded(7));
+        let calls = NumberedCalls::of_test("echo", Canaries::of_seed(7));
         let [own, other] = [3, 4].map(|number| calls.canaries.of(number));
         for (text, expected) in [
             (other.clone(), Some("swapped-answer")),

@@ -25,7 +25,7 @@ const MISROUTED: &str = "TOOL-RESULT-MISROUTED";
 pub(crate) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, catalog: &Catalog) -> Vec<Case> {
     let mut cases = planner.unknown_tools(template, &settings.tools, catalog);
     let in_pairs = settings.pairs.iter().flat_map(names);
-    cases.extend(planner.unknown_tools(template, &ToolSelection::named(in_pairs), catalog));
+    cases.extend(planner.unknown_tools(template, &ToolSelection::of_names(in_pairs), catalog));
     let selected = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
     let selected = selected.filter(|_| settings.checks.contains(&TortureCheck::Calls));
     cases.extend(selected.map(|tool| {

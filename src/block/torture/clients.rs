@@ -21,11 +21,11 @@ use crate::session::{CallFailure, FailureReason, RawMessage, RawReply, Session, 
 use crate::transport::TransportKind;
 use crate::wire::{ListKind, is_served};
 
-/// How many calls are under way at a time, in all sessions together: over HTTP each has a connection of its own, which takes
+/// The number of calls under way at a time, in all sessions together: over HTTP each has a connection of its own, which takes
 /// memory here and a file descriptor on both sides.
 const MOST_IN_FLIGHT: usize = 512;
 
-/// How long a POST is awaited once the same one was answered.
+/// The time for which a POST is awaited once the same one was answered.
 const TWIN_TIME: Duration = Duration::from_secs(1);
 
 /// The sessions of a case.
@@ -63,7 +63,7 @@ pub(crate) struct ToolRequest {
     pub(crate) params: Value,
 }
 
-/// How a call reaches the server.
+/// The way in which a call reaches the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Once,
@@ -295,7 +295,7 @@ impl<'a> Clients<'a> {
         self.sessions.len()
     }
 
-    /// How many calls are under way at a time.
+    /// The number of calls under way at a time.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight * self.sessions.len()
     }

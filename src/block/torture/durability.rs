@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::clients::{Clients, NumberedAnswer};
-use super::finding::{passed, result_with};
+use super::finding::{pass, result_with};
 use super::reads::{Read, missing_everywhere};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
@@ -22,20 +22,20 @@ use crate::event::{CheckResult, Exchange, Finding, FindingKind, Reason, Requirem
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::source::duration_text;
 
-/// How often a server is killed for a tool; one more time for each of these where a loss has shown once.
+/// The number of times that a server is killed for a tool; one more time for each of these where a loss has shown once.
 const KILLS: u32 = 6;
 
-/// How many writes are confirmed before each kill.
+/// The number of writes that are confirmed before each kill.
 const CONFIRMED: usize = 3;
 
-/// How often a server that ends at its start after a kill is started again, and how long is waited before.
+/// The number of times that a server is started again which ends at its start after a kill, and the time before each.
 const STARTS: u32 = 3;
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long it must have failed to start to count as broken where the time of the case is over before.
+/// The time for which it must have failed to start to count as broken where the time of the case is over before.
 const UNSTARTABLE: Duration = Duration::from_secs(5);
 
-/// How long a restarted server may take to show everything.
+/// The time that a restarted server may take to show everything.
 const LOADING: Duration = Duration::from_secs(1);
 
 /// Writes of several tools, and kills.
@@ -68,7 +68,7 @@ struct DurabilityTrial<'a> {
     /// The last write that outlived a kill, and a read that shows it, by title.
     kept: Vec<Exchange>,
     kills: u32,
-    /// How many writes were confirmed before them.
+    /// The number of writes that were confirmed before them.
     confirmed: usize,
 }
 
@@ -102,7 +102,7 @@ struct KillDamage {
     calls: Vec<Exchange>,
 }
 
-/// How many kills did damage, and how many there were, in which case.
+/// The number of kills that did damage, and of all kills, in which case.
 #[derive(Clone, Copy)]
 struct DamageReport<'a> {
     context: &'a CheckContext<'a>,
@@ -115,7 +115,7 @@ struct DamageReport<'a> {
 #[derive(Debug, PartialEq, Eq)]
 struct LostWrites {
     kind: DamageKind,
-    /// How many of those that were confirmed just before.
+    /// The number of those that were confirmed just before.
     lost: usize,
 }
 
@@ -208,7 +208,7 @@ impl<'a> DurabilityTrial<'a> {
             names.join(", "),
             self.kills
         );
-        Ok(passed(Reason::Measured(shown), std::mem::take(&mut self.kept)))
+        Ok(pass(Reason::Measured(shown), std::mem::take(&mut self.kept)))
     }
 
     async fn open(&self) -> Result<Clients<'a>, CheckEnd> {
@@ -250,7 +250,7 @@ impl<'a> DurabilityTrial<'a> {
     ) -> Result<Option<DurableTool>, CheckEnd> {
         let study = self.study(clients, &tool.name, tool.canaries.clone());
         let control: Vec<&NumberedAnswer> = tool.control.iter().collect();
-        let backs = study.settled(&tool.learned.reads, &control, LOADING).await?;
+        let backs = study.wait_until_visible(&tool.learned.reads, &control, LOADING).await?;
         let complete = tool.learned.reads.iter().zip(&backs).filter(|(_, back)| back.is_complete());
         let reads: Vec<Read> = complete.map(|(read, _)| read.clone()).collect();
         let is_kept = !reads.is_empty();
@@ -330,7 +330,7 @@ impl<'a> DurabilityTrial<'a> {
         };
         let study = self.study(&restarted, &tool.name, tool.canaries.clone());
         let writes: Vec<&NumberedAnswer> = tool.control.iter().chain(&confirmed).collect();
-        let backs = match study.settled(&tool.learned.reads, &writes, LOADING).await {
+        let backs = match study.wait_until_visible(&tool.learned.reads, &writes, LOADING).await {
             Ok(backs) => backs,
             Err(CheckEnd::Unanswered(failure)) => {
                 let failure = Finding::from(&*failure);

@@ -8,7 +8,7 @@ use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::event::Exchange;
 
-/// How many calls are made one after another first.
+/// The number of calls that are made one after another first.
 const ALONE: usize = 8;
 
 /// Arguments whose text is in the answer, always and alone.
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn an_echo_has_the_text_of_its_call_and_no_other() {
-        let canaries = Canaries::seeded(7);
+        let canaries = Canaries::of_seed(7);
         let [own, other] = [3, 4].map(|number| canaries.of(number));
         for (text, is_error, expected) in [
             (own.clone(), false, true),

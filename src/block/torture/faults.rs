@@ -1,7 +1,7 @@
 //! The faults of concurrent writes, and the finding about each.
 
 use super::TortureCheck;
-use super::finding::{AS_MANY_AT_ONCE, SWAPPED_HELP, load, result_with, tried};
+use super::finding::{AS_MANY_AT_ONCE, SWAPPED_HELP, describe_tries, load, result_with};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::writes::WriteStudy;
 use crate::check::{Confirmation, SeenOnce};
@@ -34,7 +34,7 @@ pub(crate) struct SeenFault {
     pub(crate) message: String,
     /// The expectation of the first of the writes.
     pub(crate) expected: String,
-    /// How many writes it is about, and of how many.
+    /// The number of writes that it is about, and the number of all writes.
     pub(crate) affected: usize,
     pub(crate) of: usize,
     /// The calls that show it.
@@ -145,7 +145,7 @@ impl SeenFault {
         if self.fault.is_doubt() {
             found.level = RequirementLevel::Should;
         }
-        let place = tried(AS_MANY_AT_ONCE, &confirmation, &self.load_text(smallest));
+        let place = describe_tries(AS_MANY_AT_ONCE, &confirmation, &self.load_text(smallest));
         result_with(confirmation.conclude(found, &place, SeenOnce::Warns), self.calls.clone())
     }
 

@@ -49,7 +49,7 @@ struct FieldLoss {
     kind: LossKind,
 }
 
-/// What stands in the place of a field.
+/// The value in the place of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LossKind {
     /// Nothing, or the text of another argument.

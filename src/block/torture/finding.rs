@@ -5,7 +5,7 @@ use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 
 /// The result where everything is right, with calls as examples.
-pub(crate) fn passed(reason: Reason, calls: Vec<Exchange>) -> CheckResult {
+pub(crate) fn pass(reason: Reason, calls: Vec<Exchange>) -> CheckResult {
     let mut result = CheckResult { reason: Some(reason), ..CheckResult::new(Outcome::Passed) };
     add_calls(calls, &mut result);
     result
@@ -29,7 +29,7 @@ pub(crate) const SWAPPED_HELP: &str =
 pub(crate) const AS_MANY_AT_ONCE: &str = "with as many calls at once";
 
 /// The place of further tries, with the smallest load that shows a fault if it was seen again, as in `two calls are`.
-pub(crate) fn tried(place: &str, confirmation: &Confirmation, smallest: &str) -> String {
+pub(crate) fn describe_tries(place: &str, confirmation: &Confirmation, smallest: &str) -> String {
     if confirmation.is_seen_again() { format!("{place}; {smallest} enough") } else { place.to_owned() }
 }
 
@@ -58,7 +58,7 @@ fn add_calls(calls: Vec<Exchange>, result: &mut CheckResult) {
     result.exchanges.extend(calls);
 }
 
-/// How many calls were under way.
+/// The number of calls under way.
 pub(crate) fn load(clients: &Clients<'_>) -> String {
     load_text(clients.sessions(), clients.in_flight())
 }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_pass_shows_its_calls() {
-        let result = passed(Reason::Measured("32 writes".to_owned()), vec![call(4, Some(5))]);
+        let result = pass(Reason::Measured("32 writes".to_owned()), vec![call(4, Some(5))]);
         assert_eq!((result.outcome, result.exchanges.len(), result.frames), (Outcome::Passed, 1, vec![4, 5]));
     }
 

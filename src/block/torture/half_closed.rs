@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::burst::{Burst, BurstReading};
 use super::clients::{Clients, ToolRequest};
-use super::finding::{passed, result_with};
+use super::finding::{pass, result_with};
 use super::reads::Read;
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
@@ -24,13 +24,13 @@ use crate::event::{CheckResult, Code, Finding, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::transport::http::{AfterRequest, ReadUntil};
 
-/// How many calls are under way when the input ends.
+/// The number of calls under way when the input ends.
 const CALLS: usize = 32;
 
-/// How often so many calls are tried before more are needed: a crash may take a coincidence.
+/// The number of times that so many calls are tried before more are needed: a crash may take a coincidence.
 const TRIES: usize = 3;
 
-/// How many bytes of a body are promised and never come.
+/// The number of bytes of a body that are promised and never come.
 const MISSING_BYTES: usize = 64;
 
 /// The words with which a crash is explained on standard error, whatever the exit status is.
@@ -113,7 +113,7 @@ impl<'a> HalfClosedTrial<'a> {
         let Some(mut found) = first.1 else {
             let text =
                 format!("{CALLS} calls right before the end of the input, {} of them answered", first.0.answered);
-            return passed(Reason::Measured(text), Vec::new());
+            return pass(Reason::Measured(text), Vec::new());
         };
         let (mut calls, mut smallest) = (CALLS, CALLS);
         let mut confirmation = Confirmation::NotJudged(self.limits.out_of_time());
@@ -209,7 +209,7 @@ impl<'a> HalfClosedTrial<'a> {
         if shown.is_empty() {
             return Ok(CheckResult::not_applicable("no tool that may be called takes a text".to_owned()));
         }
-        Ok(passed(Reason::Measured(shown.join("; ")), Vec::new()))
+        Ok(pass(Reason::Measured(shown.join("; ")), Vec::new()))
     }
 
     /// Posts a call and closes our half of the connection; returns the call's text.
@@ -294,7 +294,7 @@ fn promise_more(request: &[u8], length: usize) -> Vec<u8> {
     text.replacen(&header(length), &header(length + MISSING_BYTES), 1).into_bytes()
 }
 
-/// How the body of a POST ends.
+/// The end of the body of a POST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BodyEnd {
     Whole,

@@ -44,7 +44,8 @@ pub(crate) struct JudgedRound<'a> {
 impl JudgedRound<'_> {
     /// Everything that is wrong, the worst first.
     pub(crate) fn faults(&self) -> Vec<SeenFault> {
-        let checked = [self.missing(), self.swapped(), self.repeated_identifier(), self.doubled(), self.stale()];
+        let checked =
+            [self.missing(), self.find_swapped(), self.repeated_identifier(), self.find_doubled(), self.stale()];
         let mut seen: Vec<SeenFault> = checked.into_iter().flatten().collect();
         seen.sort_by_key(|seen| seen.fault);
         seen
@@ -95,7 +96,7 @@ impl JudgedRound<'_> {
     }
 
     /// Answers that show the text of another call and not their own, where all of the baseline show their own.
-    fn swapped(&self) -> Option<SeenFault> {
+    fn find_swapped(&self) -> Option<SeenFault> {
         let tool = self.tool;
         let served: Vec<&NumberedAnswer> = self.answered.iter().filter(|answer| answer.is_served()).collect();
         let foreign = |answer: &NumberedAnswer| self.canaries.foreign_in(answer.text(), answer.number);
@@ -132,7 +133,7 @@ impl JudgedRound<'_> {
     }
 
     /// Confirmed writes that a read shows twice as often as all writes of the baseline, or more.
-    fn doubled(&self) -> Option<SeenFault> {
+    fn find_doubled(&self) -> Option<SeenFault> {
         let tool = self.tool;
         self.baseline.times.iter().zip(self.backs).enumerate().find_map(|(at, (times, back))| {
             let times = (*times)?;
@@ -233,7 +234,7 @@ mod tests {
         }
 
         fn judge(&self) -> Vec<SeenFault> {
-            let canaries = Canaries::seeded(7);
+            let canaries = Canaries::of_seed(7);
             let answered: Vec<NumberedAnswer> = { self.answers.iter() }
                 .map(|(number, text, id)| {
                     let record = json!({"id": id, "name": canaries.of(*text)});
@@ -283,7 +284,7 @@ mod tests {
         let hidden = Round { shown, ..Round::right() }.judge().remove(0);
         let expected = "`list` does not show concurrent writes that `add` confirmed, and `get` does";
         assert_eq!(hidden.message, expected);
-        assert_eq!((hidden.expected, hidden.of), (format!("`{}` in `list`", Canaries::seeded(7).of(2)), 3));
+        assert_eq!((hidden.expected, hidden.of), (format!("`{}` in `list`", Canaries::of_seed(7).of(2)), 3));
     }
 
     #[test]

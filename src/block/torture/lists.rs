@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::clients::{Clients, too_slow};
-use super::finding::{passed, result_with};
+use super::finding::{pass, result_with};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::{Torture, TortureCheck};
 use crate::check::{CheckEnd, Confirmation, SeenOnce};
@@ -16,13 +16,13 @@ use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{CallFailure, FailureReason, SessionReply};
 use crate::wire::ListKind;
 
-/// How many further rounds may show a difference again.
+/// The number of further rounds that may show a difference again.
 const MOST_REPETITIONS: usize = 3;
 
-/// How many walks are under way at a time.
+/// The number of walks under way at a time.
 const MOST_WALKS: usize = 32;
 
-/// How many items are named in a finding.
+/// The number of items that are named in a finding.
 const NAMED: usize = 5;
 
 /// Walks of all lists.
@@ -54,7 +54,7 @@ struct ListWalks<'a> {
 /// The items of a walk, each with how often it was given.
 type WalkedItems = BTreeMap<String, usize>;
 
-/// How a walk of a list ended.
+/// The end of a walk of a list.
 enum ListWalk {
     Items(WalkedItems),
     /// A cursor was refused, or the list is.
@@ -66,7 +66,7 @@ enum ListWalk {
 /// A walk that differs from one alone.
 struct DifferentWalk {
     finding: Finding,
-    /// How many walks were under way at a time.
+    /// The number of walks under way at a time.
     walks: usize,
 }
 
@@ -117,14 +117,14 @@ impl ListWalks<'_> {
             };
             return Ok(CheckResult::inconclusive(why));
         }
-        Ok(passed(Reason::Measured(same.join("; ")), Vec::new()))
+        Ok(pass(Reason::Measured(same.join("; ")), Vec::new()))
     }
 
     /// The items of a walk alone in each session; `None` where there is none to compare with.
     async fn alone(&self, kind: ListKind) -> Result<Option<Vec<WalkedItems>>, CheckEnd> {
         let mut all = Vec::new();
         for session in 0..self.clients.sessions() {
-            match walked(self.clients.list(session, kind).await, kind)? {
+            match judge_walk(self.clients.list(session, kind).await, kind)? {
                 ListWalk::Items(items) => all.push(items),
                 ListWalk::Refused | ListWalk::Endless(_) => return Ok(None),
             }
@@ -150,7 +150,7 @@ impl ListWalks<'_> {
             if matches!(&reply, Err(failure) if matches!(failure.reason, FailureReason::Timeout(_))) {
                 return Err(too_slow("the lists"));
             }
-            let finding = match walked(reply, kind)? {
+            let finding = match judge_walk(reply, kind)? {
                 ListWalk::Items(items) if items == alone[session] => continue,
                 // It may refuse a cursor that another walk has made void.
                 ListWalk::Refused => continue,
@@ -192,7 +192,7 @@ fn message(kind: ListKind) -> String {
 }
 
 /// The result of a walk; `Err` where the server is gone or hangs.
-fn walked(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<ListWalk, CheckEnd> {
+fn judge_walk(reply: Result<SessionReply, CallFailure>, kind: ListKind) -> Result<ListWalk, CheckEnd> {
     match reply {
         Ok(reply) => Ok(match reply.message["result"][kind.member()].as_array() {
             Some(items) => {
@@ -260,7 +260,7 @@ mod tests {
                 elapsed: std::time::Duration::ZERO,
                 notifications: Vec::new(),
             };
-            match walked(Ok(reply), ListKind::Tools) {
+            match judge_walk(Ok(reply), ListKind::Tools) {
                 Ok(ListWalk::Items(items)) => Some(items),
                 Ok(ListWalk::Refused) => None,
                 Ok(ListWalk::Endless(_)) | Err(_) => panic!("an answer ends a walk"),
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn only_silence_and_an_exit_end_the_case() {
-        let end = |reason| walked(Err(failure_of_test(reason)), ListKind::Tools);
+        let end = |reason| judge_walk(Err(failure_of_test(reason)), ListKind::Tools);
         assert!(matches!(end(FailureReason::Protocol("no end".to_owned())), Ok(ListWalk::Endless(_))));
         assert!(matches!(end(FailureReason::RefusedWhole(Arc::default())), Ok(ListWalk::Refused)));
         assert!(end(FailureReason::Timeout(std::time::Duration::ZERO)).is_err());

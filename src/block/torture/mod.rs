@@ -114,12 +114,12 @@ settings! {
 }
 
 fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
-    Some(Arc::new(Torture::of_node(node, reader.found())?))
+    Some(Arc::new(Torture::of_node(node, reader.mistakes())?))
 }
 
 impl Torture {
     fn of_node(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let mut torture = Self::read(node, found)?;
+        let mut torture = Self::decode(node, found)?;
         if torture.checks.is_empty() {
             // A suite that names tools asks about those tools.
             let is_about_tools = |check: &TortureCheck| matches!(check, TortureCheck::Calls | TortureCheck::Durability);

@@ -18,13 +18,13 @@ use crate::schema::objection;
 use crate::session::SessionReply;
 use crate::wire::Tool;
 
-/// How many resources are tried.
+/// The number of resources that are tried.
 const MOST_RESOURCES: usize = 16;
 
-/// How many reads are used.
+/// The number of reads that are used.
 const MOST_READS: usize = 4;
 
-/// How many of the writes of a round are looked for one by one, and how many suspects besides.
+/// The number of writes of a round that are looked for one by one, and of suspects besides.
 const MOST_SINGLE: usize = 128;
 
 /// A way to read.
@@ -45,7 +45,7 @@ pub(crate) enum Read {
 pub(crate) struct ReadBack {
     /// The writes that were looked for.
     pub(crate) looked_for: BTreeSet<u64>,
-    /// How often each of them is shown that is.
+    /// The number of times that each of them is shown that is.
     pub(crate) shown: BTreeMap<u64, usize>,
     /// The first answer that does not show one, or the last where all are shown.
     pub(crate) call: Option<Exchange>,
@@ -248,7 +248,7 @@ impl ReadBack {
         self.looked_for.len() == self.shown.len()
     }
 
-    /// How often it shows each write, where that is equally often.
+    /// The number of times that it shows each write, where that is equally often.
     pub(crate) fn times(&self) -> Option<usize> {
         let times: BTreeSet<usize> = self.shown.values().copied().collect();
         times.first().copied().filter(|_| times.len() == 1 && self.is_complete())
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn answers_count_only_texts_that_were_looked_for() {
-        let canaries = Canaries::seeded(7);
+        let canaries = Canaries::of_seed(7);
         let reply = |result: Value| NumberedAnswer::of_test(1, &json!({"result": result})).reply.whole();
         let list =
             json!({"content": [{"type": "text", "text": format!("{0} {0} {1}", canaries.of(1), canaries.of(9))}]});

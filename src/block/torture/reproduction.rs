@@ -7,7 +7,7 @@ use super::{Torture, TortureCheck};
 use crate::event::{BlockReproduction, Code, FindingKind, Reproduction, ReproductionCheck};
 use crate::plan::CheckContext;
 
-/// How many times the smallest number of calls a replay makes: what happened once with so few need not happen again.
+/// The number of times the smallest number of calls a replay makes: what happened once with so few need not happen again.
 const MARGIN: usize = 4;
 
 /// The most that a suite may say.
@@ -17,9 +17,9 @@ const MOST_CALLS: usize = 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReproducedLoad {
     pub(crate) sessions: usize,
-    /// How many calls each session has under way.
+    /// The number of calls each session has under way.
     pub(crate) in_flight: usize,
-    /// How many calls there are in all.
+    /// The number of calls in all.
     pub(crate) calls: usize,
 }
 
@@ -46,7 +46,7 @@ impl ReproducedLoad {
     }
 }
 
-/// How a finding about a tool, or about none, is found again by a check.
+/// The way in which a finding about a tool, or about none, is found again by a check.
 pub(crate) fn reproduction(
     context: &CheckContext<'_>,
     settings: &Torture,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::burst::{Burst, BurstReading};
 use super::clients::Clients;
 use super::echoes::{EchoStudy, EchoedArguments};
-use super::finding::{passed, result_with, tried};
+use super::finding::{describe_tries, pass, result_with};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
 use super::unread_posts::UnreadPosts;
@@ -18,7 +18,7 @@ use crate::check::{CheckEnd, CheckLimits, Confirmation, SeenOnce};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
-/// How many lines this program reads ahead, and how many bytes two pipes hold, at most: so many answers fill them.
+/// The number of lines this program reads ahead, and how many bytes two pipes hold, at most: so many answers fill them.
 const LINES_AHEAD: usize = 600;
 const PIPE_BYTES: usize = 128 << 10;
 
@@ -29,7 +29,7 @@ const MOST_BYTES: usize = 4 << 20;
 /// Fewer calls than this fill nothing.
 const FEWEST_CALLS: usize = 16;
 
-/// How many tools are tried.
+/// The number of tools that are tried.
 const MOST_TOOLS: usize = 8;
 
 /// Calls of the first tool whose answers repeat the text of their call.
@@ -136,7 +136,7 @@ impl<'a> SlowReaderTrial<'a> {
                 "{} calls, of whose answers none was read until {} waited, all answered afterwards",
                 burst.answered, burst.waiting
             );
-            return (passed(Reason::Measured(text), Vec::new()), None);
+            return (pass(Reason::Measured(text), Vec::new()), None);
         };
         let (mut smallest, mut fewer) = (fault, count);
         let mut confirmation = Confirmation::NotJudged(self.limits.out_of_time());
@@ -206,7 +206,7 @@ impl<'a> SlowReaderTrial<'a> {
                 "another session was served while {} responses of {} bytes were not read; all were whole afterwards",
                 first.responses, first.bytes
             );
-            return passed(Reason::Measured(text), Vec::new());
+            return pass(Reason::Measured(text), Vec::new());
         };
         let again = posts.round().await.map(|round| round.fault);
         let shows = again.map(|again| again.is_some_and(|again| again.finding.code == fault.finding.code));
@@ -220,7 +220,7 @@ impl<'a> SlowReaderTrial<'a> {
         let check = TortureCheck::SlowReader;
         let replay = reproduction(self.context, self.settings, Some(tool), code, check, load);
         found.reproduction = Some(Box::new(replay));
-        let place = tried(place, &confirmation, &format!("{} calls are", fault.calls));
+        let place = describe_tries(place, &confirmation, &format!("{} calls are", fault.calls));
         result_with(confirmation.conclude(found, &place, SeenOnce::Warns), Vec::new())
     }
 }

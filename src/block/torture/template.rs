@@ -8,7 +8,7 @@ use crate::plan::CheckContext;
 use crate::plan::arguments::NotCallable;
 use crate::wire::Tool;
 
-/// How many templates of a tool there are at most: with all texts replaced, and with each one alone.
+/// The greatest number of templates of a tool: with all texts replaced, and with each one alone.
 const MOST_TEMPLATES: usize = 10;
 
 /// Arguments with places for a canary.

@@ -16,13 +16,13 @@ use crate::event::Finding;
 use crate::session::{FailureReason, RawExchange};
 use crate::transport::http::{ExchangeEnd, ReadUntil};
 
-/// How many responses are not read.
+/// The number of responses that are not read.
 const RESPONSES: usize = 2;
 
 /// The time that a server has to fill what lies between it and a client that does not read.
 const FILLING: Duration = Duration::from_millis(500);
 
-/// How long the texts of the calls are made, the longest that the tool takes.
+/// The length of the texts of the calls, the longest that the tool takes.
 const TEXT_BYTES: [usize; 4] = [512 << 10, 64 << 10, 4 << 10, 0];
 
 /// Calls of a tool whose answers are read late.
@@ -42,13 +42,13 @@ pub(crate) struct UnreadRound {
     pub(crate) fault: Option<SlowReaderFault>,
 }
 
-/// What came of calls while responses were not read.
+/// The outcome of calls while responses were not read.
 #[derive(Debug, Clone, Copy)]
 struct SeenPosts {
     /// A call in another session was answered while the responses were not read, and one after they were.
     is_served_meanwhile: bool,
     is_served_after: bool,
-    /// How many of the responses were whole.
+    /// The number of responses that were whole.
     whole: usize,
 }
 
@@ -120,8 +120,8 @@ impl UnreadPosts<'_> {
         let seen = SeenPosts { is_served_meanwhile: served?, is_served_after, whole };
         let fault = match seen.judge() {
             PostVerdict::Unclear => return Err(some_unanswered(self.tool)),
-            PostVerdict::Blocked => Some(blocked(self.tool)),
-            PostVerdict::Torn => Some(torn(self.tool, whole)),
+            PostVerdict::Blocked => Some(blocking_finding(self.tool)),
+            PostVerdict::Torn => Some(torn_answer_finding(self.tool, whole)),
             PostVerdict::Right => None,
         };
         let fault = fault.map(|finding| SlowReaderFault { finding, calls: RESPONSES });
@@ -133,7 +133,7 @@ impl UnreadPosts<'_> {
         json!({"name": self.tool, "arguments": self.template.with(&text)})
     }
 
-    /// How long a text may be that the tool repeats.
+    /// The greatest length of a text that the tool repeats.
     async fn longest_text(&mut self) -> Result<usize, CheckEnd> {
         for size in TEXT_BYTES {
             let number = self.canaries.take(1).start;
@@ -163,7 +163,7 @@ fn shows(read: &RawExchange, text: &str) -> bool {
     read.messages().iter().any(|message| message.to_string().contains(text))
 }
 
-fn blocked(tool: &str) -> Finding {
+fn blocking_finding(tool: &str) -> Finding {
     let message = format!("no other session is served while a client does not read the answers of `{tool}`");
     let help =
         "write each response in a task or thread of its own, so that one that cannot be written holds up no other";
@@ -173,7 +173,7 @@ fn blocked(tool: &str) -> Finding {
     Finding { help: Some(help.to_owned()), ..found }
 }
 
-fn torn(tool: &str, whole: usize) -> Finding {
+fn torn_answer_finding(tool: &str, whole: usize) -> Finding {
     let message = format!("`{tool}` leaves calls without a whole answer when a client reads its answers late");
     let help = "wait until the connection takes an answer, and give up none that is slow";
     let found =

@@ -58,7 +58,7 @@ const CODE: &str = "lost-update";
 struct ReplacedFacts {
     /// The writes in their order.
     written: Vec<u64>,
-    /// What each read shows of them.
+    /// The part of them that each read shows.
     shown: Vec<BTreeSet<u64>>,
     /// The answers to the writes name records of their own.
     has_own_identifiers: bool,

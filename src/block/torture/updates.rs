@@ -9,7 +9,7 @@ use super::Torture;
 use super::clients::{Delivery, begin};
 use super::faults::SeenFault;
 use super::fields::{LostField, find_lost_field};
-use super::finding::passed;
+use super::finding::pass;
 use super::template::ArgumentTemplate;
 use super::texts::find_changed_text;
 use super::writes::{POLLING, RoundKind, RoundPlan, WriteBaseline, WriteStudy, WritingArguments};
@@ -18,21 +18,21 @@ use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
-/// How many further rounds of concurrent writes may show a fault again.
+/// The number of further rounds of concurrent writes that may show a fault again.
 const MOST_REPETITIONS: usize = 3;
 
-/// How often so many concurrent writes are tried before more are needed.
+/// The number of times that so many concurrent writes are tried before more are needed.
 const TRIES_TO_MINIMISE: usize = 2;
 
-/// How many writes are made one after another first. Where the server has room for so many and not for all, the writes after
+/// The number of writes that are made one after another first. Where the server has room for so many and not for all, the writes after
 /// the concurrent ones tell.
 const MOST_FIRST: usize = 256;
 
-/// How many calls are repeated one after another, and how many are posted twice at once.
+/// The number of calls that are repeated one after another, and of those that are posted twice at once.
 const MOST_REPEATED_ALONE: usize = 16;
 const MOST_POSTED_TWICE: usize = 16;
 
-/// How many writes are read by their own session at once.
+/// The number of writes that are read by their own session at once.
 const MOST_READ_AT_ONCE: usize = 32;
 
 /// Writes of one tool.
@@ -119,7 +119,7 @@ impl UpdateTrial<'_> {
         };
         let names: Vec<String> = baseline.reads.iter().map(|read| format!("`{}`", read.name())).collect();
         let shown = format!("{} concurrent writes, all shown by {}{repeated}", round.confirmed, names.join(", "));
-        Ok(passed(Reason::Measured(shown), round.calls))
+        Ok(pass(Reason::Measured(shown), round.calls))
     }
 
     /// Sends each call twice at once, where the tool declares that it changes nothing more the second time; the words about

@@ -20,13 +20,13 @@ use crate::plan::CheckContext;
 use crate::session::FailureReason;
 use crate::source::words;
 
-/// How long a write may take to become visible; a concurrent one has the time of all writes one after another besides.
+/// The time that a write may take to become visible; a concurrent one has the time of all writes one after another besides.
 pub(crate) const SETTLING: Duration = Duration::from_secs(1);
 
-/// How often it is looked whether a write has become visible.
+/// The time between two looks at a write that may have become visible.
 pub(crate) const POLLING: Duration = Duration::from_millis(200);
 
-/// How many of the first writes of the baseline are read as soon as they are confirmed.
+/// The number of writes at the start of the baseline that are read as soon as they are confirmed.
 const READ_AT_ONCE: usize = 8;
 
 /// The facts found out about a tool so far.
@@ -49,15 +49,15 @@ pub(crate) struct WritingArguments {
 /// Writes one after another, all of them visible.
 pub(crate) struct WriteBaseline {
     pub(crate) reads: Vec<Read>,
-    /// How often each read shows every write; `None` where not all equally often.
+    /// The number of times that each read shows every write; `None` where not all equally often.
     pub(crate) times: Vec<Option<usize>>,
     /// A read that showed the first writes as soon as they were confirmed.
     pub(crate) at_once: Option<Read>,
     /// The forms of the answers to confirmed writes.
     shapes: BTreeSet<String>,
-    /// Whether every answer shows the text of its own call.
+    /// True if every answer shows the text of its own call.
     pub(crate) repeats_text: bool,
-    /// Whether every answer names an identifier, and no two the same.
+    /// True if every answer names an identifier, and no two the same.
     pub(crate) identifies: bool,
     /// The time of one write, with all that came of it.
     time: Duration,
@@ -78,14 +78,14 @@ pub(crate) enum RoundKind {
 pub(crate) struct RoundPlan {
     pub(crate) kind: RoundKind,
     pub(crate) delivery: Delivery,
-    /// How many writes there are.
+    /// The number of writes.
     pub(crate) count: usize,
-    /// How long they may take to become visible.
+    /// The time that they may take to become visible.
     pub(crate) patience: Duration,
 }
 
 impl WriteBaseline {
-    /// How long so many concurrent writes may take to become visible: a cache or an index would have that long for as many
+    /// The time that so many concurrent writes may take to become visible: a cache or an index would have that long for as many
     /// writes one after another.
     pub(crate) fn patience(&self, count: usize) -> Duration {
         self.time * u32::try_from(count).unwrap_or(u32::MAX) + SETTLING
@@ -166,7 +166,7 @@ impl WriteStudy<'_> {
         }
         let tool = self.tool;
         if served.is_none() && refusal.is_none() {
-            return self.unanswered(templates).await.map(Err);
+            return self.judge_unanswered(templates).await.map(Err);
         }
         if let (Some(template), None) = (&served, self.settings.pair(tool))
             && let Some(lost) = self.find_unstored(template).await?
@@ -197,7 +197,7 @@ impl WriteStudy<'_> {
     }
 
     /// The result where not one valid call got an answer, each made alone.
-    async fn unanswered(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, CheckEnd> {
+    async fn judge_unanswered(&mut self, templates: &[ArgumentTemplate]) -> Result<CheckResult, CheckEnd> {
         let tool = self.tool;
         if let Some(template) = templates.first() {
             let again = self.next_calls(template, 1);
@@ -241,7 +241,7 @@ impl WriteStudy<'_> {
             answered.push(write);
         }
         let writes: Vec<&NumberedAnswer> = answered.iter().filter(|write| write.is_served()).collect();
-        let backs = self.settled(&learned.reads, &writes, SETTLING).await?;
+        let backs = self.wait_until_visible(&learned.reads, &writes, SETTLING).await?;
         let complete = learned.reads.iter().zip(&backs).filter(|(_, back)| back.is_complete());
         let (reads, times): (Vec<Read>, Vec<_>) = complete.map(|(read, back)| (read.clone(), back.times())).unzip();
         let tool = self.tool;
@@ -296,7 +296,7 @@ impl WriteStudy<'_> {
         let is_confirmed = |write: &&NumberedAnswer| baseline.confirms(write, &self.canaries);
         let mut writes: Vec<&NumberedAnswer> = answered.iter().filter(is_confirmed).collect();
         writes.dedup_by_key(|write| write.number);
-        let backs = self.settled(&baseline.reads, &writes, plan.patience).await?;
+        let backs = self.wait_until_visible(&baseline.reads, &writes, plan.patience).await?;
         let judged = JudgedRound {
             tool: self.tool,
             canaries: &self.canaries,
@@ -341,7 +341,7 @@ impl WriteStudy<'_> {
     }
 
     /// The writes that reads show: all of them as soon as they do, or else those after so long, and a second more.
-    pub(crate) async fn settled(
+    pub(crate) async fn wait_until_visible(
         &self,
         reads: &[Read],
         writes: &[&NumberedAnswer],
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn only_answers_like_those_before_confirm_a_write() {
-        let canaries = Canaries::seeded(7);
+        let canaries = Canaries::of_seed(7);
         let answer = |number: u64, text: String, is_error: bool| {
             let result = json!({"content": [{"type": "text", "text": text}], "isError": is_error});
             NumberedAnswer::of_test(number, &json!({"result": result}))

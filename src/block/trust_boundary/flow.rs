@@ -24,15 +24,15 @@ pub(crate) struct FlowExchange {
     pub(crate) title: String,
     pub(crate) server: String,
     pub(crate) reply: SessionReply,
-    /// Whether it is answered with a result that is no error.
+    /// True if it is answered with a result that is no error.
     pub(crate) is_served: bool,
     /// The marker in what was sent to the protected server.
     pub(crate) arrival: Option<CanaryArrival>,
     /// The marker in a prompt with which the protected server instructs the client's model.
     pub(crate) prompt: Option<CanaryArrival>,
-    /// Whether the server that is not trusted asks the client for the context of all servers.
+    /// True if the server that is not trusted asks the client for the context of all servers.
     pub(crate) wants_foreign_context: bool,
-    /// Whether the step is one of a tool that makes a text harmless.
+    /// True if the step is one of a tool that makes a text harmless.
     pub(crate) is_sanitiser: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct FlowExchange {
 pub(crate) struct FlowRun {
     /// In order; the last one may have been refused.
     pub(crate) exchanges: Vec<FlowExchange>,
-    /// How many texts got the marker.
+    /// The number of texts that got the marker.
     pub(crate) marked: usize,
 }
 
@@ -53,7 +53,7 @@ pub(crate) async fn run(
     untrusted: &CheckContext<'_>,
     markers: Option<&Markers>,
 ) -> Result<FlowRun, CheckEnd> {
-    let limits = CheckLimits::unlimited();
+    let limits = CheckLimits::none();
     let from = CheckSession::open(untrusted, limits.clone()).await?;
     let to = match CheckSession::open(context, limits).await {
         Ok(to) => to,
@@ -75,12 +75,12 @@ pub(crate) async fn run(
 }
 
 /// The same end where the server that is not trusted gives no answer: the check is not about that server.
-fn unaccused(end: CheckEnd) -> CheckEnd {
+fn without_accusation(end: CheckEnd) -> CheckEnd {
     if let CheckEnd::Unanswered(failure) = end { CheckEnd::unavailable(Finding::from(&*failure)) } else { end }
 }
 
 /// The end where a template cannot be filled in, or an answer lacks a value that is captured.
-fn unfilled(why: String) -> CheckEnd {
+fn unfilled_end(why: String) -> CheckEnd {
     CheckEnd::Decided(Box::new(CheckResult::because(Outcome::Errored, Reason::Unfilled(why))))
 }
 
@@ -114,7 +114,7 @@ impl TextFlow<'_> {
         let reply = session
             .request(CheckRequest::new(method, params))
             .await
-            .map_err(|end| if is_untrusted { unaccused(end) } else { end })?;
+            .map_err(|end| if is_untrusted { without_accusation(end) } else { end })?;
         let tool = matches!(step.action, FlowAction::Call { .. }).then_some(subject.as_str());
         let is_sanitiser =
             tool.is_some_and(|tool| self.boundary.sanitised_by.as_ref().is_some_and(|by| by.selects(tool)));
@@ -134,7 +134,7 @@ impl TextFlow<'_> {
 
     fn request(&self, action: &FlowAction) -> Result<(&'static str, String, Value), CheckEnd> {
         let filled = |node| {
-            fill(node, &self.names).map(|node| node.to_json()).map_err(|failed| unfilled(failed.reason.to_string()))
+            fill(node, &self.names).map(|node| node.to_json()).map_err(|failed| unfilled_end(failed.reason.to_string()))
         };
         Ok(match action {
             FlowAction::Call { tool, args } => {
@@ -181,7 +181,7 @@ impl TextFlow<'_> {
     /// Adds the marker to every text of a result; in a text that is JSON, to the texts within.
     fn mark(&mut self, mut message: Value, marker: &str) -> Value {
         let result = message["result"].take();
-        let (result, texts) = marked(result, marker);
+        let (result, texts) = mark_texts(result, marker);
         self.run.marked += texts;
         message["result"] = result;
         message
@@ -191,7 +191,7 @@ impl TextFlow<'_> {
         for (name, path) in &step.captures {
             let found = path
                 .find(answer)
-                .map_err(|reason| unfilled(format!("`{}` is not in the answer: {reason}", path.as_str())))?;
+                .map_err(|reason| unfilled_end(format!("`{}` is not in the answer: {reason}", path.as_str())))?;
             self.names.insert(name.value.clone(), found.into_owned());
         }
         Ok(())
@@ -199,22 +199,23 @@ impl TextFlow<'_> {
 }
 
 /// A value with a marker in every text, and how many texts those are.
-fn marked(value: Value, marker: &str) -> (Value, usize) {
+fn mark_texts(value: Value, marker: &str) -> (Value, usize) {
     match value {
         Value::String(text) => {
             let json = text.trim_start().starts_with(['{', '[']).then(|| crate::wire::read_json(&text)).flatten();
             let Some(json) = json else { return (format!("{text} {marker}").into(), 1) };
-            let (json, texts) = marked(json, marker);
+            let (json, texts) = mark_texts(json, marker);
             (json.to_string().into(), texts)
         }
         Value::Array(items) => {
-            let (items, texts): (Vec<Value>, Vec<usize>) = items.into_iter().map(|item| marked(item, marker)).unzip();
+            let (items, texts): (Vec<Value>, Vec<usize>) =
+                items.into_iter().map(|item| mark_texts(item, marker)).unzip();
             (items.into(), texts.iter().sum())
         }
         Value::Object(members) => {
             let mut texts = 0;
             let members = members.into_iter().map(|(name, member)| {
-                let (member, more) = marked(member, marker);
+                let (member, more) = mark_texts(member, marker);
                 texts += more;
                 (name, member)
             });
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn every_text_gets_the_marker_and_json_stays_json() {
         let result = json!({"content": [{"text": "{\"name\":\"Ann\",\"age\":3}"}], "page": "hello", "total": 1});
-        let (marked, texts) = marked(result, "M");
+        let (marked, texts) = mark_texts(result, "M");
         assert_eq!(marked["content"][0]["text"], "{\"name\":\"Ann M\",\"age\":3}");
         assert_eq!((marked["page"].as_str(), texts), (Some("hello M"), 2));
     }

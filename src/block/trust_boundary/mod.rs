@@ -111,7 +111,7 @@ fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>
 }
 
 fn boundary(node: &Node, reader: &mut dyn BlockReader) -> Option<TrustBoundary> {
-    let mut boundary = TrustBoundary::read(node, reader.found())?;
+    let mut boundary = TrustBoundary::decode(node, reader.mistakes())?;
     let TrustBoundary { from, to, tool, .. } = &boundary;
     let step = |keys: &FlowKeys| {
         let action = match (&keys.call, &keys.read) {

@@ -1,4 +1,4 @@
-//! Whether a marked text crosses a boundary.
+//! Judges if a marked text crosses a boundary.
 
 use std::sync::Arc;
 
@@ -36,12 +36,12 @@ async fn run(boundary: &TrustBoundary, context: &CheckContext<'_>) -> CheckResul
         Err(end) => return end.into_result(),
     };
     if let Some(refused) = plain.exchanges.iter().find(|exchange| !exchange.is_served) {
-        return shown(refused_as_written(refused).into_result(), &plain);
+        return with_steps(refused_as_written(refused).into_result(), &plain);
     }
     // Two that have nothing in common.
     let markers = Markers { hostile: Canaries::random().make(), harmless: Canaries::random().make() };
     match flow::run(boundary, context, &untrusted, Some(&markers)).await {
-        Ok(run) => shown(judge(boundary, &run).unwrap_or_else(CheckEnd::into_result), &run),
+        Ok(run) => with_steps(judge(boundary, &run).unwrap_or_else(CheckEnd::into_result), &run),
         Err(end) => end.into_result(),
     }
 }
@@ -158,7 +158,7 @@ fn foreign_context(boundary: &TrustBoundary, at: usize, asking: &FlowExchange) -
 }
 
 /// A result with the steps that led to it.
-fn shown(mut result: CheckResult, run: &FlowRun) -> CheckResult {
+fn with_steps(mut result: CheckResult, run: &FlowRun) -> CheckResult {
     for one in &run.exchanges {
         result.exchanges.push(exchange(&one.title, &one.reply));
         result.frames.extend([one.reply.frame, one.reply.answer_frame]);

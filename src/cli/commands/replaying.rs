@@ -42,7 +42,7 @@ struct FindingPlayer {
     fresh: Fresh,
     catalog: Arc<Catalog>,
     environment: Arc<BTreeMap<String, String>>,
-    /// Where the folder of the server is seen from.
+    /// The folder from which that of the server is seen.
     base: PathBuf,
     request_timeout: Duration,
     /// After how long a server counts as hanging.
@@ -61,9 +61,9 @@ enum NotPlayed {
 /// The results of several attempts at one sequence.
 #[derive(Default)]
 struct Tries {
-    /// How often there was a server to speak to.
+    /// The number of times that there was a server to speak to.
     played: u32,
-    /// How often the same finding showed, and how it did last.
+    /// The number of times that the same finding showed, and the last one.
     shown: u32,
     same: Option<Box<Finding>>,
     /// Another finding that showed instead.

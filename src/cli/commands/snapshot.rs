@@ -247,7 +247,7 @@ impl SnapshotArgs {
         }
         let typed = Sources::default().add(SourceFile::new("--tool", self.tool.join(" ")));
         let place = Span { source: typed, start: 0, end: 0 };
-        ToolSelection::named(self.tool.iter().map(|name| Located::new(name.clone(), place)))
+        ToolSelection::of_names(self.tool.iter().map(|name| Located::new(name.clone(), place)))
     }
 
     /// The parts of a server to record; calls of an earlier snapshot are repeated.

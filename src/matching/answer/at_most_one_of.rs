@@ -17,7 +17,7 @@ pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
         let texts: Vec<String> = node.items().iter().filter_map(|item| item.text().map(str::to_owned)).collect();
         let span = key.span;
         Some(AnswerCheck::all(move |answer, found| {
-            let shown = shown(answer, &texts);
+            let shown = shown_texts(answer, &texts);
             if shown.len() > 1 {
                 let quoted: Vec<String> = shown.iter().map(|text| format!("`{}`", show::evidence(text))).collect();
                 let message = format!("the answer shows {} at once", quoted.join(" and "));
@@ -29,7 +29,7 @@ pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
 };
 
 /// The texts that a success shows; a refusal may quote what it refuses.
-fn shown<'t>(answer: &Answer<'_>, texts: &'t [String]) -> Vec<&'t String> {
+fn shown_texts<'t>(answer: &Answer<'_>, texts: &'t [String]) -> Vec<&'t String> {
     if !matches!(ResponseKind::of(answer.message), ResponseKind::Success(_)) {
         return Vec::new();
     }

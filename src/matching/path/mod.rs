@@ -29,7 +29,7 @@ enum PathSyntax {
 impl Setting for ValuePath {
     const SHAPE: Shape = Shape::Text;
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         Self::parse(node.text()?).map_err(|reason| found.push(Diagnostic::error("bad-path", reason, node.span))).ok()
     }
 }

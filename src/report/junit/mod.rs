@@ -138,7 +138,7 @@ fn proof(report: &Report, file: &str) -> Vec<(String, String)> {
     });
     let mutants = MutantCounts::of(&proof.mutants);
     let counts = [
-        ("mutants_killed", mutants.killed().to_string()),
+        ("mutants_killed", mutants.killed_count().to_string()),
         ("mutants_killed_by_scans", mutants.killed_by_scans.to_string()),
         ("mutants_survived", mutants.survived.to_string()),
         ("mutants_undecided", mutants.undecided.to_string()),

@@ -25,8 +25,8 @@ pub(crate) fn read(step: &Node, settings: Option<&Node>, found: &mut Vec<Diagnos
         span: name.span,
     };
     let keys = match settings.located_text() {
-        Some(name) => SnapshotKeys::read(&named(name), found)?,
-        None => SnapshotKeys::read(settings, found)?,
+        Some(name) => SnapshotKeys::decode(&named(name), found)?,
+        None => SnapshotKeys::decode(settings, found)?,
     };
     if let Some(name) = &keys.name
         && let Some(reason) = name_problem(&name.value)

@@ -12,8 +12,8 @@ impl Setting for Step {
     // A raw request holds steps of its own.
     const SHAPE: Shape = Shape::Recursive(|| &StepKeys::KEYS);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let keys = StepKeys::read(node, found)?;
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let keys = StepKeys::decode(node, found)?;
         let needs = keys.needs.into_iter().filter_map(|need| condition(need, found)).collect();
         Some(Self { name: keys.name, needs, ..step(node, keys.exchange, found)? })
     }

@@ -53,13 +53,13 @@ pub(crate) fn injected(node: Option<&Node>, faults: &NamedFaults, found: &mut Ve
 
 /// Reads a test but for its rows, which may come from a file.
 pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic>) -> Option<Test> {
-    let keys = TestKeys::read(node, found);
-    let RuleKeys { rule } = RuleKeys::read(node, found)?;
-    let needed = NeedKeys::read(node, found)?;
+    let keys = TestKeys::decode(node, found);
+    let RuleKeys { rule } = RuleKeys::decode(node, found)?;
+    let needed = NeedKeys::decode(node, found)?;
     let keys = keys?;
     let steps = match keys.steps {
         Some(steps) => steps,
-        None => ExchangeKeys::read(node, found).and_then(|keys| step(node, keys, found)).into_iter().collect(),
+        None => ExchangeKeys::decode(node, found).and_then(|keys| step(node, keys, found)).into_iter().collect(),
     };
     check_steps_around(&keys.setup, "setup", found);
     check_steps_around(&keys.teardown, "teardown", found);

@@ -9,11 +9,11 @@ use crate::suite::model::{NamePattern, ToolSelection};
 impl Setting for ToolSelection {
     const SHAPE: Shape = TOOLS;
 
-    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         Some(match node.located_text() {
             Some(name) if name.value == "*" => Self::All,
-            Some(name) => Self::named([name]),
-            None => Self::named(node.items().iter().filter_map(Node::located_text)),
+            Some(name) => Self::of_names([name]),
+            None => Self::of_names(node.items().iter().filter_map(Node::located_text)),
         })
     }
 
@@ -25,7 +25,7 @@ impl Setting for ToolSelection {
 impl Setting for NamePattern {
     const SHAPE: Shape = Shape::Text;
 
-    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         node.located_text().map(Self::new)
     }
 }

@@ -104,10 +104,10 @@ pub(crate) struct CapturedValue(pub(crate) CaptureKeys);
 impl Setting for CapturedValue {
     const SHAPE: Shape = Shape::Either(&[Shape::Text, CaptureKeys::SHAPE]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         Some(Self(match node.text() {
-            Some(_) => CaptureKeys { at: ValuePath::read(node, found)?, secret: false },
-            None => CaptureKeys::read(node, found)?,
+            Some(_) => CaptureKeys { at: ValuePath::decode(node, found)?, secret: false },
+            None => CaptureKeys::decode(node, found)?,
         }))
     }
 }

@@ -47,7 +47,7 @@ pub struct HeaderValue(pub Node);
 impl Setting for HeaderValue {
     const SHAPE: Shape = HEADER;
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         std::iter::once(node).chain(node.items()).for_each(|value| check_bytes(&Payload::of(value), found));
         Some(Self(node.clone()))
     }
@@ -65,7 +65,7 @@ pub enum Defaults {
 impl Setting for Defaults {
     const SHAPE: Shape = Shape::Flag;
 
-    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         Some(if node.flag()? { Self::Bare } else { Self::Sent })
     }
 
@@ -100,11 +100,11 @@ pub enum Extent {
 impl Setting for Extent {
     const SHAPE: Shape = Shape::Either(&[Shape::Choice(&["head", "body"]), EventCount::SHAPE]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         match node.text() {
             Some("head") => Some(Self::Head),
             Some(_) => Some(Self::Body),
-            None => EventCount::read(node, found).map(|count| Self::Events(count.events)),
+            None => EventCount::decode(node, found).map(|count| Self::Events(count.events)),
         }
     }
 
@@ -127,8 +127,8 @@ pub enum Cuts {
 impl Setting for Cuts {
     const SHAPE: Shape = CutKeys::SHAPE;
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let keys = CutKeys::read(node, found)?;
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let keys = CutKeys::decode(node, found)?;
         Some(keys.split.map(Self::At).or(keys.every.map(Self::Every)).unwrap_or(Self::None))
     }
 }
@@ -172,7 +172,7 @@ pub enum Payload {
 impl Setting for Payload {
     const SHAPE: Shape = Shape::Any;
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let payload = Self::of(node);
         check_bytes(&payload, found);
         Some(payload)
@@ -246,12 +246,12 @@ pub struct RawSend {
 impl Setting for RawSend {
     const SHAPE: Shape = Shape::Either(&[Shape::Text, SendKeys::SHAPE]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         if node.text().is_some() {
             let text = (Located::new("text".to_owned(), node.span), node.clone());
-            return Self::read(&Node { value: Value::Map(vec![text]), span: node.span }, found);
+            return Self::decode(&Node { value: Value::Map(vec![text]), span: node.span }, found);
         }
-        let keys = SendKeys::read(node, found)?;
+        let keys = SendKeys::decode(node, found)?;
         let one = [keys.text.map(Payload::Text), keys.json.map(Payload::Json), keys.base64.map(Payload::Base64)];
         let one = one.into_iter().flatten().inspect(|payload| check_bytes(payload, found));
         let lines: Vec<Payload> = one.chain(keys.lines).collect();
@@ -296,7 +296,7 @@ impl Setting for Wanted {
         Shape::NonEmpty(&Shape::List(&Shape::Either(&[Shape::Text, Shape::Number]))),
     ]);
 
-    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         Some(match (node.text(), &node.value) {
             (Some("any"), _) => Self::Any,
             (Some("none"), _) => Self::Nothing,

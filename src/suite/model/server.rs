@@ -95,7 +95,7 @@ pub enum Protocol {
 impl Setting for Protocol {
     const SHAPE: Shape = Self::WORDS;
 
-    fn read(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         node.text().map(|word| Revision::parse(word).map_or(Self::Auto, Self::Fixed))
     }
 }

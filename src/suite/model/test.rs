@@ -80,7 +80,7 @@ pub struct SkipReason(pub Option<String>);
 impl Setting for SkipReason {
     const SHAPE: Shape = Shape::Either(&[Shape::Text, Shape::Flag]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         refuse_templates(node, found);
         Some(Self(match node.flag() {
             Some(true) => Some("`skip: true`".to_owned()),
@@ -119,8 +119,8 @@ pub enum RecoveryLimit {
 impl Setting for RecoveryLimit {
     const SHAPE: Shape = Shape::Either(&[Shape::Range(1, 1000), Shape::Time]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        usize::read(node, found).map(Self::Calls).or_else(|| Duration::read(node, found).map(Self::Time))
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        usize::decode(node, found).map(Self::Calls).or_else(|| Duration::decode(node, found).map(Self::Time))
     }
 }
 

@@ -31,7 +31,7 @@ pub enum ToolSelection {
 
 impl ToolSelection {
     /// The tools with these names, or whose names match these patterns.
-    pub fn named(names: impl IntoIterator<Item = Located<String>>) -> Self {
+    pub fn of_names(names: impl IntoIterator<Item = Located<String>>) -> Self {
         Self::Named(ToolNames(names.into_iter().map(NamePattern::new).collect()))
     }
 
@@ -71,7 +71,7 @@ impl Eq for NamePattern {}
 impl NamePattern {
     /// Compiles a pattern; one that is malformed matches only itself.
     pub fn new(name: Located<String>) -> Self {
-        Self { glob: compiled(&name.value), name }
+        Self { glob: compile(&name.value), name }
     }
 
     /// A name that is no pattern, whatever characters it has.
@@ -92,10 +92,10 @@ impl NamePattern {
 
 /// Returns true if a tool has a name, or one that a pattern stands for.
 pub fn is_named(pattern: &str, tool: &str) -> bool {
-    compiled(pattern).map_or(pattern == tool, |glob| glob.is_match(tool))
+    compile(pattern).map_or(pattern == tool, |glob| glob.is_match(tool))
 }
 
-fn compiled(pattern: &str) -> Option<GlobMatcher> {
+fn compile(pattern: &str) -> Option<GlobMatcher> {
     let is_pattern = pattern.contains(['*', '?', '[', '{', '\\']);
     is_pattern.then(|| Glob::new(pattern).ok()).flatten().map(|glob| glob.compile_matcher())
 }

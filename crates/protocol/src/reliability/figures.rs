@@ -23,7 +23,7 @@ pub struct Reliability {
     noticed: u64,
     conforming: u64,
     compared: u64,
-    /// How many times the server heard of calls.
+    /// The number of times that the server heard of calls.
     heard: u64,
     /// The calls of each task with figures of its own.
     kept: u64,
@@ -31,12 +31,12 @@ pub struct Reliability {
     tasks: BTreeMap<String, BTreeMap<String, IntentTally>>,
 }
 
-/// What became of an intent.
+/// The fate of an intent.
 #[derive(Debug, Clone, Copy, Default)]
 struct IntentTally {
     /// The client got what it wanted in the end.
     is_met: bool,
-    /// How many times the server heard of it.
+    /// The number of times that the server heard of it.
     heard: u64,
 }
 
@@ -59,9 +59,9 @@ pub struct ReliabilityFigures {
     pub success_rate: Option<f64>,
     /// TCAF, tool call amplification: calls for an intent.
     pub amplification: Option<f64>,
-    /// How many times the server heard of calls.
+    /// The number of times that the server heard of calls.
     pub heard: u64,
-    /// How many times it heard of an intent of which it had heard before: what it may do twice.
+    /// The number of times that it heard of an intent of which it had heard before: what it may do twice.
     pub heard_again: u64,
     /// The amplification at the server: how many times it heard of an intent.
     pub amplification_at_server: Option<f64>,

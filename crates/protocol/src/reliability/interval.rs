@@ -49,7 +49,7 @@ impl Interval {
     /// Wilson for the number of independent tasks that would vary as much (Kish 1965, "Survey sampling", on the effective
     /// sample size), but never more than there are.
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-    pub fn clustered(counts: ClusterCounts, size: u64) -> Self {
+    pub fn of_clusters(counts: ClusterCounts, size: u64) -> Self {
         let independent = Self::wilson(counts.hits, counts.clusters * size);
         if counts.clusters < 2 {
             return independent;
@@ -96,11 +96,11 @@ mod tests {
             counts
         };
         let wilson = Interval::wilson(40, 80);
-        assert_eq!(Interval::clustered(counts(&[10, 10, 10, 10]), 20), wilson);
-        assert_eq!(Interval::clustered(counts(&[40]), 80), wilson);
-        assert_eq!(Interval::clustered(counts(&[0, 0]), 20), Interval::wilson(0, 40));
+        assert_eq!(Interval::of_clusters(counts(&[10, 10, 10, 10]), 20), wilson);
+        assert_eq!(Interval::of_clusters(counts(&[40]), 80), wilson);
+        assert_eq!(Interval::of_clusters(counts(&[0, 0]), 20), Interval::wilson(0, 40));
         // Each cluster is all or nothing, so it counts as little more than one item: 4 clusters as 3 items.
-        let extreme = Interval::clustered(counts(&[0, 20, 0, 20]), 20);
+        let extreme = Interval::of_clusters(counts(&[0, 20, 0, 20]), 20);
         let three = Interval::of_sample(0.5, 3.0);
         assert!((extreme.low - three.low).abs() < 1e-12 && (extreme.high - three.high).abs() < 1e-12, "{extreme:?}");
     }

@@ -15,11 +15,11 @@ pub struct CallRecord {
     pub outcome: CallOutcome,
     /// The time from the request to its answer, or until it was given up.
     pub took: Duration,
-    /// How many times the server heard of it: not at all, once, or more often if a fault repeats it.
+    /// The number of times that the server heard of it: not at all, once, or more often if a fault repeats it.
     pub heard: u32,
-    /// Whether a fault changed it, its answer or its time.
+    /// True if a fault changed it, its answer or its time.
     pub is_struck: bool,
-    /// Whether the structured result fits the output schema of the tool; `None` where there is nothing to compare.
+    /// True if the structured result fits the output schema of the tool; `None` where there is nothing to compare.
     pub conforms: Option<bool>,
 }
 

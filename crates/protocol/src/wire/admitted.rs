@@ -15,7 +15,7 @@ const LONGEST_REPORT: usize = 64 * 1024;
 /// A longer text of a prompt is no sentence about a failure.
 const LONGEST_SENTENCE: usize = 300;
 
-/// What sentences about failures say.
+/// The words of sentences about failures.
 const FAILURES: [&str; 9] = [
     "not found",
     "no such",

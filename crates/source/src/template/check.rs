@@ -163,7 +163,7 @@ pub struct Expression(pub Located<String>);
 impl Setting for Expression {
     const SHAPE: Shape = Shape::Text;
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let expression = node.located_text()?;
         if let Some(reason) = expression_problem(&expression.value) {
             found.push(Diagnostic::error("bad-expression", format!("invalid expression: {reason}"), expression.span));

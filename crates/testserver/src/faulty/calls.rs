@@ -11,7 +11,7 @@ use super::hooks::{CallResult, Hooks, Pending, SOUND, ToolCall, describe, failur
 use crate::catalog::DIRECTORY;
 use crate::settings::{Settings, Spelling};
 
-/// How long an answer lies where other calls put theirs.
+/// The time for which an answer lies where other calls put theirs.
 const WRITING: Duration = Duration::from_millis(20);
 
 pub(crate) const HOOKS: &[(&str, Hooks)] = &[
@@ -157,7 +157,7 @@ fn answer_with_the_latest(call: ToolCall<'_>) -> Pending<'_, CallResult> {
         let answer = call.proceed().await?;
         memory.keep(&store, "latest", &answer);
         sleep(WRITING).await;
-        Ok(memory.kept(&store, "latest").unwrap_or(answer))
+        Ok(memory.kept_answer(&store, "latest").unwrap_or(answer))
     })
 }
 

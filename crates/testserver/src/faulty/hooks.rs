@@ -46,15 +46,15 @@ pub(crate) struct Hooks {
     pub(crate) arguments: fn(&FaultMemory, &str, &mut Value),
     /// Changes the settings that are enforced.
     pub(crate) settings: fn(&mut Settings),
-    /// Whether a cancelled export stops.
+    /// True if a cancelled export stops.
     pub(crate) stops_when_cancelled: bool,
-    /// Whether every conversation has a directory of its own.
+    /// True if every conversation has a directory of its own.
     pub(crate) keeps_apart: bool,
-    /// Whether all clients that listen are told of changes.
+    /// True if all clients that listen are told of changes.
     pub(crate) tells_everybody: bool,
-    /// Whether requests need the token that the server was told to require.
+    /// True if requests need the token that the server was told to require.
     pub(crate) checks_tokens: bool,
-    /// Whether sessions over HTTP can be ended.
+    /// True if sessions over HTTP can be ended.
     pub(crate) ends_sessions: bool,
 }
 

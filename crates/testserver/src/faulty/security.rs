@@ -18,10 +18,10 @@ use super::server_fault::FaultMemory;
 use super::shell;
 use super::sql::{self, UserRow};
 
-/// How many bytes of a page are read.
+/// The number of bytes of a page that are read.
 const PAGE: u64 = 64 * 1024;
 
-/// How deep a message may be nested.
+/// The greatest depth of a message.
 const DEEPEST: usize = 500;
 
 pub(crate) const HOOKS: &[(&str, Hooks)] = &[
@@ -174,7 +174,7 @@ fn stall_at_nested_repetitions(request: HookedRequest<'_>) -> Pending<'_, Result
     })
 }
 
-/// How many lists and objects are within one another in a message.
+/// The depth of lists and objects in a message.
 fn depth(line: &[u8]) -> usize {
     let mut depth = 0_usize;
     let each = line.iter().map(|byte| {

@@ -19,7 +19,7 @@ use crate::store::SharedStore;
 /// The fault of a server, if it has one.
 ///
 /// All conversations of a server share it. Whatever carries bytes asks `answer_at_once`, and ends when
-/// [`ServerFault::crashed`] does.
+/// [`ServerFault::wait_for_crash`] does.
 pub struct ServerFault {
     hooks: &'static Hooks,
     memory: FaultMemory,
@@ -101,7 +101,7 @@ impl ServerFault {
     }
 
     /// Waits until the server crashes.
-    pub async fn crashed(&self) {
+    pub async fn wait_for_crash(&self) {
         // The sender lives as long as this does.
         let _ = self.memory.crashed.subscribe().wait_for(|crashed| *crashed).await;
     }
@@ -161,7 +161,7 @@ impl ServerFault {
     /// The complaints about arguments.
     pub(crate) fn complaints(&self, declared: &Schema, arguments: &Value) -> Vec<String> {
         if let Some(rules) = self.hooks.rules {
-            let mut enforced = Value::Object(declared.declared().as_ref().clone());
+            let mut enforced = Value::Object(declared.to_json_object().as_ref().clone());
             rules(&mut enforced);
             if Schema::new(enforced).complaints(arguments).is_empty() {
                 return Vec::new();
@@ -175,7 +175,7 @@ impl ServerFault {
     }
 
     /// Waits until a cancellation is heeded.
-    pub(crate) async fn cancelled(&self, cancelled: impl Future<Output = ()> + Send) {
+    pub(crate) async fn wait_for_cancellation(&self, cancelled: impl Future<Output = ()> + Send) {
         if self.hooks.stops_when_cancelled { cancelled.await } else { pending().await }
     }
 
@@ -201,7 +201,7 @@ impl FaultMemory {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// How many calls of tools were counted.
+    /// The number of calls of tools that were counted.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
@@ -215,7 +215,7 @@ impl FaultMemory {
     }
 
     /// An answer that was kept.
-    pub(crate) fn kept(&self, store: &SharedStore, call: &str) -> Option<CallToolResult> {
+    pub(crate) fn kept_answer(&self, store: &SharedStore, call: &str) -> Option<CallToolResult> {
         let answers = self.answers.lock();
         let mut own = answers.iter().filter(|kept| Arc::ptr_eq(&kept.store, store));
         own.find(|kept| kept.call == call).map(|kept| kept.answer.clone())

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::security::create;
 
-/// How deep substitutions are carried out.
+/// The greatest depth of substitutions.
 const DEEPEST: usize = 8;
 
 /// What `echo TEXT` prints, if the text makes the shell do anything.
@@ -17,7 +17,7 @@ pub(crate) fn echo(text: &str, folder: &Path) -> Option<String> {
 
 struct Shell<'a> {
     folder: &'a Path,
-    /// Whether it did more than to print what it was given.
+    /// True if it did more than to print what it was given.
     has_executed: bool,
 }
 
@@ -43,7 +43,7 @@ impl Shell<'_> {
 
     /// Carries out one command; what it prints, unless there is no such command.
     fn execute(&mut self, text: &str, depth: usize, is_own: bool) -> Option<String> {
-        let text = self.expanded(text, depth);
+        let text = self.expand(text, depth);
         let (name, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
         let output = match name {
             "echo" => rest.trim().to_owned(),
@@ -59,7 +59,7 @@ impl Shell<'_> {
     }
 
     /// A command with its substitutions carried out, and without its quotation marks.
-    fn expanded(&mut self, text: &str, depth: usize) -> String {
+    fn expand(&mut self, text: &str, depth: usize) -> String {
         let mut expanded = String::new();
         let mut rest = text;
         let mut is_quoted = false;

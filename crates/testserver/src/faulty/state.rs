@@ -12,10 +12,10 @@ use super::server_fault::FaultMemory;
 use crate::settings::DamagedData;
 use crate::store::User;
 
-/// How long a change lies around before it is written.
+/// The time for which a change lies around before it is written.
 const WRITING: Duration = Duration::from_millis(20);
 
-/// How many bytes each call leaves behind.
+/// The number of bytes each call leaves behind.
 const LEAK: usize = 1024 * 1024;
 
 /// The file that outlives a run.
@@ -110,7 +110,7 @@ fn answer_from_memory(call: ToolCall<'_>) -> Pending<'_, CallResult> {
         let memory = call.memory;
         let store = call.demo.shared_store().clone();
         let key = Value::from(call.request.arguments.clone()).to_string();
-        if let Some(answer) = memory.kept(&store, &key) {
+        if let Some(answer) = memory.kept_answer(&store, &key) {
             return Ok(answer);
         }
         let answer = call.proceed().await?;

@@ -19,10 +19,10 @@ use super::super::faulty::ServerFault;
 use super::super::server::Demo;
 use super::stream::Log;
 
-/// How many questions of one exchange have numbers of their own.
+/// The number of questions of one exchange that have numbers of their own.
 const QUESTIONS: i64 = 1 << 20;
 
-/// How the server asks the client while it works on a request.
+/// The way in which the server asks the client while it works on a request.
 pub(crate) struct Line {
     /// The number of the exchange in its session. rmcp counts the questions of each exchange from 0, but no two of a
     /// session may have one number.
@@ -30,7 +30,7 @@ pub(crate) struct Line {
     answers: mpsc::UnboundedReceiver<ClientJsonRpcMessage>,
 }
 
-/// Where the answers to the questions of an exchange go.
+/// The receivers of the answers to the questions of an exchange.
 pub(crate) struct AnswerQueue {
     number: i64,
     answers: mpsc::UnboundedSender<ClientJsonRpcMessage>,
@@ -149,7 +149,7 @@ impl Transport<RoleServer> for OneRequestTransport {
             return None;
         }
         let is_cancelled = tokio::select! {
-            is_cancelled = self.log.cancelled() => is_cancelled,
+            is_cancelled = self.log.wait_for_cancellation() => is_cancelled,
             Some(answer) = answer(&mut self.line) => return Some(answer),
         };
         if !is_cancelled {

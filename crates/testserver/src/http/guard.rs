@@ -1,4 +1,4 @@
-//! Whether a request may come at all: from where, to which name, in which types.
+//! Checks if a request may come at all: from where, to which name, in which types.
 //!
 //! A page in a browser can reach a server on loopback through a name that it controls (DNS rebinding); `Host` and
 //! `Origin` give it away.

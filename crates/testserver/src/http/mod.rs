@@ -74,7 +74,7 @@ impl BoundServer {
         Ok(Self { conduct: super::conduct(settings, fault)?, ..self })
     }
 
-    /// Where clients find the server.
+    /// The address at which clients find the server.
     pub fn url(&self) -> String {
         format!("http://{}{PATH}", self.address)
     }
@@ -91,7 +91,7 @@ impl BoundServer {
         let serving = axum::serve(self.listener, server);
         tokio::select! {
             end = serving.into_future() => end.map_err(ServeError::Accept),
-            () = fault.crashed() => Err(ServeError::FellOver),
+            () = fault.wait_for_crash() => Err(ServeError::FellOver),
         }
     }
 }
@@ -114,12 +114,12 @@ impl ServerState {
 
 fn router(server: Arc<ServerState>) -> Router {
     let service = any(|State(server): State<Arc<ServerState>>, request: Request| async move {
-        guarded(&server, request).await.unwrap_or_else(IntoResponse::into_response)
+        answer(&server, request).await.unwrap_or_else(IntoResponse::into_response)
     });
     Router::new().fallback(service).with_state(server)
 }
 
-async fn guarded(server: &ServerState, mut request: Request) -> Result<Response, Refused> {
+async fn answer(server: &ServerState, mut request: Request) -> Result<Response, Refused> {
     guard::check(request.headers())?;
     if let Some(answer) = authorization::metadata(&request, &server.conduct) {
         return answer;

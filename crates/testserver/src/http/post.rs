@@ -40,7 +40,7 @@ pub(crate) async fn answer(server: &ServerState, request: Request) -> Result<Res
         return pending().await;
     }
     let message: Value = serde_json::from_slice(&body).map_err(|error| {
-        let refusal = Refusal::unidentified(ErrorCode::PARSE_ERROR, format!("the body is not JSON: {error}"));
+        let refusal = Refusal::without_id(ErrorCode::PARSE_ERROR, format!("the body is not JSON: {error}"));
         Refused::of(StatusCode::BAD_REQUEST, refusal, server.sessions.unread_id(headers))
     })?;
     let caller = parts.extensions.get().copied().unwrap_or_default();
@@ -93,7 +93,7 @@ async fn dispatch(
 /// The answer to an array where there must be a message.
 pub(crate) fn no_batch(unread_id: UnreadId) -> Refused {
     let message = "a body must hold one message; only revision 2025-03-26 has batches, and none is empty";
-    Refused::of(StatusCode::BAD_REQUEST, Refusal::unidentified(ErrorCode::INVALID_REQUEST, message), unread_id)
+    Refused::of(StatusCode::BAD_REQUEST, Refusal::without_id(ErrorCode::INVALID_REQUEST, message), unread_id)
 }
 
 /// Refuses notifications and answers of the wrong shape, over which stdio has to pass in silence.
@@ -110,7 +110,7 @@ pub(crate) fn check(message: &Value, unread_id: UnreadId) -> Result<(), Refused>
     }
     let text = "a notification needs `jsonrpc` (`2.0`), a `method`, and no `params` but an object; an answer needs the \
         `id` of its request";
-    Err(Refused::of(StatusCode::BAD_REQUEST, Refusal::unidentified(ErrorCode::INVALID_REQUEST, text), unread_id))
+    Err(Refused::of(StatusCode::BAD_REQUEST, Refusal::without_id(ErrorCode::INVALID_REQUEST, text), unread_id))
 }
 
 /// The whole body. What goes beyond the limit is read and dropped, up to the limit again: a client that is still

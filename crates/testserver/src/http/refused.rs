@@ -18,7 +18,7 @@ pub(crate) struct Refused {
 impl Refused {
     /// A mistake in the request around the message.
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self::of(status, Refusal::unidentified(ErrorCode::INVALID_REQUEST, message), UnreadId::LeftOut)
+        Self::of(status, Refusal::without_id(ErrorCode::INVALID_REQUEST, message), UnreadId::LeftOut)
     }
 
     /// A mistake in a message.
@@ -42,7 +42,7 @@ impl Refused {
         let known: Vec<_> = LEGACY.iter().chain(&MODERN).map(|revision| format!("`{revision}`")).collect();
         let message =
             format!("the header `MCP-Protocol-Version` is `{version}`; the server speaks {}", known.join(", "));
-        let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
+        let refusal = Refusal::with_id(id, ErrorCode::INVALID_REQUEST, message);
         Self::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
     }
 

@@ -29,7 +29,7 @@ use super::{SESSION_ID, exchange, post};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// How many streams of a session can be taken up again.
+/// The number of streams of a session that can be taken up again.
 const STREAMS_KEPT: usize = 64;
 
 /// All sessions that are open.
@@ -48,7 +48,7 @@ pub(crate) struct HttpSession {
     store: SharedStore,
     input: watch::Sender<Input>,
     running: Mutex<Vec<Running>>,
-    /// How many requests were worked on so far.
+    /// The number of requests that were worked on so far.
     started: AtomicI64,
     streams: Mutex<Streams>,
 }
@@ -60,7 +60,7 @@ struct Running {
     answers: Option<AnswerQueue>,
 }
 
-/// Whether the client can be asked while a request is worked on.
+/// True if the client can be asked while a request is worked on.
 #[derive(Clone, Copy)]
 enum Asking {
     /// Messages before the answer travel on a stream.
@@ -84,7 +84,7 @@ impl Sessions {
     /// The session that a request names; `id` is the request's own.
     pub(crate) fn find(&self, headers: &HeaderMap, id: Option<&Value>) -> Result<Arc<HttpSession>, Refused> {
         let refuse = |message: String| {
-            let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
+            let refusal = Refusal::with_id(id, ErrorCode::INVALID_REQUEST, message);
             Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
         };
         let named = super::single(headers, &SESSION_ID).map_err(refuse)?;
@@ -106,7 +106,7 @@ impl Sessions {
         }
     }
 
-    /// How an answer to a message without a readable id shows that.
+    /// The way in which an answer to a message without a readable id shows that.
     pub(crate) fn unread_id(&self, headers: &HeaderMap) -> UnreadId {
         UnreadId::of(self.find(headers, None).ok().map(|session| session.revision.clone()).as_ref())
     }
@@ -124,7 +124,7 @@ impl Sessions {
         let id = message.get("id").cloned();
         let request = match judge(message) {
             Judged::Message(message) => *message,
-            Judged::Refused(refusal) => return Err(refused(refusal, UnreadId::LeftOut)),
+            Judged::Refused(refusal) => return Err(refusal_response(refusal, UnreadId::LeftOut)),
             Judged::Batch(_) | Judged::Ignored => return Err(no_opening(id.as_ref())),
         };
         let JsonRpcMessage::Request(request) = request else { return Err(no_opening(id.as_ref())) };
@@ -199,7 +199,7 @@ impl HttpSession {
         if message.get("method").is_some_and(|method| method == "initialize") {
             let message_id = message.get("id");
             let message = "the session is initialized already; leave `Mcp-Session-Id` out to open another";
-            let refusal = Refusal::identified(message_id, ErrorCode::INVALID_REQUEST, message);
+            let refusal = Refusal::with_id(message_id, ErrorCode::INVALID_REQUEST, message);
             return Err(Refused::of(StatusCode::BAD_REQUEST, refusal, self.unread_id()));
         }
         match judge(message) {
@@ -215,7 +215,7 @@ impl HttpSession {
                 }
             },
             Judged::Ignored => Ok(StatusCode::ACCEPTED.into_response()),
-            Judged::Refused(refusal) => Err(refused(refusal, self.unread_id())),
+            Judged::Refused(refusal) => Err(refusal_response(refusal, self.unread_id())),
             Judged::Batch(_) => Err(post::no_batch(self.unread_id())),
         }
     }
@@ -260,7 +260,7 @@ impl HttpSession {
         let found = last.split_once('-').and_then(|(stream, from)| {
             let (stream, from) = (stream.parse().ok()?, from.parse().ok()?);
             let log = self.streams.lock().kept.get(&stream).cloned()?;
-            (from <= log.said())
+            (from <= log.message_count())
                 .then_some((log, Numbering { stream: Some(stream), from, opening: StreamOpening::Plain }))
         });
         let Some((log, numbering)) = found else {
@@ -337,7 +337,7 @@ impl HttpSession {
 }
 
 /// Mistakes in parameters are the answer to a good request.
-fn refused(refusal: Refusal, unread_id: UnreadId) -> Refused {
+fn refusal_response(refusal: Refusal, unread_id: UnreadId) -> Refused {
     let status = if refusal.code() == ErrorCode::INVALID_PARAMS { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     Refused::of(status, refusal, unread_id)
 }
@@ -350,12 +350,12 @@ fn status(answer: &Value) -> StatusCode {
 }
 
 fn no_opening(id: Option<&Value>) -> Refused {
-    let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, "`initialize` must be a request");
+    let refusal = Refusal::with_id(id, ErrorCode::INVALID_REQUEST, "`initialize` must be a request");
     Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
 }
 
 fn unknown(named: &str, id: Option<&Value>) -> Refused {
     let message = format!("no session `{named}` is open; send `initialize` without `Mcp-Session-Id` to open one");
-    let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
+    let refusal = Refusal::with_id(id, ErrorCode::INVALID_REQUEST, message);
     Refused::of(StatusCode::NOT_FOUND, refusal, UnreadId::LeftOut)
 }

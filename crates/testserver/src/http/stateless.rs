@@ -39,7 +39,7 @@ pub(crate) async fn answer(
     let checked = message.get("method").is_some().then(|| check(server, headers, &message)).transpose();
     if message["method"] == "initialize" && id.is_some() {
         checked?;
-        let refusal = Refusal::identified(id.as_ref(), ErrorCode::METHOD_NOT_FOUND, unknown_method("initialize"));
+        let refusal = Refusal::with_id(id.as_ref(), ErrorCode::METHOD_NOT_FOUND, unknown_method("initialize"));
         return Err(Refused::of(StatusCode::NOT_FOUND, refusal, UnreadId::LeftOut));
     }
     match judge(message) {
@@ -129,7 +129,7 @@ fn check(server: &ServerState, headers: &HeaderMap, message: &Value) -> Result<(
     let id = message.get("id");
     let is_request = id.is_some();
     let mismatch = |text: String| {
-        let refusal = Refusal::identified(id, ErrorCode::HEADER_MISMATCH, text);
+        let refusal = Refusal::with_id(id, ErrorCode::HEADER_MISMATCH, text);
         Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
     };
     let header = super::single(headers, &super::PROTOCOL_VERSION).map_err(mismatch)?;
@@ -167,7 +167,7 @@ fn check(server: &ServerState, headers: &HeaderMap, message: &Value) -> Result<(
 fn incomplete(message: &Value) -> Refused {
     let lacking: Vec<_> = lacks(message).iter().map(|key| format!("`{key}`")).collect();
     let text = format!("`params._meta` lacks {}, or it is of the wrong type", lacking.join(" and "));
-    let refusal = Refusal::identified(message.get("id"), ErrorCode::INVALID_PARAMS, text);
+    let refusal = Refusal::with_id(message.get("id"), ErrorCode::INVALID_PARAMS, text);
     Refused::of(StatusCode::BAD_REQUEST, refusal, UnreadId::LeftOut)
 }
 

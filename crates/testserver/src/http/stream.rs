@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 /// After how many milliseconds a client may take a broken stream up again.
 const RETRY: u32 = 1000;
 
-/// How many events wait for a client that reads slowly.
+/// The number of events that wait for a client that reads slowly.
 const EVENTS_AHEAD: usize = 16;
 
 /// The messages sent so far in answer to one request.
@@ -31,18 +31,18 @@ struct LoggedEvent {
     is_over: bool,
 }
 
-/// How a log becomes events.
+/// The events that a log becomes.
 #[derive(Clone, Copy)]
 pub(crate) struct Numbering {
     /// The number of the stream in its session; requests without a session have none, and cannot be taken up again.
     pub(crate) stream: Option<usize>,
     /// The first message that is still to come.
     pub(crate) from: usize,
-    /// Whether an event without a message goes first, so that the client has a number from the start.
+    /// True if an event without a message goes first, so that the client has a number from the start.
     pub(crate) opening: StreamOpening,
 }
 
-/// How a stream begins.
+/// The beginning of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamOpening {
     /// With an event without a message.
@@ -71,8 +71,8 @@ impl Log {
         self.kept.send_modify(|kept| kept.is_cancelled = true);
     }
 
-    /// How many messages were said.
-    pub(crate) fn said(&self) -> usize {
+    /// The number of messages so far.
+    pub(crate) fn message_count(&self) -> usize {
         self.kept.borrow().messages.len()
     }
 
@@ -81,7 +81,7 @@ impl Log {
     }
 
     /// Waits for a cancellation, or the end; true for the former.
-    pub(crate) async fn cancelled(&self) -> bool {
+    pub(crate) async fn wait_for_cancellation(&self) -> bool {
         let mut kept = self.kept.subscribe();
         kept.wait_for(|kept| kept.is_cancelled || kept.is_over).await.is_ok_and(|kept| !kept.is_over)
     }

@@ -18,10 +18,10 @@ use crate::random;
 use crate::server::Demo;
 use crate::transport::Input;
 
-/// How many tasks are listed at once.
+/// The number of tasks that are listed at once.
 const PAGE: usize = 10;
 
-/// How many tasks an owner can have; the oldest that ended make room.
+/// The number of tasks an owner can have; the oldest that ended make room.
 const MOST: usize = 256;
 
 /// All tasks of a conversation, or of a process that serves HTTP.
@@ -135,7 +135,7 @@ impl Tasks {
     }
 
     /// Waits for the end of the input.
-    pub(crate) async fn closed(&self) {
+    pub(crate) async fn wait_for_end_of_input(&self) {
         // The other end of the input is gone when nothing more can come.
         let _ = self.input.clone().wait_for(Input::is_over).await;
     }

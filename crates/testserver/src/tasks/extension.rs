@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use super::book::Tasks;
 use super::task::{Stage, State, Task};
-use super::{POLL, Support, TaskProtocol, named};
+use super::{POLL, Support, TaskProtocol, task_id};
 use crate::era;
 use crate::server::Demo;
 
-/// How long a task is kept, in milliseconds.
+/// The time for which a task is kept, in milliseconds.
 const TTL: u64 = 300_000;
 
 /// The task that a call becomes, if it does.
@@ -30,12 +30,12 @@ pub(crate) fn create(
 ) -> Result<Option<CallToolResponse>, ErrorData> {
     let takes_time = || request.arguments.as_ref().and_then(|given| given.get("delay_ms")?.as_f64()) > Some(0.0);
     match Support::of(&request.name) {
-        Support::Required => required(context)?,
-        Support::Optional if required(context).is_ok() && takes_time() => {}
+        Support::Required => require_extension(context)?,
+        Support::Optional if require_extension(context).is_ok() && takes_time() => {}
         Support::Optional | Support::Forbidden | Support::Undeclared => return Ok(None),
     }
     let task = tasks.start((TaskProtocol::Extension, Duration::from_millis(TTL)), demo, request, context)?;
-    let created = CreateTaskResult::new(detailed(&task, task.beginning()).task);
+    let created = CreateTaskResult::new(detail(&task, task.beginning()).task);
     Ok(Some(CallToolResponse::Task(created)))
 }
 
@@ -49,13 +49,13 @@ pub(crate) async fn answer(
     if !["tasks/get", "tasks/update", "tasks/cancel"].contains(&method) {
         return None;
     }
-    let found = required(context).and_then(|()| tasks.find(named(params)?));
+    let found = require_extension(context).and_then(|()| tasks.find(task_id(params)?));
     let task = match found {
         Ok(task) => task,
         Err(error) => return Some(Err(error)),
     };
     Some(match method {
-        "tasks/get" => value(&GetTaskResult::new(detailed(&task, task.state()))),
+        "tasks/get" => value(&GetTaskResult::new(detail(&task, task.state()))),
         "tasks/cancel" => {
             // What has ended stays as it is, and the client is told so when it asks.
             task.cancel().await;
@@ -77,14 +77,14 @@ fn update(task: &Task, params: &Value) -> Result<Value, ErrorData> {
 }
 
 /// Refuses clients that do not declare the extension.
-fn required(context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
+fn require_extension(context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
     if context.client_capabilities().is_some_and(|declared| declared.supports_tasks()) {
         return Ok(());
     }
     Err(ErrorData::missing_required_client_capability(ClientCapabilities::builder().enable_tasks().build()))
 }
 
-fn detailed(task: &Task, state: State) -> DetailedTask {
+fn detail(task: &Task, state: State) -> DetailedTask {
     let payload = match state.stage {
         Stage::Working => TaskPayload::Working,
         Stage::Asking(input_requests) => TaskPayload::InputRequired { input_requests },

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::book::{Tasks, unknown};
 use super::task::{RELATED, Stage, State, Task};
-use super::{POLL, Support, TaskProtocol, named};
+use super::{POLL, Support, TaskProtocol, task_id};
 use crate::catalog::DIRECTORY;
 use crate::server::Demo;
 
-/// How long a task is kept, in milliseconds: at least, if the client does not say, and at most.
+/// The time for which a task is kept, in milliseconds: at least, if the client does not say, and at most.
 const TTL: (u64, u64, u64) = (1_000, 300_000, 3_600_000);
 
 type TaskAnswer = Result<Value, ErrorData>;
@@ -38,7 +38,8 @@ pub(crate) fn create(
     }
     let created = ttl(wish).and_then(|ttl| tasks.start((TaskProtocol::Legacy, ttl), demo, request, context));
     Some(created.map(|task| {
-        let result = json!({ "task": shown(&task, &task.beginning()), "_meta": { RELATED: { "taskId": task.id } } });
+        let result =
+            json!({ "task": task_json(&task, &task.beginning()), "_meta": { RELATED: { "taskId": task.id } } });
         ServerResult::CustomResult(CustomResult(result))
     }))
 }
@@ -59,10 +60,10 @@ pub(crate) async fn answer(
     params: &Value,
     context: &RequestContext<RoleServer>,
 ) -> Option<TaskAnswer> {
-    let task = || tasks.find(named(params)?);
+    let task = || tasks.find(task_id(params)?);
     Some(match method {
         "tasks/list" => list(tasks, params),
-        "tasks/get" => task().map(|task| shown(&task, &task.state())),
+        "tasks/get" => task().map(|task| task_json(&task, &task.state())),
         "tasks/cancel" => match task() {
             Ok(task) => cancel(&task).await,
             Err(error) => Err(error),
@@ -77,7 +78,7 @@ pub(crate) async fn answer(
 
 fn list(tasks: &Tasks, params: &Value) -> TaskAnswer {
     let (page, next) = tasks.page(params["cursor"].as_str())?;
-    let page: Vec<_> = page.iter().map(|task| shown(task, &task.state())).collect();
+    let page: Vec<_> = page.iter().map(|task| task_json(task, &task.state())).collect();
     let mut list = json!({ "tasks": page });
     if let Some(next) = next {
         list["nextCursor"] = next.into();
@@ -87,7 +88,7 @@ fn list(tasks: &Tasks, params: &Value) -> TaskAnswer {
 
 async fn cancel(task: &Task) -> TaskAnswer {
     if task.cancel().await {
-        return Ok(shown(task, &task.state()));
+        return Ok(task_json(task, &task.state()));
     }
     let message = format!("the task `{}` has ended, so it cannot be cancelled", task.id);
     Err(ErrorData::invalid_params(message, None))
@@ -100,10 +101,10 @@ async fn result(tasks: &Tasks, task: &Task, context: &RequestContext<RoleServer>
         stage = task.end(&context.peer) => stage,
         // Nobody reads the answer to a request that is cancelled.
         () = context.ct.cancelled() => None,
-        () = tasks.closed() => None,
+        () = tasks.wait_for_end_of_input() => None,
     };
     match stage {
-        Some(Stage::Ended(outcome)) => outcome.map(|result| related(task, result)),
+        Some(Stage::Ended(outcome)) => outcome.map(|result| relate_to_task(task, result)),
         Some(Stage::Cancelled) => {
             Err(ErrorData::invalid_params(format!("the task `{}` was cancelled, so it has no result", task.id), None))
         }
@@ -111,7 +112,7 @@ async fn result(tasks: &Tasks, task: &Task, context: &RequestContext<RoleServer>
     }
 }
 
-fn related(task: &Task, result: CallToolResult) -> Value {
+fn relate_to_task(task: &Task, result: CallToolResult) -> Value {
     let mut result = ServerResult::CallToolResult(result);
     result.strip_result_type_for_legacy_peer();
     // A result always serializes.
@@ -124,7 +125,7 @@ fn related(task: &Task, result: CallToolResult) -> Value {
 }
 
 /// A task as this revision shows it.
-fn shown(task: &Task, state: &State) -> Value {
+fn task_json(task: &Task, state: &State) -> Value {
     let (status, message) = match &state.stage {
         Stage::Working => ("working", Some("the call is being worked on".to_owned())),
         Stage::Asking(_) => ("input_required", None),
@@ -151,7 +152,7 @@ fn text(result: &CallToolResult) -> Option<String> {
     result.content.iter().find_map(|block| Some(block.as_text()?.text.clone()))
 }
 
-/// How long a task is kept for a client that wishes this.
+/// The time for which a task is kept for a client that wishes this.
 fn ttl(wish: &Value) -> Result<Duration, ErrorData> {
     let (least, usual, most) = TTL;
     let wished = match wish.get("ttl") {

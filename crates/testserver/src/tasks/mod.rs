@@ -29,7 +29,7 @@ const POLL: u64 = 100;
 #[derive(Clone)]
 pub(crate) struct Augmentation(pub(crate) Value);
 
-/// Whether a tool can be called as a task.
+/// True if a tool can be called as a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Support {
     /// Only as one.
@@ -72,7 +72,7 @@ impl TaskProtocol {
 }
 
 /// The answer to a call of 2025-11-25 that asks to become a task.
-pub(crate) fn augmented(
+pub(crate) fn answer_task_call(
     demo: &Demo,
     request: &ClientRequest,
     context: &RequestContext<RoleServer>,
@@ -122,7 +122,7 @@ pub(crate) fn declare(demo: &Demo, revision: Option<&ProtocolVersion>, result: &
 }
 
 /// The task that a request names.
-fn named(params: &Value) -> Result<&str, ErrorData> {
+fn task_id(params: &Value) -> Result<&str, ErrorData> {
     params["taskId"]
         .as_str()
         .ok_or_else(|| ErrorData::invalid_params("`taskId` must be a string that names a task", None))

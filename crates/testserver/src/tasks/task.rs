@@ -38,7 +38,7 @@ pub(crate) struct Task {
     answer: Mutex<Option<oneshot::Sender<Value>>>,
 }
 
-/// Where a task stands, and since when.
+/// The state of a task, and its time.
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) stage: Stage,
@@ -91,12 +91,12 @@ impl Task {
         }
     }
 
-    /// Where it stands.
+    /// Its state.
     pub(crate) fn state(&self) -> State {
         self.state.borrow().clone()
     }
 
-    /// Where it stood in the beginning.
+    /// Its first state.
     pub(crate) fn beginning(&self) -> State {
         State { stage: Stage::Working, updated_at: self.created_at.clone() }
     }

@@ -18,7 +18,7 @@ pub(crate) const REHEARSE: &str = "rehearse";
 struct ValidArguments(Value);
 
 /// The tools of a server with or without tasks.
-pub(crate) fn offered(has_tasks: bool) -> impl Iterator<Item = &'static DeclaredTool> {
+pub(crate) fn offered_tools(has_tasks: bool) -> impl Iterator<Item = &'static DeclaredTool> {
     DIRECTORY.tools.iter().filter(move |declared| has_tasks || declared.tool.name != REHEARSE)
 }
 
@@ -37,7 +37,7 @@ pub(crate) async fn run(
     context: &RequestContext<RoleServer>,
 ) -> Result<Result<Value, String>, ErrorData> {
     let name = &*request.name;
-    let offered = || offered(demo.tasks().is_some());
+    let offered = || offered_tools(demo.tasks().is_some());
     let Some(found) = offered().find(|declared| declared.tool.name == name) else {
         let names: Vec<_> = offered().map(|declared| format!("`{}`", declared.tool.name)).collect();
         let message = format!("the server offers no tool `{name}`; the tools are {}", names.join(", "));

@@ -71,7 +71,7 @@ async fn work(
         tokio::select! {
             biased;
             // rmcp sends no answer to a cancelled request, so nobody reads this.
-            () = demo.fault().cancelled(context.ct.cancelled()) => return Err(format!("the {noun} is cancelled")),
+            () = demo.fault().wait_for_cancellation(context.ct.cancelled()) => return Err(format!("the {noun} is cancelled")),
             _ = input.wait_for(Input::is_over) => return Err(format!("the input ended before the {noun} was done")),
             () = sleep_until(start + delay * step / steps) => {}
         }

@@ -35,12 +35,12 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     /// A mistake in a message whose id cannot be read.
-    pub(crate) fn unidentified(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub(crate) fn without_id(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { id: None, code, message: message.into() }
     }
 
     /// A mistake in the message that carries `id`, where that can be sent back.
-    pub(crate) fn identified(id: Option<&Value>, code: ErrorCode, message: impl Into<String>) -> Self {
+    pub(crate) fn with_id(id: Option<&Value>, code: ErrorCode, message: impl Into<String>) -> Self {
         let id = id.filter(|id| can_be_sent_back(id)).cloned();
         Self { id, code, message: message.into() }
     }
@@ -63,7 +63,7 @@ impl Refusal {
     }
 }
 
-/// How an answer to a message without a readable id shows that.
+/// The way in which an answer to a message without a readable id shows that.
 #[derive(Clone, Copy)]
 pub(crate) enum UnreadId {
     /// As JSON-RPC has it, up to 2025-06-18.
@@ -73,7 +73,7 @@ pub(crate) enum UnreadId {
 }
 
 impl UnreadId {
-    /// How a session of this revision does it; without one, as the newest.
+    /// The way of a session of this revision; without one, that of the newest.
     pub(crate) fn of(revision: Option<&ProtocolVersion>) -> Self {
         match revision {
             Some(revision) if *revision < ProtocolVersion::V_2025_11_25 => Self::Null,
@@ -204,7 +204,7 @@ fn read<T: DeserializeOwned + Into<ClientRequest>>(body: Value) -> Result<Client
 }
 
 fn refuse(id: Option<&Value>, code: ErrorCode, message: impl Into<String>) -> Judged {
-    Judged::Refused(Refusal::identified(id, code, message))
+    Judged::Refused(Refusal::with_id(id, code, message))
 }
 
 /// An answer's id is a string or an integer.

@@ -30,7 +30,7 @@ use super::faulty::ServerFault;
 /// Longer lines are refused instead of filling the memory.
 const LONGEST_LINE: usize = 32 * 1024 * 1024;
 
-/// How the input of a conversation stands.
+/// The state of the input of a conversation.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// More may come.
@@ -137,7 +137,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             Judged::Batch(_) => {
                 let message = "a line must hold one message; only revision 2025-03-26 has batches, and none is empty";
-                self.refuse(Refusal::unidentified(ErrorCode::INVALID_REQUEST, message));
+                self.refuse(Refusal::without_id(ErrorCode::INVALID_REQUEST, message));
             }
             Judged::Refused(refusal) => self.refuse(refusal),
             Judged::Ignored => {}
@@ -216,7 +216,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         };
         if id.is_some() && id == self.opening.as_ref() {
             self.opening = None;
-            self.revision = opened(message).or(self.revision.take());
+            self.revision = opened_revision(message).or(self.revision.take());
         }
         match id {
             Some(id) if self.batches.expects(id) => {
@@ -230,7 +230,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 }
 
 /// The revision of the session that an answer to `initialize` opens.
-fn opened(message: &ServerJsonRpcMessage) -> Option<ProtocolVersion> {
+fn opened_revision(message: &ServerJsonRpcMessage) -> Option<ProtocolVersion> {
     let JsonRpcMessage::Response(response) = message else { return None };
     if let ServerResult::InitializeResult(opened) = &response.result {
         return Some(opened.protocol_version.clone());
@@ -270,7 +270,7 @@ where
                 }
                 Ok(ReadLine::TooLong) => {
                     let message = format!("the line is longer than {LONGEST_LINE} bytes");
-                    self.refuse(Refusal::unidentified(ErrorCode::INVALID_REQUEST, message));
+                    self.refuse(Refusal::without_id(ErrorCode::INVALID_REQUEST, message));
                 }
                 Ok(ReadLine::End) => {
                     self.input.send_replace(Input::Ended);

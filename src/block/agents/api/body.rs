@@ -19,7 +19,7 @@ pub(crate) enum UnreadBody {
     TooLarge,
 }
 
-/// What is said of a body that is too large.
+/// The message about a body that is too large.
 pub(crate) const TOO_LARGE: &str = "it has more than 16 MiB, or would take more than 96 MiB of memory";
 
 /// Reads a whole body.

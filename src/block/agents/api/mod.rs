@@ -78,9 +78,9 @@ struct NamedModel(NamedModelKeys);
 impl Setting for NamedModel {
     const SHAPE: Shape = Shape::Either(&[Shape::Text, NamedModelKeys::SHAPE]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let named = String::read(node, found).map(|name| NamedModelKeys { name, price: None });
-        named.or_else(|| NamedModelKeys::read(node, found)).map(Self)
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let named = String::decode(node, found).map(|name| NamedModelKeys { name, price: None });
+        named.or_else(|| NamedModelKeys::decode(node, found)).map(Self)
     }
 }
 
@@ -379,7 +379,7 @@ impl ApiModel {
         if let Some(error) = events.iter().find(|event| event.get("error").is_some_and(|error| !error.is_null())) {
             return Err(self.broke_off(error));
         }
-        self.format.assemble(&events).ok_or_else(|| self.cut())
+        self.format.assemble(&events).ok_or_else(|| self.truncation_error())
     }
 
     async fn explain_refusal(&self, response: Response) -> FailedAttempt {
@@ -440,14 +440,14 @@ impl ApiModel {
         FailedAttempt { wait: Some(Duration::ZERO), ..failed }
     }
 
-    fn cut(&self) -> FailedAttempt {
+    fn truncation_error(&self) -> FailedAttempt {
         let message = format!("the answer of `{}` ends before it is complete", self.format.as_str());
         FailedAttempt::final_one("provider-answer-cut", message, "try again; a shorter answer may help")
     }
 
     fn unread(&self, failure: UnreadBody) -> FailedAttempt {
         match failure {
-            UnreadBody::Cut => self.cut(),
+            UnreadBody::Cut => self.truncation_error(),
             UnreadBody::TooLarge => {
                 let message = format!("the answer of `{}` is not read: {}", self.format.as_str(), body::TOO_LARGE);
                 FailedAttempt::final_one("provider-answer-unreadable", message, "check `url`, and lower `max_tokens`")

@@ -38,11 +38,11 @@ pub(crate) struct CallPattern {
 impl Setting for CallPattern {
     const SHAPE: Shape = Shape::Either(&[Shape::Text, CallKeys::SHAPE]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        if let Some(tool) = NamePattern::read(node, found) {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        if let Some(tool) = NamePattern::decode(node, found) {
             return Some(Self { tool, server: None, expect: Vec::new() });
         }
-        let keys = CallKeys::read(node, found)?;
+        let keys = CallKeys::decode(node, found)?;
         let included = keys.args.as_ref().and_then(|args| includes(args, found));
         let expect = included.into_iter().chain(keys.expect).collect();
         Some(Self { tool: keys.call, server: keys.server, expect })
@@ -110,8 +110,8 @@ pub(crate) struct EqualTools(pub(crate) Vec<Vec<Located<String>>>);
 impl Setting for EqualTools {
     const SHAPE: Shape = Shape::NonEmpty(&Shape::List(&Shape::NonEmpty(&Shape::List(&Shape::Text))));
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        Vec::read(node, found).map(Self)
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        Vec::decode(node, found).map(Self)
     }
 }
 

@@ -33,11 +33,11 @@ pub(crate) struct GoldenPaths {
 impl Setting for GoldenPaths {
     const SHAPE: Shape = Shape::Either(&[PATHS, PathKeys::SHAPE]);
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let keys = if matches!(node.value, Value::List(_)) {
-            PathKeys { paths: Vec::read(node, found)?, extra_calls: 0 }
+            PathKeys { paths: Vec::decode(node, found)?, extra_calls: 0 }
         } else {
-            PathKeys::read(node, found)?
+            PathKeys::decode(node, found)?
         };
         Some(Self { span: node.span, paths: keys.paths, extra_calls: keys.extra_calls })
     }

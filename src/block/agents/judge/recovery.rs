@@ -29,7 +29,7 @@ impl Judgement for AgentRecovery {
             // A call that never left is none that is served.
             let all: Vec<PassedCall> = run.calls.iter().map(|call| call.passed.unwrap_or_default()).collect();
             let unrecovered =
-                |calls: &[PassedCall], recovery| diagnosis::unrecovered(calls, recovery, "let the agent call again");
+                |calls: &[PassedCall], recovery| diagnosis::judge_recovery(calls, recovery, "let the agent call again");
             let missed = unrecovered(&all, Recovery { detected: None, ..recovery }).map(|missed| Finding {
                 help: Some("the calls in between reached no server: look at what the agent does".to_owned()),
                 ..missed

@@ -51,8 +51,8 @@ enum TrajectorySense {
 impl Setting for Trajectory {
     const SHAPE: Shape = TrajectoryKeys::SHAPE;
 
-    fn read(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        let keys = TrajectoryKeys::read(node, found)?;
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let keys = TrajectoryKeys::decode(node, found)?;
         let wanted = [
             (TrajectorySense::Exact, keys.exact),
             (TrajectorySense::Order, keys.order),

@@ -66,7 +66,7 @@ fn verdict(proof: &Proof, style: &Style) -> String {
     let totals = MutantCounts::of(&proof.mutants);
     let (mark, look) = match totals {
         _ if proof.all_gates().any(|gate| !gate.met) => ("✗", RED),
-        MutantCounts { survived: 0, undecided: 0, not_called: 0, unreached: 0, .. } if totals.killed() > 0 => {
+        MutantCounts { survived: 0, undecided: 0, not_called: 0, unreached: 0, .. } if totals.killed_count() > 0 => {
             ("✓", GREEN)
         }
         MutantCounts { .. } => ("~", YELLOW),

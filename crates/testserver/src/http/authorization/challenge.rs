@@ -1,4 +1,4 @@
-//! How a request is refused for its token: status, words, and the header `WWW-Authenticate` (RFC 6750, 3).
+//! Refusals of a request for its token: status, words, and the header `WWW-Authenticate` (RFC 6750, 3).
 
 use axum::http::{HeaderMap, StatusCode};
 use rmcp::model::ErrorCode;
@@ -26,7 +26,7 @@ impl Challenge {
     }
 
     /// The header has no token in the right form.
-    pub(crate) fn malformed(&self) -> Refused {
+    pub(crate) fn refuse_malformed(&self) -> Refused {
         let message = "the header `Authorization` must come once, as `Bearer` and one token";
         Refused::new(StatusCode::BAD_REQUEST, message).challenging(self.parameters(Some("invalid_request"), READ))
     }
@@ -40,7 +40,7 @@ impl Challenge {
     /// The token does not allow what the message `id` asks for.
     pub(crate) fn narrow(&self, id: Option<&Value>) -> Refused {
         let message = format!("the token allows no changes; use one with the scope `{WRITE}`");
-        let refusal = Refusal::identified(id, ErrorCode::INVALID_REQUEST, message);
+        let refusal = Refusal::with_id(id, ErrorCode::INVALID_REQUEST, message);
         let parameters = self.parameters(Some("insufficient_scope"), &format!("{READ} {WRITE}"));
         Refused::of(StatusCode::FORBIDDEN, refusal, UnreadId::LeftOut).challenging(parameters)
     }

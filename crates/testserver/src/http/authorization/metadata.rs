@@ -37,7 +37,7 @@ pub(crate) fn answer(request: &Request, conduct: &Conduct) -> Option<Result<Resp
     Some(Ok(json_response(StatusCode::OK, &metadata)))
 }
 
-/// Where the metadata are.
+/// The path of the metadata.
 pub(crate) fn url(headers: &HeaderMap) -> String {
     format!("{}{WELL_KNOWN}{PATH}", origin(headers))
 }

@@ -49,8 +49,8 @@ pub(crate) fn check(headers: &HeaderMap, conduct: &Conduct) -> Result<Caller, Re
     let challenge = Challenge::at(headers);
     match bearer(headers) {
         Bearer::Missing => Err(challenge.missing()),
-        Bearer::Malformed => Err(challenge.malformed()),
-        Bearer::Token(token) => known(&conduct.rules, token).ok_or_else(|| challenge.foreign()),
+        Bearer::Malformed => Err(challenge.refuse_malformed()),
+        Bearer::Token(token) => find_caller(&conduct.rules, token).ok_or_else(|| challenge.foreign()),
     }
 }
 
@@ -92,7 +92,7 @@ fn bearer(headers: &HeaderMap) -> Bearer<'_> {
     }
 }
 
-fn known(rules: &Rules, token: &str) -> Option<Caller> {
+fn find_caller(rules: &Rules, token: &str) -> Option<Caller> {
     let known = [
         (rules.token(), Caller::default()),
         (rules.second_token(), Caller { user: TokenUser::Second, scope: TokenScope::Whole }),

@@ -19,10 +19,10 @@ pub(crate) fn judge_result(look: &mut MessageCheck<'_>, memory: &SessionMemory, 
     let Some(revision) = revision else { return };
     let shapes = Shapes::of(revision);
     let shape = match result_name(asked, result, revision) {
-        Some(name) => shapes.named(name),
+        Some(name) => shapes.named_shape(name),
         None => shapes.entry("results", asked.method).cloned(),
     };
-    let Some(shape) = shape.or_else(|| shapes.named("Result")) else { return };
+    let Some(shape) = shape.or_else(|| shapes.named_shape("Result")) else { return };
     // Who reads a resource chose its address, which may be a wrong one on purpose.
     let exempt = Some(ScanRule::BadUri).filter(|_| asked.method == "resources/read");
     walk(look, shapes, &shape, result, WalkStart { part: "result", rule: None, exempt });
@@ -66,7 +66,7 @@ pub(crate) fn judge_unasked(
     let Some(revision) = revision.filter(|_| !memory.is_mixed) else { return };
     let shapes = Shapes::of(revision);
     let other = if table == "requests" { "Request" } else { "Notification" };
-    let Some(shape) = shapes.entry(table, method).cloned().or_else(|| shapes.named(other)) else { return };
+    let Some(shape) = shapes.entry(table, method).cloned().or_else(|| shapes.named_shape(other)) else { return };
     walk(look, shapes, &shape, message, WalkStart { part: "", rule: None, exempt: None });
 }
 

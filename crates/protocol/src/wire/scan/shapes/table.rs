@@ -7,7 +7,7 @@ use crate::wire::Revision;
 
 const TABLE: &str = include_str!("table.txt");
 
-/// What a value must be.
+/// The demand on a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum MessageShape {
     Any,
@@ -110,7 +110,7 @@ impl Shapes {
     }
 
     /// The shape of a definition.
-    pub(crate) fn named(&self, name: &str) -> Option<MessageShape> {
+    pub(crate) fn named_shape(&self, name: &str) -> Option<MessageShape> {
         self.definitions.binary_search_by_key(&name, |definition| definition.name).ok().map(MessageShape::Defined)
     }
 }
@@ -284,7 +284,10 @@ mod tests {
                     .clone()
                     .any(|shape| matches!(shape, MessageShape::OneOf(all) if all.contains(&MessageShape::Any)))
             );
-            assert!(shapes.entry("results", "tools/call").is_some() && shapes.named("Result").is_some(), "{revision}");
+            assert!(
+                shapes.entry("results", "tools/call").is_some() && shapes.named_shape("Result").is_some(),
+                "{revision}"
+            );
         }
     }
 

@@ -19,7 +19,7 @@ const MOST_KINDS: usize = 20;
 /// The number of members that a definition may have.
 pub(crate) const MOST_MEMBERS: usize = 64;
 
-/// What a walk is about.
+/// The subject of a walk.
 #[derive(Clone, Copy)]
 pub(crate) struct WalkStart {
     /// The part of the message, such as `result`.
