@@ -111,16 +111,21 @@ pub fn levels(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
         rows.push(of_family.map(|(one, level)| cell(one, level, style)).collect());
     }
     let name = name_width(declared);
-    let is_wide =
-        scores.len() > 2 && name + 5 + rows[0].iter().map(|cell| visible_width(cell) + 3).sum::<usize>() > style.width;
+    let is_wide = scores.len() > 2
+        && name + 5 + rows[0].iter().map(|cell| terminal::columns(cell) + 3).sum::<usize>() > style.width;
     let mut note = "";
     if is_wide {
         rows.iter_mut().flatten().for_each(|cell| *cell = cell.replace(" (variants)", "").replace("  (", " ("));
         note = "  in parentheses: variants\n";
     }
-    let widths: Vec<usize> = (0..scores.len()).map(|at| column_width(&rows, at)).collect();
+    let column =
+        |at: usize| rows.iter().map(|cells| cells.get(at).map_or(0, |cell| terminal::painted_columns(cell))).max();
+    let widths: Vec<usize> = std::iter::once(name + 2).chain((0..scores.len()).filter_map(column)).collect();
     let names = std::iter::once("").chain(declared.families.iter().map(|family| family.id.as_str()));
-    let table: String = names.zip(&rows).map(|(id, cells)| row(&format!("  {id:name$}"), cells, &widths)).collect();
+    let line = |(id, cells): (&str, &Vec<String>)| {
+        terminal::table_line(std::iter::once(format!("  {id}")).chain(cells.iter().cloned()), &widths, 3)
+    };
+    let table: String = names.zip(&rows).map(line).collect();
     table + note + &sentences(scores, gates, style) + &format!("  {}", taxonomy_line(declared))
 }
 
@@ -261,23 +266,6 @@ fn figures(scores: &[&Score], of: &str, figure: fn(&Score) -> f64, missed: Optio
         format!("{}{noun} {}", percent(figure(score), missed), score.level.word())
     });
     each.collect::<Vec<_>>().join(", ")
-}
-
-fn row(name: &str, cells: &[String], widths: &[usize]) -> String {
-    let mut text = format!("{name}   ");
-    for (cell, width) in cells.iter().zip(widths) {
-        text.push_str(cell);
-        text.push_str(&" ".repeat(width.saturating_sub(visible_width(cell))));
-    }
-    format!("{}\n", text.trim_end())
-}
-
-fn column_width(rows: &[Vec<String>], at: usize) -> usize {
-    rows.iter().filter_map(|cells| cells.get(at)).map(|cell| visible_width(cell)).max().unwrap_or(0) + 3
-}
-
-fn visible_width(cell: &str) -> usize {
-    anstream::adapter::strip_str(cell).to_string().chars().count()
 }
 
 /// The width of the column of family names.

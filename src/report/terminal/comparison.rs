@@ -90,20 +90,18 @@ fn table(title: &str, columns: &[String], rows: &[Row], style: &Style) -> Option
     let room = style.width.checked_sub(taken + 4).filter(|room| *room >= NAMES)?;
     let widest = rows.iter().map(|row| layout::columns(&layout::crop(&row.name, room))).max().unwrap_or(0);
     let room = room.min(widest.max(layout::columns(title)));
-    let mut text = layout::paint(&pad(title, room + 2), BOLD, style);
-    for (column, width) in columns.iter().zip(&widths) {
-        let _ = write!(text, "  {}", layout::paint(&pad(column, *width), DIM, style));
-    }
-    text = text.trim_end().to_owned() + "\n";
+    let widths: Vec<usize> = std::iter::once(room + 2).chain(widths).collect();
+    let title = layout::paint(&layout::crop(title, room + 2), BOLD, style);
+    let names = columns.iter().zip(&widths[1..]).map(|(column, width)| layout::crop(column, *width));
+    let names = names.map(|name| layout::paint(&name, DIM, style));
+    let mut text = layout::table_line(std::iter::once(title).chain(names), &widths, 2);
     for row in rows {
-        let mut line = format!("  {}", pad(&row.name, room));
-        for (verdict, width) in row.verdicts.iter().zip(&widths) {
+        let verdicts = row.verdicts.iter().map(|verdict| {
             let (word, look) = word(*verdict);
-            let gap = " ".repeat(width.saturating_sub(word.len()));
-            let _ = write!(line, "  {}{gap}", layout::paint(word, look, style));
-        }
-        text += line.trim_end();
-        text.push('\n');
+            layout::paint(word, look, style)
+        });
+        let name = format!("  {}", layout::crop(&row.name, room));
+        text += &layout::table_line(std::iter::once(name).chain(verdicts), &widths, 2);
     }
     Some(text)
 }
@@ -121,12 +119,6 @@ fn list(title: &str, columns: &[String], rows: &[Row], style: &Style) -> String 
         }
     }
     text
-}
-
-fn pad(text: &str, width: usize) -> String {
-    let text = layout::crop(text, width);
-    let gap = " ".repeat(width.saturating_sub(layout::columns(&text)));
-    text + &gap
 }
 
 fn word(verdict: Option<Outcome>) -> (&'static str, anstyle::Style) {

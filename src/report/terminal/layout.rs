@@ -131,6 +131,22 @@ pub(crate) fn last_words(text: &str, count: usize, width: usize) -> String {
     }
 }
 
+/// The number of columns that a text fills which may be painted.
+pub(crate) fn painted_columns(text: &str) -> usize {
+    columns(&anstream::adapter::strip_str(text).to_string())
+}
+
+/// A line of a table: cells, which may be painted, each as wide as its column, with so many blanks between them.
+pub(crate) fn table_line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, widths: &[usize], gap: usize) -> String {
+    let mut text = String::new();
+    for (cell, width) in cells.into_iter().zip(widths) {
+        text += cell.as_ref();
+        text += &" ".repeat(width.saturating_sub(painted_columns(cell.as_ref())) + gap);
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
 /// Every line moved to the right.
 pub(crate) fn indent(text: &str, by: &str) -> String {
     text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("{by}{line}\n") }).collect()

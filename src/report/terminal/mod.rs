@@ -25,7 +25,7 @@ pub(crate) use self::failure::further;
 pub(crate) use self::failure::{line, mark, summarize};
 pub(crate) use self::groups::{CaseDetail, Groups};
 pub(crate) use self::layout::crop;
-pub(crate) use self::layout::{columns, plural, wrap};
+pub(crate) use self::layout::{columns, painted_columns, plural, table_line, wrap};
 pub use self::proof::{ProofView, Survivors, proof};
 pub use self::summary::summary;
 #[cfg(feature = "cli")]

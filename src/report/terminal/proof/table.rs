@@ -131,14 +131,9 @@ fn above(columns: &[Column<'_>], widths: &[usize]) -> String {
     if names.iter().all(String::is_empty) { String::new() } else { line("", &names, widths) }
 }
 
-fn line(name: &str, cells: &[String], widths: &[usize]) -> String {
-    let mut text = String::from("  ");
-    for (cell, width) in std::iter::once(name).chain(cells.iter().map(String::as_str)).zip(widths) {
-        text.push_str(cell);
-        text.push_str(&" ".repeat(width.saturating_sub(visible_width(cell)) + GAP));
-    }
-    text.truncate(text.trim_end().len());
-    text + "\n"
+fn line<'a>(name: &'a str, cells: &'a [String], widths: &[usize]) -> String {
+    let cells = std::iter::once(name).chain(cells.iter().map(String::as_str));
+    format!("  {}", layout::table_line(cells, widths, GAP))
 }
 
 /// The same in words, where no table fits.
@@ -182,8 +177,4 @@ fn widest(columns: &[Column<'_>], rows: &[TableRow<'_>], room: usize) -> usize {
     let fits = |most: &usize| wanted.iter().map(|width| GAP + width.min(most)).sum::<usize>() <= room;
     let all = wanted.iter().copied().max().unwrap_or(0);
     (0..=all).rev().find(fits).unwrap_or(0)
-}
-
-fn visible_width(text: &str) -> usize {
-    layout::columns(&anstream::adapter::strip_str(text).to_string())
 }
