@@ -24,8 +24,8 @@ use super::snapshot::{self, SnapshotRecorder};
 use super::suite_steps::tear_down_and_report;
 use super::target::{CASE_TIMEOUT, RunTarget};
 use super::verdict::{
-    add_exit, add_violations, apply_known_failures, badness, continues_after_restart, downgrade_should, join_parts,
-    of_findings, skip_reason_of, skipped_by,
+    Notices, add_exit, add_violations, after_teardown, apply_known_failures, badness, continues_after_restart,
+    downgrade_should, join_parts, of_findings, skip_reason_of, skipped_by, with_notices,
 };
 use super::witness::ValidCallError;
 use super::{Options, SessionFrames, check, crash, finding, hang, injected, rerun, rounds};
@@ -507,12 +507,7 @@ impl CaseRun<'_> {
         opened: &'a OpenSession,
     ) -> CheckResult {
         if !self.script.teardown.is_empty() && opened.session.is_open() {
-            let found = Box::pin(self.tear_down(&mut conversation)).await;
-            if !found.is_empty() && result.outcome == Outcome::Passed {
-                result.outcome = Outcome::Errored;
-                result.reason = Some(Reason::TeardownFailed);
-            }
-            result.findings.extend(found);
+            result = after_teardown(result, Box::pin(self.tear_down(&mut conversation)).await);
         }
         self.finish(conversation, result, opened)
     }
@@ -532,22 +527,16 @@ impl CaseRun<'_> {
     }
 
     /// The result with everything that the conversation noticed.
-    fn finish(&self, mut conversation: Conversation<'_>, mut result: CheckResult, opened: &OpenSession) -> CheckResult {
-        // A case that stands for one rule, or that failed, has its own to report.
-        if self.case.rule.is_none() && result.outcome == Outcome::Passed {
-            conversation.warnings.extend(std::mem::take(&mut conversation.unflagged).into_values());
-        }
-        if result.outcome == Outcome::Passed && !conversation.warnings.is_empty() {
-            result.outcome = Outcome::Warned;
-        }
-        if let (Outcome::Passed | Outcome::Warned, Some(reason)) = (result.outcome, conversation.inconclusive_reason) {
-            (result.outcome, result.reason) = (Outcome::Inconclusive, Some(reason));
-        }
-        let has_recorded = conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded);
-        if has_recorded && matches!(result.outcome, Outcome::Passed | Outcome::Warned) {
-            result.reason = Some(Reason::Recorded);
-        }
-        result.findings.extend(conversation.warnings);
+    fn finish(&self, conversation: Conversation<'_>, result: CheckResult, opened: &OpenSession) -> CheckResult {
+        // A case that stands for one rule has its own to report.
+        let unflagged = conversation.unflagged.into_values().filter(|_| self.case.rule.is_none());
+        let notices = Notices {
+            warnings: conversation.warnings,
+            unflagged: unflagged.collect(),
+            inconclusive_reason: conversation.inconclusive_reason,
+            has_recorded: conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded),
+        };
+        let mut result = with_notices(result, notices);
         result.exchanges = conversation.exchanges;
         result.protocol_revision = opened.session.server.revision.to_string();
         result.frames = opened.session.frames_of(&self.case.id);
@@ -582,4 +571,33 @@ fn split_at_restart(mut script: Script) -> (Script, Option<Script>) {
         Script { steps, ..Script::default() }
     });
     (script, later)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::generated::bare;
+    use crate::source::{SourceFile, Sources, Span};
+    use crate::suite::Step;
+
+    #[test]
+    fn a_script_is_split_at_its_first_restart() {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("s.yml", ""));
+        let step = |action| bare(action, Span { source, start: 0, end: 0 });
+        let (alive, restart) = (|| step(Action::Alive), || step(Action::Restart));
+        let healing = || Step { heals: true, ..restart() };
+        for (what, steps, first, later, heals) in [
+            ("no restart", vec![alive(), alive()], 2, None, false),
+            ("in the middle", vec![alive(), restart(), alive(), alive()], 1, Some(2), false),
+            ("at the end", vec![alive(), restart()], 1, Some(0), false),
+            ("two of them", vec![restart(), alive(), restart(), alive()], 0, Some(3), false),
+            ("faults end with it", vec![alive(), healing(), alive()], 1, Some(1), true),
+        ] {
+            let (before, after) = split_at_restart(Script { steps, ..Script::default() });
+            assert_eq!((before.steps.len(), after.as_ref().map(|after| after.steps.len())), (first, later), "{what}");
+            let is_healed = after.is_some_and(|after| after.steps.first().is_some_and(|step| step.heals));
+            assert_eq!(is_healed, heals, "{what}");
+        }
+    }
 }

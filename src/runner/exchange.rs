@@ -335,3 +335,79 @@ fn shorten_json(value: &Value) -> String {
 pub(crate) fn shorten(text: &str) -> String {
     beginning(text, KEPT)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::ListKind;
+
+    fn request(method: &str, params: Value) -> Intent {
+        Intent::Request { method: method.to_owned(), params: Some(params) }
+    }
+
+    #[test]
+    fn a_request_is_named_by_what_it_asks_for() {
+        for (intent, named, tool, sent) in [
+            (
+                request("tools/call", json!({ "name": "find", "arguments": { "id": "u1" } })),
+                "tools/call find",
+                Some("find"),
+                r#"{"id":"u1"}"#,
+            ),
+            (request("tools/call", json!({ "name": 7 })), "tools/call", None, r#"{"name":7}"#),
+            (request("prompts/get", json!({ "name": "find" })), "prompts/get find", None, r#"{"name":"find"}"#),
+            (
+                request("resources/read", json!({ "uri": "users://u1" })),
+                "resources/read users://u1",
+                None,
+                r#"{"uri":"users://u1"}"#,
+            ),
+            (Intent::Request { method: "ping".to_owned(), params: None }, "ping", None, ""),
+            (Intent::List(ListKind::Tools), "tools/list", None, ""),
+            (Intent::Wait(Duration::ZERO), "wait", None, ""),
+            (
+                Intent::Notify { method: "tools/call".to_owned(), params: Some(json!({ "name": "find" })) },
+                "tools/call",
+                None,
+                r#"{"name":"find"}"#,
+            ),
+        ] {
+            assert_eq!(
+                (title(&intent).as_str(), called_tool(&intent), sent_text(&intent).as_str()),
+                (named, tool, sent)
+            );
+        }
+    }
+
+    #[test]
+    fn the_sign_of_life_is_that_of_the_revision() {
+        for (revision, method) in [("2025-11-25", "ping"), ("2026-07-28", "server/discover"), ("", "ping")] {
+            let names = Names::from_iter([("session".to_owned(), json!({ "revision": revision }))]);
+            match intent(&Action::Alive, &names) {
+                Ok(Intent::Request { method: asked, params: None }) => assert_eq!(asked, method, "{revision}"),
+                Ok(_) | Err(_) => panic!("a sign of life is a request without parameters"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_that_was_answered_first_says_nothing_of_its_cancellation() {
+        let answer = |message: Value| {
+            let reply = raw::reply_to_step(Arc::new(message), 1, None, Duration::ZERO);
+            Some(StepResponse { method: "tools/call".to_owned(), reply })
+        };
+        let exchange = blank(Phase::Steps, "tools/call slow".to_owned());
+        for (what, heard, is_judged) in [
+            ("cancelled", answer(json!({ "cancelled": true, "answered": true })), true),
+            ("answered before", answer(json!({ "cancelled": false, "answered": true })), false),
+            ("no answer", None, true),
+        ] {
+            match too_soon(heard, &exchange) {
+                Ok(_) => assert!(is_judged, "{what}"),
+                Err(found) => {
+                    assert!(!is_judged && found.step_problem.as_deref() == Some(&StepProblem::NotCancelled), "{what}");
+                }
+            }
+        }
+    }
+}

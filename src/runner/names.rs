@@ -202,3 +202,46 @@ pub(crate) fn fill_given_arguments(names: &mut Names, suite: &Suite) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn variables_are_those_that_templates_read() {
+        for (text, expected) in [
+            ("{{ env.TOKEN }}", &["TOKEN"][..]),
+            ("{{ env['TOKEN'] }} and {{ env [ \"OTHER\" ] }}", &["OTHER", "TOKEN"]),
+            ("{{ env . SPACED }}", &["SPACED"]),
+            ("inherit_env: true", &[]),
+            ("{{ environment.TOKEN }}", &[]),
+            ("env: {}", &[]),
+        ] {
+            assert_eq!(variables_in(text).into_iter().collect::<Vec<_>>(), expected, "{text}");
+        }
+        let text = "# {{ env.OLD }}\nurl: {{ env.URL }} # {{ env.LATE }}";
+        let read: Vec<String> = mentions(text).filter(|one| !one.is_comment).map(|one| one.name).collect();
+        assert_eq!(read, ["URL", "LATE"], "only a line that begins with `#` reads nothing");
+    }
+
+    #[test]
+    fn fields_that_are_named_like_secrets_are_found_at_any_depth() {
+        let written = json!({
+            "servers": { "users": { "env": { "API_TOKEN": "t0k3n-of-users", "LANG": "en_GB" } } },
+            "tests": [{ "call": "log_in", "args": { "password": "hunter-22-stapler", "name": "ann" } }],
+            "token": { "kind": "bearer" },
+        });
+        let mut found = Vec::new();
+        add_secrets(&written, &mut found);
+        let found: Vec<(&str, &str)> = found.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        assert_eq!(found, [("API_TOKEN", "t0k3n-of-users"), ("password", "hunter-22-stapler")]);
+    }
+
+    #[test]
+    fn a_secret_keeps_the_name_under_which_it_was_taken_back() {
+        assert_eq!(original_name(format!("{RESTORED_FROM}TOKEN")), "TOKEN");
+        assert_eq!(original_name("TOKEN".to_owned()), "TOKEN");
+    }
+}

@@ -226,3 +226,89 @@ impl SnapshotLedger {
             && !owners.clone().any(|suite| is_named(suite) || is_unknown(suite))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::SessionJudged;
+
+    /// A ledger for the folder `s`, in which the files `known` are recorded and `named` belong to a test.
+    fn ledger(known: &[&str], named: &[&str], beginnings: &[&str]) -> SnapshotLedger {
+        let mut sources = Sources::default();
+        let source = sources.add(crate::source::SourceFile::new("s.yml", ""));
+        let span = crate::source::Span { source, start: 0, end: 0 };
+        let known = known.iter().map(|file| (Path::new("s").join(file), "old".to_owned())).collect();
+        let snapshots = Arc::new(Snapshots { known, purpose: Purpose::Update });
+        let files = SnapshotFiles {
+            folder: PathBuf::from("s"),
+            files: named.iter().map(|file| (Path::new("s").join(file), span)).collect(),
+            beginnings: beginnings.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        SnapshotLedger {
+            recordings: Arc::new(Recordings { snapshots, redactor: Redactor::default() }),
+            suites: vec![files],
+            used: BTreeSet::new(),
+            templates: BTreeSet::new(),
+            is_complete: true,
+            pending: Vec::new(),
+            seen: BTreeMap::new(),
+        }
+    }
+
+    fn finish(ledger: &mut SnapshotLedger, case: &str, wanted: &[&str], outcome: Outcome) {
+        for wanted in wanted {
+            let (case, file) = (case.to_owned(), Path::new("s").join("a.json"));
+            ledger.add(SnapshotCheck { case, file, wanted: (*wanted).to_owned(), differs: *wanted != "old" });
+        }
+        let session = SessionJudged {
+            file: "s.yml".to_owned(),
+            line: 1,
+            suite: "s".to_owned(),
+            from_command_line: false,
+            server: "server".to_owned(),
+            revision: "auto".to_owned(),
+            findings: Vec::new(),
+        };
+        let info = crate::event::CaseInfo { id: case.to_owned(), ..session.info() };
+        ledger.finish_case(&CaseResult::beside(info, outcome, String::new()));
+    }
+
+    #[test]
+    fn an_answer_is_recorded_once_all_cases_that_passed_agree() {
+        use Outcome::{Failed, Passed, Warned};
+        for (what, cases, changes, conflicts) in [
+            ("as recorded", &[("one", &["old"][..], Passed)][..], 0, 0),
+            ("changed", &[("one", &["new"], Passed)], 1, 0),
+            ("changed, with a warning", &[("one", &["new"], Warned)], 1, 0),
+            ("of a case that failed", &[("one", &["new"], Failed)], 0, 0),
+            ("two cases agree", &[("one", &["new"], Passed), ("two", &["new"], Passed)], 1, 0),
+            ("two cases differ", &[("one", &["new"], Passed), ("two", &["newer"], Passed)], 0, 1),
+            ("the other one failed", &[("one", &["new"], Passed), ("two", &["newer"], Failed)], 1, 0),
+            ("an earlier attempt differs", &[("one", &["odd", "new"], Passed)], 1, 0),
+        ] {
+            let mut ledger = ledger(&["a.json"], &["a.json"], &[]);
+            for (case, wanted, outcome) in cases {
+                finish(&mut ledger, case, wanted, *outcome);
+            }
+            let news = ledger.news(true);
+            assert_eq!((news.changes.len(), news.conflicts.len()), (changes, conflicts), "{what}");
+            assert!(news.changes.iter().all(|change| change.wanted == "new"), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_stale_only_where_no_test_can_use_it() {
+        for (what, used, beginnings, was_whole, expected) in [
+            ("no test names it", &[][..], &[][..], true, &["s/gone.json"][..]),
+            ("a test used it", &["gone.json"], &[], true, &[]),
+            ("a loop that never ran may use it", &[], &["go"], true, &[]),
+            ("the loop ran and did not use it", &["go-on.json"], &["go"], true, &["s/gone.json"]),
+            ("the run ended early", &[], &[], false, &[]),
+        ] {
+            let mut ledger = ledger(&["a.json", "gone.json"], &["a.json"], beginnings);
+            ledger.mark_used(used.iter().map(|file| Path::new("s").join(file)).collect());
+            let stale: Vec<String> = ledger.news(was_whole).stale.iter().map(|file| display_path(file)).collect();
+            assert_eq!(stale, expected, "{what}");
+        }
+    }
+}

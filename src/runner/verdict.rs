@@ -101,6 +101,47 @@ pub(crate) fn add_findings(result: &mut CheckResult, found: Vec<Finding>) {
     result.findings = merge_violations(std::mem::take(&mut result.findings), found);
 }
 
+/// The notices of a conversation beside the verdict.
+#[derive(Default)]
+pub(crate) struct Notices {
+    /// Recommendations that the server does not follow.
+    pub(crate) warnings: Vec<Finding>,
+    /// Failures that were answered as if they were none, of which only a case that passed tells.
+    pub(crate) unflagged: Vec<Finding>,
+    /// Why an expectation could not be judged.
+    pub(crate) inconclusive_reason: Option<Reason>,
+    /// True if an answer is to be recorded that differs from its recording.
+    pub(crate) has_recorded: bool,
+}
+
+/// The result of a case with what its conversation noticed.
+pub(crate) fn with_notices(mut result: CheckResult, notices: Notices) -> CheckResult {
+    let Notices { mut warnings, unflagged, inconclusive_reason, has_recorded } = notices;
+    if result.outcome == Outcome::Passed {
+        warnings.extend(unflagged);
+        if !warnings.is_empty() {
+            result.outcome = Outcome::Warned;
+        }
+    }
+    if let (Outcome::Passed | Outcome::Warned, Some(reason)) = (result.outcome, inconclusive_reason) {
+        (result.outcome, result.reason) = (Outcome::Inconclusive, Some(reason));
+    }
+    if has_recorded && matches!(result.outcome, Outcome::Passed | Outcome::Warned) {
+        result.reason = Some(Reason::Recorded);
+    }
+    result.findings.extend(warnings);
+    result
+}
+
+/// The result of a case whose teardown went wrong: what fails only there is an error, and hides no failure.
+pub(crate) fn after_teardown(mut result: CheckResult, failed: Vec<Finding>) -> CheckResult {
+    if !failed.is_empty() && result.outcome == Outcome::Passed {
+        (result.outcome, result.reason) = (Outcome::Errored, Some(Reason::TeardownFailed));
+    }
+    result.findings.extend(failed);
+    result
+}
+
 /// Adds that the server ended by itself; a failure that only shows it is explained by it.
 pub(crate) fn add_exit(result: &mut CheckResult, exit: Option<Finding>) {
     let Some(exit) = exit else { return };
@@ -237,6 +278,73 @@ mod tests {
 
     fn failure(class: FailureClass) -> Finding {
         Finding::failure(class, "it went wrong")
+    }
+
+    #[test]
+    fn notices_change_a_verdict_only_for_the_worse() {
+        use Outcome::{Failed, Inconclusive, Passed, Warned};
+        let found = || vec![Finding::new("readable-error", "it says nothing")];
+        let none = Notices::default;
+        let unjudged = || Some(Reason::NotEvaluated("the schema is too large".to_owned()));
+        for (what, before, notices, outcome, findings) in [
+            ("nothing", Passed, none(), Passed, 0),
+            ("a recommendation", Passed, Notices { warnings: found(), ..none() }, Warned, 1),
+            ("a failure without a flag", Passed, Notices { unflagged: found(), ..none() }, Warned, 1),
+            (
+                "a failure without a flag in a case that failed",
+                Failed,
+                Notices { unflagged: found(), ..none() },
+                Failed,
+                0,
+            ),
+            ("a recommendation in a case that failed", Failed, Notices { warnings: found(), ..none() }, Failed, 1),
+            ("unjudged", Passed, Notices { inconclusive_reason: unjudged(), ..none() }, Inconclusive, 0),
+            ("unjudged and failed", Failed, Notices { inconclusive_reason: unjudged(), ..none() }, Failed, 0),
+            (
+                "unjudged and a recommendation",
+                Passed,
+                Notices { inconclusive_reason: unjudged(), warnings: found(), ..none() },
+                Inconclusive,
+                1,
+            ),
+        ] {
+            let result = with_notices(CheckResult::new(before), notices);
+            assert_eq!((result.outcome, result.findings.len()), (outcome, findings), "{what}");
+            assert_eq!(result.reason.is_some(), outcome == Inconclusive, "{what}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_recorded_only_by_a_case_that_passed() {
+        use Outcome::{Failed, Inconclusive, Passed, Warned};
+        for (before, inconclusive_reason, expected) in [
+            (Passed, None, true),
+            (Warned, None, true),
+            (Failed, None, false),
+            (Inconclusive, None, false),
+            (Passed, Some(Reason::Interrupted), false),
+        ] {
+            let notices = Notices { inconclusive_reason, has_recorded: true, ..Notices::default() };
+            let result = with_notices(CheckResult::new(before), notices);
+            assert_eq!(matches!(result.reason, Some(Reason::Recorded)), expected, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn a_failed_teardown_is_an_error_that_hides_no_failure() {
+        use Outcome::{Errored, Failed, Passed, Skipped, Warned};
+        let found = || vec![Finding::new("equals", "in teardown: it differs")];
+        for (before, failed, outcome, reason) in [
+            (Passed, Vec::new(), Passed, false),
+            (Passed, found(), Errored, true),
+            (Failed, found(), Failed, false),
+            (Warned, found(), Warned, false),
+            (Skipped, found(), Skipped, false),
+        ] {
+            let count = failed.len();
+            let result = after_teardown(CheckResult::new(before), failed);
+            assert_eq!((result.outcome, result.reason.is_some(), result.findings.len()), (outcome, reason, count));
+        }
     }
 
     #[test]

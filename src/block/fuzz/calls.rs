@@ -390,27 +390,27 @@ fn is_plain(schema: &Value) -> bool {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::source::settings::Setting;
-    use crate::source::{SourceFile, Sources, parse};
-
-    fn settings(text: &str) -> Fuzz {
+impl CallGenerator {
+    /// Calls of tools with these entries, under settings as a suite writes them.
+    pub(crate) fn of_test(text: &str, entries: &[Value], given: &[Value]) -> Self {
+        use crate::source::settings::Setting;
+        use crate::source::{SourceFile, Sources, parse};
         let mut sources = Sources::default();
         let source = sources.add(SourceFile::new("suite.yml", text));
-        Fuzz::decode(&parse(&sources, source).unwrap(), &mut Vec::new()).unwrap()
-    }
-
-    fn calls_with(text: &str, entries: &[Value], given: &[Value]) -> CallGenerator {
+        let settings = Fuzz::decode(&parse(&sources, source).expect("YAML"), &mut Vec::new()).expect("settings");
         let tools: Vec<Tool> = entries.iter().cloned().map(Tool::new).collect();
         let offered: Vec<OfferedTool<'_>> =
             tools.iter().map(|tool| OfferedTool { tool, given: given.to_vec() }).collect();
-        CallGenerator::new(&settings(text), None, &offered).unwrap()
+        Self::new(&settings, None, &offered).expect("a schema that can be read")
     }
+}
 
-    /// Calls of one tool.
-    pub(crate) fn calls_of(entry: Value) -> CallGenerator {
-        calls_with("{ seed: 7 }", &[entry], &[])
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls_of(entry: Value) -> CallGenerator {
+        CallGenerator::of_test("{ seed: 7 }", &[entry], &[])
     }
 
     fn user(properties: &Value) -> Value {
@@ -448,7 +448,7 @@ pub(crate) mod tests {
     fn given_arguments_come_first() {
         let entry = user(&json!({"id": {"type": "string"}}));
         let given = [json!({"id": "u1"}), json!({"id": "u2"})];
-        let calls = calls_with("{ seed: 7 }", &[entry], &given);
+        let calls = CallGenerator::of_test("{ seed: 7 }", &[entry], &given);
         for (number, given) in (0..).zip(&given) {
             let made = calls.make(number, &pool(&calls));
             assert_eq!((&made.arguments, made.breach), (given, None), "{number}");

@@ -47,6 +47,16 @@ impl CallCounts {
         self.hash = chunks.remainder().iter().fold(hash, |hash, byte| spread(hash, u64::from(*byte)));
     }
 
+    /// The tool serves calls, and each of those that its schema forbids, too.
+    pub(crate) fn serves_everything(&self) -> bool {
+        self.served > 0 && self.invalid > 0 && self.invalid_refused == 0
+    }
+
+    /// The tool serves no call and refused valid ones.
+    pub(crate) fn serves_nothing(&self) -> bool {
+        self.served == 0 && self.refused > 0
+    }
+
     /// The calls in words.
     pub(crate) fn text(&self, branches: usize) -> String {
         let taken = self.seen.count().min(branches);
@@ -111,6 +121,22 @@ fn count_with_noun(count: u64, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tool_validates_nothing_only_where_it_serves_what_it_forbids_and_more() {
+        let none = CallCounts::default;
+        for (what, counts, everything, nothing) in [
+            ("no call", none(), false, false),
+            ("all served", CallCounts { served: 9, invalid: 4, ..none() }, true, false),
+            ("one refused", CallCounts { served: 9, invalid: 4, invalid_refused: 1, ..none() }, false, false),
+            ("none forbidden", CallCounts { served: 9, ..none() }, false, false),
+            ("none served", CallCounts { refused: 9, invalid: 4, ..none() }, false, true),
+            ("only forbidden ones refused", CallCounts { invalid: 4, invalid_refused: 4, ..none() }, false, false),
+            ("some refused", CallCounts { served: 1, refused: 9, ..none() }, false, false),
+        ] {
+            assert_eq!((counts.serves_everything(), counts.serves_nothing()), (everything, nothing), "{what}");
+        }
+    }
 
     #[test]
     fn counts_in_words() {

@@ -201,7 +201,6 @@ fn output(calls: &CallGenerator, made: &GeneratedCall, result: &Value) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::super::calls::tests::calls_of;
     use super::*;
     use crate::event::RequirementLevel;
 
@@ -303,7 +302,7 @@ mod tests {
             ("no object", true, json!({"result": 5}), Unusable, None),
             ("nothing", true, json!({}), Unusable, None),
         ];
-        let calls = calls_of(entry("list_pages"));
+        let calls = CallGenerator::of_test("{ seed: 7 }", &[entry("list_pages")], &[]);
         for (what, is_valid, message, fate, expected) in rows {
             let judged = judge(&calls, &call(&calls, is_valid), &message);
             let found = judged.problems.first().map(|problem| (problem.found.code.as_str(), problem.found.level));
@@ -317,7 +316,7 @@ mod tests {
         let failed = json!({"result": {"content": [], "structuredContent": {"success": false, "error": "no such page", "total": 0}}});
         // Who runs what callers write shows their failures as results.
         for (tool, expected) in [("list_pages", Fate::Refused), ("run_python_code", Fate::Served)] {
-            let calls = calls_of(entry(tool));
+            let calls = CallGenerator::of_test("{ seed: 7 }", &[entry(tool)], &[]);
             assert_eq!(judge(&calls, &call(&calls, true), &failed).fate, expected, "{tool}");
         }
     }

@@ -205,12 +205,12 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
         reason = format!("{reason}; a call got no answer, and did when it was tried again");
     }
     let tells_of_input = |found: &Finding| found.code == Code::NOT_VALIDATED;
-    if counts.served > 0 && counts.invalid > 0 && counts.invalid_refused == 0 && !findings.iter().any(tells_of_input) {
+    if counts.serves_everything() && !findings.iter().any(tells_of_input) {
         findings.extend(forbidden.map(|call| not_validated(&calls.callees[0].name, counts.invalid, &call)));
     }
     let refusal = refusal.unwrap_or_default();
-    let lacking = surroundings_lack(&refusal).filter(|_| counts.served == 0 && counts.refused > 0);
-    if findings.is_empty() && counts.served == 0 && counts.refused > 0 && stopped.is_none() && lacking.is_none() {
+    let lacking = surroundings_lack(&refusal).filter(|_| counts.serves_nothing());
+    if findings.is_empty() && counts.serves_nothing() && stopped.is_none() && lacking.is_none() {
         let tool = context.catalog.tool(&calls.callees[0].name);
         findings.extend(tool.and_then(|tool| never_served(context, tool, &refusal)));
     }
