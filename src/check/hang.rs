@@ -14,6 +14,27 @@ use crate::source::{beginning_of_json, duration_text};
 /// The number of characters of a call that are shown.
 const SHOWN: usize = 160;
 
+const HELP: &str =
+    "answer every request, with an error where it cannot be done; raise `request_timeout` if a call may take longer";
+
+/// The finding where a fresh server does not answer after a call, or never answers the call itself; `None` where it does,
+/// or where no time is left to see it.
+pub(crate) async fn find_silence(
+    context: &CheckContext<'_>,
+    limits: CheckLimits,
+    call: &ReproductionCall,
+) -> Option<Finding> {
+    if let Some(hang) = find_hang(context, limits.clone(), call).await {
+        return Some(hang);
+    }
+    let session = CheckSession::open(context, limits).await.ok()?;
+    let timeout = context.request_timeout * 2;
+    let request = CheckRequest::new(&call.method, call.params.clone()).within(timeout);
+    let is_silent = session.left() > timeout && is_timeout(session.request(request).await.err().as_ref());
+    session.close().await;
+    is_silent.then(|| unanswered(&shown(call), timeout))
+}
+
 /// The finding where a fresh server does not answer after a call; `None` where it does, or where no time is left to see it.
 pub(crate) async fn find_hang(
     context: &CheckContext<'_>,
@@ -23,14 +44,18 @@ pub(crate) async fn find_hang(
     let session = CheckSession::open(context, limits).await.ok()?;
     let request = CheckRequest::new(&call.method, call.params.clone());
     let is_silent = is_timeout(session.request(request).await.err().as_ref());
+    if is_silent { end_silent(session, &shown(call)).await } else { end_answered(session).await }
+}
+
+/// A call as messages show it.
+fn shown(call: &ReproductionCall) -> String {
     let subject = call.params["name"].as_str().unwrap_or(&call.method);
     let arguments = &call.params["arguments"];
-    let shown = if arguments.as_object().is_none_or(serde_json::Map::is_empty) {
+    if arguments.as_object().is_none_or(serde_json::Map::is_empty) {
         format!("`{subject}`")
     } else {
         format!("`{subject} {}`", beginning_of_json(arguments, SHOWN))
-    };
-    if is_silent { end_silent(session, &shown).await } else { end_answered(session).await }
+    }
 }
 
 async fn end_answered(session: CheckSession<'_>) -> Option<Finding> {
@@ -54,8 +79,13 @@ fn finding(call: &str, sign_of_life: &str, timeout: Duration) -> Finding {
         duration_text(timeout),
         duration_text(timeout * 2)
     );
-    let help = "answer every request, with an error where it cannot be done; raise `request_timeout` if a call may take longer";
-    Finding { help: Some(help.to_owned()), ..Finding::failure(FailureClass::Timeout, message) }
+    Finding { help: Some(HELP.to_owned()), ..Finding::failure(FailureClass::Timeout, message) }
+}
+
+/// The finding about a call that is never answered, while the server answers others.
+fn unanswered(call: &str, timeout: Duration) -> Finding {
+    let message = format!("{call} got no answer within {}, also on a fresh server", duration_text(timeout));
+    Finding { help: Some(HELP.to_owned()), ..Finding::failure(FailureClass::Timeout, message) }
 }
 
 fn is_timeout(end: Option<&CheckEnd>) -> bool {
@@ -86,6 +116,9 @@ mod tests {
         let found = finding("`add`", "ping", Duration::from_secs(10));
         assert!(found.message.starts_with("after `add` the server answers nothing any more"), "{}", found.message);
         assert!(found.message.ends_with("within 10 s, nor `ping` within 20 s"), "{}", found.message);
+        assert_eq!(CheckEnd::failed(found).into_result().outcome, Outcome::Failed);
+        let found = unanswered("`add`", Duration::from_secs(20));
+        assert_eq!(found.message, "`add` got no answer within 20 s, also on a fresh server");
         assert_eq!(CheckEnd::failed(found).into_result().outcome, Outcome::Failed);
     }
 }

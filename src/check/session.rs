@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::end::goes_on;
 use super::{CheckEnd, CheckLimits};
-use crate::event::{CheckResult, Finding, Outcome};
+use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{CheckContext, CloseServer, OpenServer};
 use crate::session::{AwaitedAnswers, CallFailure, RawMessage, Session, SessionReply, SessionRequest};
 use crate::wire::ListKind;
@@ -153,13 +153,23 @@ impl SessionCaller {
 
     /// Makes a request, and waits for its answer.
     pub(crate) async fn request(&self, request: CheckRequest<'_>) -> Result<SessionReply, CheckEnd> {
-        self.limits.spend(1)?;
+        self.spend_on(&request)?;
         self.send(request).await.map_err(|failure| self.end_of(failure))
+    }
+
+    /// Counts a request that is about to be made; `Err` if there is no time for it, or nobody needs to wait for its tool.
+    fn spend_on(&self, request: &CheckRequest<'_>) -> Result<(), CheckEnd> {
+        self.limits.spend(1)?;
+        let tool = request.params["name"].as_str().filter(|_| request.method == "tools/call");
+        match tool.filter(|tool| self.session.is_silent(tool, &self.owner, || true)) {
+            Some(tool) => Err(CheckEnd::Inconclusive(Reason::never_answered(tool))),
+            None => Ok(()),
+        }
     }
 
     /// Makes a request; `None` if its answer cannot be read and the server goes on.
     pub(crate) async fn try_request(&self, request: CheckRequest<'_>) -> Result<Option<SessionReply>, CheckEnd> {
-        self.limits.spend(1)?;
+        self.spend_on(&request)?;
         self.or_go_on(self.send(request).await)
     }
 

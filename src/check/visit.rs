@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::hang::find_hang;
+use super::hang::find_silence;
 use super::raw_http::{HttpProbe, SESSION_ID};
 use super::{CheckLimits, call_params};
 use crate::event::{Exchange, Finding, Phase, ReproductionCall};
@@ -143,6 +143,9 @@ impl<'a> VisitRound<'a> {
 
     /// Calls a tool; `None` where no answer came.
     pub(crate) async fn call(&mut self, session: &Session, tool: &str, arguments: &Value) -> Option<ShownText> {
+        if session.is_silent(tool, self.context.owner, || true) {
+            self.silent.insert(tool.to_owned());
+        }
         if self.silent.contains(tool) {
             return None;
         }
@@ -185,9 +188,9 @@ impl<'a> VisitRound<'a> {
         }
     }
 
-    /// The finding where the first request without an answer makes a fresh server hang.
-    pub(crate) async fn find_hang(&self) -> Option<Finding> {
-        find_hang(self.context, self.limits.clone(), self.silent_request.as_ref()?).await
+    /// The finding where a fresh server does not answer the first request without an answer either.
+    pub(crate) async fn find_silence(&self) -> Option<Finding> {
+        find_silence(self.context, self.limits.clone(), self.silent_request.as_ref()?).await
     }
 
     /// Posts a request with the headers of a session and the id of another one; `None` where no answer came.

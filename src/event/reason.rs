@@ -208,6 +208,13 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// Why no case waits for an answer of a tool any more.
+    pub fn never_answered(tool: &str) -> Self {
+        Self::NeverAnswered(format!("`{tool}` has served no call of this run, and other cases waited for it in vain"))
+    }
+}
+
 impl RefusedCall {
     /// Why nothing follows from it; `words` are the server's own.
     pub fn reason(self, words: &str) -> Reason {

@@ -67,6 +67,7 @@ pub(crate) async fn run(sessions: Arc<TargetSessions>, case: Arc<Case>, options:
                 Box::pin(check::run_check(&sessions, &case, check.as_ref(), &options))
             };
             let checked = run_with_control(&sessions, &case, &run).await;
+            let checked = hang::settle(target, &case, checked);
             decided(downgrade_should(&case, checked))
         }
         Body::Scan(codes) => decided(downgrade_should(&case, target.scan_results.check(codes))),
@@ -178,7 +179,7 @@ impl CaseRun<'_> {
             }
         };
         let result = run_with_control(self.sessions, self.case, &run_once).await;
-        let result = hang::settle(self.target, result);
+        let result = hang::settle(self.target, self.case, result);
         // The start of its server is no part of a case, unless it came to nothing else.
         let duration = if result.duration.is_zero() { begun.elapsed() } else { result.duration };
         downgrade_should(self.case, CheckResult { duration, ..result })
@@ -493,7 +494,7 @@ impl CaseRun<'_> {
             .with_evidence("stderr", conversation.speaker.session.stderr_tail().join("\n"));
         let found = finding::at(found, conversation.sources, self.case.span, "this case");
         if let Some(at) = unanswered {
-            conversation.note_end_of_call::<()>(at, &Err(found.clone()));
+            conversation.note_wait(at);
         }
         let earlier = std::mem::take(&mut conversation.broken);
         CheckResult::found(Outcome::Failed, earlier.into_iter().chain([found]).collect())

@@ -2,30 +2,30 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::exchange::{CaseSpeaker, Intent, IntentError, StepResponse, intend};
+use super::exchange::{CaseSpeaker, Intent, IntentError, StepResponse, intend, name_of_call};
 use super::finding;
 use super::history::History;
 use super::permission::{self, ReadOnlyFilter};
 use super::snapshot::SnapshotRecorder;
 use super::target::RunTarget;
-use super::unanswered::{self, UnansweredCalls};
 use super::{injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
-use crate::event::{Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
+use crate::event::{Exchange, FailureClass, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
 use crate::matching::{Answer, Expectation, MismatchKind, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::arguments::ConfigSource;
 use crate::redact::Redactor;
 use crate::schema;
-use crate::session::Session;
+use crate::session::{CallAnswer, Session};
 use crate::source::template::{Names, TemplateError, Unfilled, names_of};
 use crate::source::{Sources, Span};
-use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite};
-use crate::wire::{admitted_failure, admitted_lack, admitted_prompt_failure};
+use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite, is_builtin};
+use crate::wire::{Tool, admitted_failure, admitted_lack, admitted_prompt_failure};
 
 /// A conversation so far: what was said, what was learned.
 pub(crate) struct Conversation<'a> {
@@ -58,8 +58,6 @@ pub(crate) struct Conversation<'a> {
     pub(crate) config_source: ConfigSource,
     /// The calls that were served so far; `None` if no generated case has to know.
     pub(crate) history: Option<&'a History>,
-    /// The calls without an answer so far; `None` where each is worth a wait.
-    pub(crate) unanswered: Option<&'a UnansweredCalls>,
     /// The faults that strike what is said.
     pub(crate) faults: Option<&'a Arc<FaultPlayer>>,
     /// The names that no answer provided: those of the suite and of the case.
@@ -92,7 +90,6 @@ impl<'a> Conversation<'a> {
             given: [None; 3],
             drawn: Names::new(),
             history: None,
-            unanswered: target.unanswered.as_ref(),
             faults: None,
             config_source: ConfigSource::Suite,
         }
@@ -202,11 +199,14 @@ impl<'a> Conversation<'a> {
                 (Intent::Http(request), Action::Http(http)) if !http.during.is_empty() => {
                     self.run_while_pending(request, step, http, index).await
                 }
-                (intent, _) => self.speaker.perform(intent, step, &mut self.exchanges[index]).await,
+                (intent, _) => {
+                    let timeout = self.timeout_of(step);
+                    self.speaker.perform(intent, step, timeout, &mut self.exchanges[index]).await
+                }
             },
             Err(found) => Err(found),
         };
-        self.note_end_of_call(index, &result);
+        self.note_raw_call(index, &result);
         if let Ok(Some(heard)) = &result {
             let is_raw = matches!(step.action, Action::Http(_) | Action::Send(_));
             // Raw messages are judged by their own expectations.
@@ -217,16 +217,47 @@ impl<'a> Conversation<'a> {
         (index, result)
     }
 
-    fn unless_in_vain(&self, intent: Intent, exchange: &Exchange, step: &Step) -> Result<Intent, Finding> {
-        let Some(unanswered) = self.unanswered else { return Ok(intent) };
-        let is_generated = unanswered::is_generated(step, self.is_derived, self.sources);
-        unanswered.permit(intent, exchange, self.speaker.owner, is_generated)
+    /// The time for the answer of a step; what a built-in suite allows is no more than what this one does.
+    fn timeout_of(&self, step: &Step) -> Option<Duration> {
+        let asked = self.suite.options.request_timeout.filter(|_| step.timeout.is_some());
+        let most = asked.filter(|_| is_builtin(self.sources.file(step.span.source)));
+        step.timeout.map(|own| most.map_or(own, |most| own.min(most)))
     }
 
-    /// Takes note of an answer that came, or did not come in time.
-    pub(crate) fn note_end_of_call<T>(&self, index: usize, result: &Result<T, Finding>) {
-        if let Some(unanswered) = self.unanswered {
-            unanswered.note(&self.exchanges[index], self.speaker.owner, result);
+    fn unless_in_vain(&self, intent: Intent, exchange: &Exchange, step: &Step) -> Result<Intent, Finding> {
+        let CaseSpeaker { session, owner, catalog } = &self.speaker;
+        let is_silent = |tool: &&str| {
+            // A tool that the server does not have need not answer once more than those that it has.
+            match catalog.tool(tool) {
+                Some(listed) => session.is_silent(tool, owner, || may_be_served(listed, &intent)),
+                None => session.is_silent(tool, owner, || false) || session.is_silent_server(),
+            }
+        };
+        let Some(tool) = name_of_call(exchange).filter(is_silent) else { return Ok(intent) };
+        let waits = step.awaits == Awaited::Answer && step.cancel.is_none();
+        if !waits || !self.is_derived && !is_builtin(self.sources.file(step.span.source)) {
+            return Ok(intent);
+        }
+        let why = Reason::never_answered(tool).to_string();
+        Err(Finding::new("timeout", why).with_problem(StepProblem::NeverAnswered))
+    }
+
+    /// Takes note of the answer to a call that is no request of the session, or of its silence.
+    fn note_raw_call<T>(&self, index: usize, result: &Result<T, Finding>) {
+        let exchange = &self.exchanges[index];
+        if let (None, Some(tool)) = (&exchange.tool, name_of_call(exchange)) {
+            match result {
+                Ok(_) => self.speaker.session.note_answer(tool, CallAnswer::Refused),
+                Err(found) if found.class == Some(FailureClass::Timeout) => self.note_wait(index),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Takes note of a call that was cut off, or got no answer.
+    pub(crate) fn note_wait(&self, index: usize) {
+        if let Some(tool) = name_of_call(&self.exchanges[index]) {
+            self.speaker.session.note_wait(tool, self.speaker.owner);
         }
     }
 
@@ -426,6 +457,12 @@ fn of_session(session: &Session) -> Names {
     }
     names.insert("session".to_owned(), own);
     names
+}
+
+/// Returns true if a tool takes the arguments of a call.
+fn may_be_served(tool: &Tool, intent: &Intent) -> bool {
+    let Intent::Request { params: Some(params), .. } = intent else { return false };
+    schema::satisfies(&tool.arguments_schema(), &params["arguments"])
 }
 
 /// Returns true if an answer is neither an error nor flagged as one, nor says in place of a result what the server lacks.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::opening::OpenSession;
 use super::resolve::Starts;
 use super::sessions::TargetSessions;
-use super::silence;
 use super::target::RunTarget;
+use super::{hang, silence};
 use crate::event::{CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::Case;
 use crate::transport::TransportKind;
@@ -33,9 +33,21 @@ pub(crate) async fn rerun_to_attribute(
         return attempted;
     }
     if timed_out(&attempted) && may_be_repeated(target, &attempted) {
+        let silent = hang::tool_without_answer(target, case, &attempted);
+        if silent.is_some_and(|tool| target.answered.as_ref().is_some_and(|known| known.is_silent(&tool, "", || true)))
+        {
+            sessions.shared.note_slow_call();
+            sessions.shared.retire_if_silent(target, opened).await;
+            return attempted;
+        }
         let resolved = resolve_timeout(attempted, alone.await);
         match resolved.outcome {
-            Outcome::Failed => sessions.shared.note_slow_call(),
+            Outcome::Failed => {
+                sessions.shared.note_slow_call();
+                if hang::tool_without_answer(target, case, &resolved).is_some() {
+                    sessions.shared.retire_if_silent(target, opened).await;
+                }
+            }
             Outcome::Warned if sessions.shared.retire_if_silent(target, opened).await => {
                 let found = Box::pin(silence::confirm(target, opened, case)).await;
                 target.report(&session.server.revision.to_string(), found);

@@ -102,9 +102,10 @@ impl CaseSpeaker<'_> {
         &self,
         intent: Intent,
         step: &Step,
+        timeout: Option<Duration>,
         exchange: &mut Exchange,
     ) -> Result<Option<StepResponse>, Finding> {
-        let begun = Instant::now();
+        let (begun, progress) = (Instant::now(), step.progress);
         let heard = match intent {
             Intent::Wait(duration) => {
                 tokio::time::sleep(duration).await;
@@ -118,9 +119,8 @@ impl CaseSpeaker<'_> {
                 let performed = request.perform(self.session, self.owner, step, exchange);
                 return Box::pin(performed).await.map(Some);
             }
-            Intent::Send(message) => Box::pin(message.perform(self.session, self.owner, step.timeout)).await,
+            Intent::Send(message) => Box::pin(message.perform(self.session, self.owner, timeout)).await,
             Intent::Cancel { method, params, cancel, reason } => {
-                let (timeout, progress) = (step.timeout, step.progress);
                 let request = SessionRequest { owner: self.owner, method: &method, params, timeout, progress };
                 let heard = Box::pin(self.cancel(request, &cancel, reason)).await;
                 return note(exchange, heard, begun).and_then(|heard| too_soon(heard, exchange));
@@ -130,7 +130,6 @@ impl CaseSpeaker<'_> {
                 heard.map(|reply| StepResponse { method: kind.method().to_owned(), reply })
             }
             Intent::Request { method, params } => {
-                let (timeout, progress) = (step.timeout, step.progress);
                 let request = SessionRequest { owner: self.owner, method: &method, params, timeout, progress };
                 self.session.request(request).await.map(|reply| StepResponse { method: method.clone(), reply })
             }
@@ -311,6 +310,12 @@ fn step_title(step: &Step) -> String {
         Action::Http(_) => "http".to_owned(),
         Action::Send(_) => "send".to_owned(),
     }
+}
+
+/// The tool that an exchange calls; of a raw message, that it calls one.
+pub(crate) fn name_of_call(exchange: &Exchange) -> Option<&str> {
+    let is_raw_call = || exchange.title == "send" && exchange.sent.contains("tools/call");
+    exchange.tool.as_deref().or_else(|| is_raw_call().then_some("tools/call"))
 }
 
 pub(crate) fn blank(phase: Phase, title: String) -> Exchange {

@@ -1,13 +1,61 @@
-//! What follows where a valid call gets no answer on which the verdict about another call rests.
+//! What follows where a call gets no answer on which the verdict of a case rests that nobody wrote for this server.
 //!
-//! The call is slow, or hangs: that is reported once for each tool, beside the cases, and those that rest on it are not
-//! judged. It is a failure only where the server answers nothing else either.
+//! A tool that answers nothing fails one case, and the others that waited for it are not judged: a server that stops
+//! answering is one fault. So is a valid call that is slow or hangs, on which refusals rest: that is reported once for each
+//! tool, beside the cases, and is a failure only where the server answers nothing else either.
+
+use std::collections::BTreeSet;
+
+use parking_lot::Mutex;
 
 use super::target::RunTarget;
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, StepProblem};
+use crate::event::{CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel, StepProblem};
+use crate::plan::{Body, Case};
+use crate::suite::is_builtin;
+
+/// The tools that answer nothing and of which a case has failed for it.
+#[derive(Debug, Default)]
+pub(crate) struct HungTools(Mutex<BTreeSet<String>>);
+
+impl HungTools {
+    /// Returns true for the first case that fails, since a tool serves nothing; where no tool does, they are one fault.
+    fn claim(&self, tool: &str, has_served: bool) -> bool {
+        let mut tools = self.0.lock();
+        let is_known = !has_served && !tools.is_empty();
+        !is_known && tools.insert(tool.to_owned())
+    }
+}
 
 /// The result of a case, once its last attempt is over.
-pub(crate) fn settle(target: &RunTarget, result: CheckResult) -> CheckResult {
+pub(crate) fn settle(target: &RunTarget, case: &Case, result: CheckResult) -> CheckResult {
+    if let Some(tool) = tool_without_answer(target, case, &result)
+        && let Some(answered) = &target.answered
+        && !target.hung_tools.claim(&tool, answered.has_served())
+    {
+        let reason = Some(Reason::never_answered(&tool));
+        return CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..result };
+    }
+    settle_valid_call(target, result)
+}
+
+/// The tool for which a case waited in vain that fails for nothing else, where it has served nobody and nobody wrote the
+/// case for this server.
+pub(crate) fn tool_without_answer(target: &RunTarget, case: &Case, result: &CheckResult) -> Option<String> {
+    if !fails_for_silence(result) {
+        return None;
+    }
+    let is_derived = case.is_derived || case.rule.is_some() || matches!(case.body, Body::Check(_));
+    let is_generated = is_derived || is_builtin(target.plan.sources.file(case.span.source));
+    target.answered.as_ref().filter(|_| is_generated)?.silent_tool_of(&case.id)
+}
+
+fn fails_for_silence(result: &CheckResult) -> bool {
+    let mut failures = result.findings.iter().filter(|found| found.level == RequirementLevel::Must).peekable();
+    let is_silence = |found: &Finding| found.class == Some(FailureClass::Timeout) && silence_of(found).is_none();
+    result.outcome == Outcome::Failed && failures.peek().is_some() && failures.all(is_silence)
+}
+
+fn settle_valid_call(target: &RunTarget, result: CheckResult) -> CheckResult {
     let hanging = result.findings.iter().find_map(|found| Some((found, silence_of(found)?)));
     let Some((found, silence)) = hanging else { return result };
     let exchange = found.exchange.and_then(|index| result.exchanges.get(index));
@@ -60,5 +108,43 @@ mod tests {
             assert!(described.message.starts_with("the valid call `tools/call look` got no answer in time, "));
         }
         assert_eq!(silence_of(&found), None, "another request got no answer");
+    }
+
+    #[test]
+    fn one_case_fails_for_a_tool_that_answers_nothing() {
+        let hung = HungTools::default();
+        for (tool, has_served, expected) in [
+            ("a", false, true),
+            ("a", false, false),
+            ("b", false, false),
+            // Another tool serves, so these are two faults.
+            ("b", true, true),
+            ("b", true, false),
+            ("a", true, false),
+        ] {
+            assert_eq!(hung.claim(tool, has_served), expected, "{tool} {has_served}");
+        }
+    }
+
+    #[test]
+    fn only_silence_is_explained_by_silence() {
+        let late = || Finding::failure(FailureClass::Timeout, "no answer");
+        let witness = || late().with_problem(StepProblem::ValidCallUnanswered { is_silent: true });
+        let wrong = || Finding::new("equals", "it differs");
+        let advice = || Finding { level: RequirementLevel::Should, ..wrong() };
+        for (found, outcome, expected) in [
+            (vec![late()], Outcome::Failed, true),
+            (vec![late(), advice()], Outcome::Failed, true),
+            (vec![late(), wrong()], Outcome::Failed, false),
+            (vec![witness()], Outcome::Failed, false),
+            (vec![advice()], Outcome::Failed, false),
+            (vec![late()], Outcome::Errored, false),
+        ] {
+            assert_eq!(
+                fails_for_silence(&CheckResult::found(outcome, found.clone())),
+                expected,
+                "{found:?} {outcome:?}"
+            );
+        }
     }
 }

@@ -47,7 +47,6 @@ mod suite;
 mod suite_steps;
 mod target;
 mod tool_settings;
-mod unanswered;
 mod verdict;
 mod visit;
 mod witness;

@@ -192,6 +192,7 @@ async fn open_at(
         performs_handshake: handshake == Handshake::Perform,
         keeps_frames: target.keeps_frames,
         is_undisturbed: faults.is_none() && target.tamper.is_none() && !target.is_replayed,
+        answered: target.answered.clone().filter(|_| faults.is_none()),
     };
     let starts = server.starts();
     let permit = start_permit(target, starts).await;

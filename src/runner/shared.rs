@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 
@@ -18,6 +19,9 @@ use crate::session::Session;
 use crate::source::template::Names;
 use crate::suite::RestartPolicy;
 use crate::wire::Catalog;
+
+/// The time for a sign of life of a server that only gets another one for it, and is accused of nothing.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 
 /// The shared session of a target.
 #[derive(Default)]
@@ -124,12 +128,15 @@ impl SharedServer {
         if !is_used || target.suite().options.restart_policy == RestartPolicy::Never {
             return false;
         }
-        let is_silent = silence::is_silent(target, opened).await;
+        let is_explained = self.has_slow_call.load(Ordering::Relaxed);
+        let wait = target.request_timeout();
+        let wait = if is_explained { wait.min(SIGN_OF_LIFE) } else { wait };
+        let is_silent = silence::is_silent(opened, wait).await;
         if is_silent {
             let retired = state.session.take();
             state.silent.extend(retired);
         }
-        is_silent && !self.has_slow_call.load(Ordering::Relaxed)
+        is_silent && !is_explained
     }
 
     /// Lets the session be opened again, whatever kept it closed.

@@ -37,8 +37,8 @@ struct Playing {
 }
 
 /// Returns true if the server of a session does not answer a ping in time, and its process still runs.
-pub(crate) async fn is_silent(target: &RunTarget, opened: &OpenSession) -> bool {
-    let player = Player { session: &opened.session, owner: "", timeout: target.request_timeout() };
+pub(crate) async fn is_silent(opened: &OpenSession, timeout: Duration) -> bool {
+    let player = Player { session: &opened.session, owner: "", timeout };
     player.ping().await.is_err_and(|failure| is_late(&failure)) && opened.session.is_open()
 }
 

@@ -8,17 +8,17 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
+use super::hang::HungTools;
 use super::history::History;
 use super::machine_paths::MachinePaths;
 use super::resolve::{self, Reachable, Starts};
 use super::scan::ScanResults;
 use super::shutdowns::ShutdownCounts;
-use super::unanswered::UnansweredCalls;
 use super::{Emitter, Options, SessionFrames, Stop, Tamper, finding, micros, names};
 use crate::event::{Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
 use crate::plan::{Case, ChosenTools, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
 use crate::redact::Redactor;
-use crate::session::{ClosedSession, ServerIdentity, Session};
+use crate::session::{AnsweredTools, ClosedSession, ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
 use crate::suite::{Protocol, RestartPolicy, Server, Suite};
@@ -46,8 +46,10 @@ pub(crate) struct RunTarget {
     pub(crate) shutdowns: ShutdownCounts,
     /// The calls that the server has served; `None` if no generated case has to know.
     pub(crate) history: Option<History>,
-    /// The calls without an answer; `None` where what answers is no server, but a recording, or may be a mutant.
-    pub(crate) unanswered: Option<UnansweredCalls>,
+    /// The tools that have answered; `None` where what answers is no server, but a recording, or may be a mutant.
+    pub(crate) answered: Option<Arc<AnsweredTools>>,
+    /// The tools of which a generated case has failed, since they answered nothing.
+    pub(crate) hung_tools: HungTools,
     pub(crate) emitter: Emitter,
     pub(crate) tamper: Option<Tamper>,
     pub(crate) stop: Stop,
@@ -90,7 +92,8 @@ impl RunTarget {
             scan_results: ScanResults::default(),
             shutdowns: ShutdownCounts::default(),
             history: rests_on_valid_calls(planned, index).then(History::default),
-            unanswered: (options.replay.is_none() && options.tamper.is_none()).then(UnansweredCalls::default),
+            answered: (options.replay.is_none() && options.tamper.is_none()).then(Arc::default),
+            hung_tools: HungTools::default(),
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),
             stop: options.stop.clone(),

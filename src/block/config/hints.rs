@@ -209,7 +209,7 @@ async fn observe_call(
         ..CheckResult::new(Outcome::Passed)
     };
     round.close(session).await;
-    let hang = if observed.is_err() { round.find_hang().await } else { None };
+    let hang = if observed.is_err() { round.find_silence().await } else { None };
     if let Some(exit) = round.exit().or(hang) {
         return Err(Box::new(CheckResult { outcome: Outcome::Failed, findings: vec![exit], ..messages }));
     }

@@ -156,7 +156,7 @@ async fn run(check: &PageSizeCheck, context: &CheckContext<'_>) -> CheckResult {
     let protocol_revision = session.server.revision.to_string();
     let frames = round.take_frames();
     round.close(session).await;
-    let hang = if judged.is_err() { round.find_hang().await } else { None };
+    let hang = if judged.is_err() { round.find_silence().await } else { None };
     let result = match round.exit().or(hang) {
         Some(exit) => CheckEnd::failed(exit).into_result(),
         None => match judged {

@@ -36,6 +36,11 @@ pub(crate) struct CallCounts {
 const TELLING: u64 = 1_000;
 
 impl CallCounts {
+    /// Calls of the tool that were answered so that it can be used.
+    pub(crate) fn answered(&self) -> u64 {
+        self.served + self.refused + self.invalid_refused
+    }
+
     /// Takes note of the arguments of a call.
     pub(crate) fn note_sent(&mut self, tool: usize, arguments: &[u8]) {
         let spread = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x0100_0000_01b3).rotate_left(5);

@@ -23,7 +23,7 @@ use crate::event::{FailureClass, Finding, FindingKind, ReproductionCall, Reprodu
 use crate::matching::words_of;
 use crate::plan::CheckContext;
 use crate::reproduce::Player;
-use crate::session::ReceivedLine;
+use crate::session::{CallAnswer, ReceivedLine};
 use crate::source::duration_text;
 use crate::wire::admitted_failure;
 
@@ -96,6 +96,8 @@ pub(crate) struct SessionLog {
     open: BTreeMap<u64, GeneratedCall>,
     /// The latest call that was answered.
     latest: Option<u64>,
+    /// The tools that served a call, by their indices.
+    served: BTreeSet<usize>,
     recent: VecDeque<u64>,
     begun: Instant,
 }
@@ -130,6 +132,7 @@ impl<'a> Driver<'a> {
         self.left_out.clear();
         SessionLog {
             latest: None,
+            served: BTreeSet::new(),
             begin: self.next,
             pool: self.calls.pool(self.next),
             open: BTreeMap::new(),
@@ -146,6 +149,9 @@ impl<'a> Driver<'a> {
         self.counts.spent += log.begun.elapsed();
         let silent = wire.give_up();
         drop(wire);
+        for tool in std::mem::take(&mut log.served) {
+            session.session().note_answer(&self.calls.callees[tool].name, CallAnswer::Served);
+        }
         if ended == SessionOutcome::Hung {
             self.hung(session, silent).await;
         }
@@ -293,6 +299,9 @@ impl<'a> Driver<'a> {
         }
         let judged = message.map(|message| judge(self.calls, &made, message));
         let fate = judged.as_ref().map_or(Fate::Unusable, |judged| judged.fate);
+        if matches!(fate, Fate::Served | Fate::Open) {
+            log.served.insert(tool);
+        }
         if tool == 0 {
             self.decide(&made, fate);
             self.remember(&made, fate, message);
@@ -338,6 +347,19 @@ impl<'a> Driver<'a> {
             }
             (Fate::Served | Fate::Refused | Fate::Open | Fate::Unusable, _) => {}
         }
+    }
+
+    /// The tool that is judged.
+    pub(crate) fn tool(&self) -> &'a str {
+        &self.calls.callees[0].name
+    }
+
+    /// Leaves tools alone that are known to serve nothing; returns true if the one that is judged is among them.
+    pub(crate) fn learn_silence(&self, session: &CheckSession<'_>) -> bool {
+        let is_silent =
+            |tool: &usize| session.session().is_silent(&self.calls.callees[*tool].name, session.owner(), || true);
+        (1..self.calls.callees.len()).filter(is_silent).for_each(|tool| self.hazard(tool));
+        is_silent(&0)
     }
 
     /// Takes note of calls that nobody answered.

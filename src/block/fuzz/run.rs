@@ -14,7 +14,7 @@ use super::calls::{CallGenerator, OfferedTool};
 use super::confirm::{LONGEST, confirm};
 use super::crashing_tools::CrashingTools;
 use super::drive::{Driver, ForbiddenCall, SessionLog, SessionOutcome};
-use super::problem_list::ProblemStage;
+use super::problem_list::{NotedProblem, ProblemStage};
 use super::replay::FuzzTarget;
 use super::{finding, problem, state_leak};
 use crate::check::{CheckEnd, CheckLimits, CheckSession, Confirmation};
@@ -92,17 +92,28 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
             Err(end) => return Ok(Some(format!("the server does not start again: {}", end.sentence()))),
         };
         *protocol_revision = session.revision();
+        if driver.learn_silence(&session) {
+            session.close().await;
+            return Err(CheckEnd::Inconclusive(Reason::never_answered(driver.tool())));
+        }
         if !driver.context.suite.setup.is_empty() {
             driver.setup = setup_calls(session.session());
         }
         let mut ended = driver.drive(&session, &mut log).await;
+        let is_silent_server = ended == SessionOutcome::Hung && session.session().is_silent_server();
         if let Some(found) = session.close().await {
             driver.note_end(found, &log);
             ended = SessionOutcome::Broken;
         }
+        if is_silent_server {
+            return Err(CheckEnd::Inconclusive(Reason::never_answered(driver.tool())));
+        }
         confirm_problems(driver, &log).await;
         if driver.is_silent() {
             return Ok(Some("it stopped after 3 calls had got no answer".to_owned()));
+        }
+        if driver.counts.answered() == 0 && driver.problems.known.iter().any(is_own_hang) {
+            return Ok(Some("it stopped after the first call had got no answer, and neither had it alone".to_owned()));
         }
         match ended {
             SessionOutcome::Stopped => return Ok(Some("it was interrupted".to_owned())),
@@ -115,6 +126,11 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
             return Ok(Some(format!("it stopped after the server was started again {MOST_RESTARTS} times")));
         }
     }
+}
+
+/// A call of the tool that is judged got no answer with a fresh server either.
+fn is_own_hang(known: &NotedProblem) -> bool {
+    known.problem.kind == FindingKind::Hang && matches!(known.stage, ProblemStage::Tried { .. })
 }
 
 /// The requests of the suite's setup, which a replay makes again.
@@ -221,7 +237,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     }
     if outcome == Outcome::Inconclusive && counts.served == 0 && counts.calls > 0 {
         let name = &calls.callees[0].name;
-        let why = if counts.refused == 0 && counts.invalid_refused == 0 {
+        let why = if counts.answered() == 0 {
             let one = if context.suite.asked.is_some() { "--in-flight 1" } else { "in_flight: 1" };
             match settings.in_flight {
                 1 => "no call got an answer".to_owned(),

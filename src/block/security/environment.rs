@@ -243,6 +243,10 @@ impl EnvironmentVisit<'_> {
         if left.is_zero() || !self.session.is_open() {
             return Ok(Value::Null);
         }
+        let tool = params["name"].as_str().filter(|_| method == "tools/call");
+        if tool.is_some_and(|tool| self.session.is_silent(tool, self.context.owner, || true)) {
+            return Ok(Value::Null);
+        }
         let is_call = method == "tools/call" && params["name"] != UNKNOWN_TOOL;
         self.calls += usize::from(is_call);
         let request = SessionRequest {

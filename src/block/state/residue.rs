@@ -102,7 +102,7 @@ async fn run(check: &ResidueCheck, context: &CheckContext<'_>) -> CheckResult {
     }
     let protocol_revision = session.server.revision.to_string();
     study.round.close(session).await;
-    let hang = if study.findings.is_empty() { study.round.find_hang().await } else { None };
+    let hang = if study.findings.is_empty() { study.round.find_silence().await } else { None };
     CheckResult { protocol_revision, ..study.result(hang) }
 }
 

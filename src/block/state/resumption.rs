@@ -16,7 +16,7 @@ use super::places::{SECOND_SESSION_REFUSED, open_users, user_names, without_sess
 use super::{IsolationKind, StateSettings};
 use crate::check::canary::Canaries;
 use crate::check::evidence::finding_with_help;
-use crate::check::hang::find_hang;
+use crate::check::hang::find_silence;
 use crate::check::raw_http::{HttpProbe, SESSION_ID};
 use crate::check::{CheckEnd, CheckLimits, Confirmation};
 use crate::event::{
@@ -285,7 +285,7 @@ impl ReplaySearch<'_> {
 
     /// The finding where the first request without an answer silences a fresh server.
     async fn find_hang(&self) -> Option<Finding> {
-        find_hang(self.context, self.limits.clone(), self.silent_request.as_ref()?).await
+        find_silence(self.context, self.limits.clone(), self.silent_request.as_ref()?).await
     }
 
     async fn send(&mut self, session: &Session, probe: &HttpProbe<'_>) -> Option<RawExchange> {

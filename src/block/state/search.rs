@@ -40,7 +40,7 @@ impl<'a> Search<'a> {
     pub(crate) async fn into_seen(self) -> Seen {
         let Self { mut round, seen, .. } = self;
         Seen {
-            hang: if seen.leaks.is_empty() { round.find_hang().await } else { None },
+            hang: if seen.leaks.is_empty() { round.find_silence().await } else { None },
             silent: round.silent(),
             failure: round.failure().map(|failure| failure.message),
             spent: round.limits.end_if_over(),

@@ -177,7 +177,7 @@ async fn round(
     seen.frames = round.take_frames();
     seen.end = round.exit();
     if seen.end.is_none() && seen.foreign.is_none() {
-        seen.end = round.find_hang().await;
+        seen.end = round.find_silence().await;
     }
     Ok(seen)
 }

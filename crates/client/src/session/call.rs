@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use super::answered::CallAnswer;
 use super::state::OutgoingRequest;
 use super::{CallFailure, FailureReason, Session};
 use crate::wire::{self, Era, is_served};
@@ -55,10 +56,40 @@ impl SessionReply {
 impl Session {
     /// Sends a request and waits for its answer; questions of the server on the way are answered.
     pub async fn request(&self, request: SessionRequest<'_>) -> Result<SessionReply, CallFailure> {
+        let params = self.with_era(request.params);
+        let request = SessionRequest { params: None, ..request };
+        let tool = params.as_ref().and_then(|params| params["name"].as_str());
+        let Some(tool) = tool.filter(|_| request.method == "tools/call") else {
+            return self.answer(&request, params.as_ref()).await;
+        };
+        let call = self.calls.begin();
+        let answered = self.answer(&request, params.as_ref()).await;
+        if let Some(known) = &self.settings.answered {
+            match &answered {
+                Ok(reply) if reply.is_served() => known.note_answer(tool, CallAnswer::Served),
+                Ok(_) => known.note_answer(tool, CallAnswer::Refused),
+                Err(CallFailure { reason: FailureReason::Timeout(after), .. }) => {
+                    let wait = call.wait(tool);
+                    // Who waits for less looks for something else.
+                    if *after >= self.settings.request_timeout {
+                        known.note_wait(tool, request.owner, wait);
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+        answered
+    }
+
+    /// The answer to a request with these parameters.
+    async fn answer(
+        &self,
+        request: &SessionRequest<'_>,
+        original: Option<&Value>,
+    ) -> Result<SessionReply, CallFailure> {
         let allowed = request.timeout.unwrap_or(self.settings.request_timeout);
         let deadline = Instant::now() + allowed;
-        let original = self.with_era(request.params);
-        let mut params = original.clone();
+        let mut params = original.cloned();
         let mut reply: Option<SessionReply> = None;
         let outgoing = |params| OutgoingRequest {
             owner: request.owner,
@@ -72,7 +103,7 @@ impl Session {
         for _ in 0..MAX_ROUNDS {
             let answered = match self.peer.exchange(outgoing(params.take())).await {
                 Err(failure) if failure.is_break() && self.settings.is_undisturbed && reply.is_none() => {
-                    Box::pin(self.after_break(failure, outgoing(original.clone()))).await?
+                    Box::pin(self.after_break(failure, outgoing(original.cloned()))).await?
                 }
                 answered => answered?,
             };
@@ -86,7 +117,7 @@ impl Session {
                     ..earlier
                 },
             };
-            match self.next_round(original.as_ref(), &whole.message) {
+            match self.next_round(original, &whole.message) {
                 Some(next) => params = Some(next),
                 None => return Ok(whole),
             }

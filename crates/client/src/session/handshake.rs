@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::answered::SessionCalls;
 use super::call::{client_info, era_meta};
 use super::peer::Connection;
 use super::state::{NO_OWNER, OutgoingRequest};
@@ -54,7 +55,14 @@ impl Session {
                 peer.lock().headers.speak(revision);
             }
             let server = identity(&peer, revision, &Value::Null, &Value::Null);
-            return Ok(Self { peer, settings, server, earlier: Vec::new(), starting: Mutex::default() });
+            return Ok(Self {
+                peer,
+                settings,
+                server,
+                earlier: Vec::new(),
+                starting: Mutex::default(),
+                calls: SessionCalls::default(),
+            });
         }
         let mut earlier = Vec::new();
         let mut opened = Handshake { peer: &peer, settings: &settings, deadline }.open(known).await;
@@ -70,7 +78,7 @@ impl Session {
                 peer.lock().set_era(identity.revision.era());
                 peer.lock().headers.speak(identity.revision);
                 let server = ServerIdentity { ready: begun.elapsed(), ..identity };
-                Ok(Self { peer, settings, server, earlier, starting: Mutex::default() })
+                Ok(Self { peer, settings, server, earlier, starting: Mutex::default(), calls: SessionCalls::default() })
             }
             Err(failure) => {
                 earlier.push(peer.close(Duration::ZERO).await);

@@ -6,6 +6,7 @@
 //! Adds nothing to a request but the members that its era requires. Start reading in
 //! [`Session`].
 
+mod answered;
 mod answers;
 mod call;
 mod cancel;
@@ -33,10 +34,12 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
+use self::answered::SessionCalls;
 use self::peer::Connection;
 use crate::transport::{Shutdown, ShutdownOrder, TransportKind};
 use crate::wire::{Catalog, Era, Frame, Revision};
 
+pub use self::answered::{AnsweredTools, CallAnswer, Wait};
 pub use self::answers::ClientAnswers;
 pub use self::call::{SessionReply, SessionRequest};
 pub use self::cancel::{CancelSignal, CancelTrigger, Cancellation, Cancelled};
@@ -66,6 +69,8 @@ pub struct SessionSettings {
     pub keeps_frames: bool,
     /// A connection that breaks over HTTP is the server's doing: nothing else strikes it.
     pub is_undisturbed: bool,
+    /// What is known of the server's tools; `None` where something else than the server may be the reason for silence.
+    pub answered: Option<Arc<AnsweredTools>>,
 }
 
 /// A conversation after its handshake.
@@ -79,6 +84,7 @@ pub struct Session {
     pub earlier: Vec<ClosedSession>,
     /// Held while a server starts that no handshake waited for.
     starting: Mutex<Option<OwnedSemaphorePermit>>,
+    calls: SessionCalls,
 }
 
 /// A server's identity and capabilities, from the handshake.
@@ -111,6 +117,31 @@ impl Session {
         let mut state = self.peer.lock();
         state.headers.learn(catalog);
         state.learn_readers(catalog);
+    }
+
+    /// Returns true if `owner` need not wait for a tool that has served nothing, since others did in vain; `is_valid` says
+    /// that the tool may serve the call.
+    pub fn is_silent(&self, tool: &str, owner: &str, is_valid: impl FnOnce() -> bool) -> bool {
+        self.settings.answered.as_ref().is_some_and(|answered| answered.is_silent(tool, owner, is_valid))
+    }
+
+    /// Returns true if no tool of the server has answered anything, and it was waited for in vain often enough.
+    pub fn is_silent_server(&self) -> bool {
+        self.settings.answered.as_ref().is_some_and(|answered| answered.is_silent_server())
+    }
+
+    /// Takes note that `owner` waited in vain for a call whose request was cut off, or sent as a raw message.
+    pub fn note_wait(&self, tool: &str, owner: &str) {
+        if let Some(answered) = &self.settings.answered {
+            answered.note_wait(tool, owner, self.calls.wait_of(tool, self.calls.open()));
+        }
+    }
+
+    /// Takes note of an answer to a call that was sent in another way than as a request.
+    pub fn note_answer(&self, tool: &str, answer: CallAnswer) {
+        if let Some(answered) = &self.settings.answered {
+            answered.note_answer(tool, answer);
+        }
     }
 
     /// The request that any server of its era answers.

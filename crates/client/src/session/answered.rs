@@ -1,0 +1,244 @@
+//! Which tools of a server have served a call: all of its sessions take note, and who is about to wait for one asks.
+//!
+//! To wait for a tool that serves nothing is worth it twice, not in every case that nobody wrote for this server. What
+//! waited behind another call of its session tells nothing of its own tool.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+/// The waits in vain after which a tool is called no more.
+const ENOUGH: usize = 2;
+
+/// The tools of a server that were called, as far as they decide whether it is worth waiting for another answer.
+#[derive(Debug, Default)]
+pub struct AnsweredTools {
+    tools: Mutex<BTreeMap<String, ToolCalls>>,
+}
+
+/// The calls of a tool so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ToolCalls {
+    /// One of them was served, so each is worth a wait.
+    Served,
+    /// Each of them was refused, or waited in vain.
+    Unserved {
+        has_refused: bool,
+        /// By owner.
+        waits: BTreeMap<String, Wait>,
+    },
+}
+
+/// An answer to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallAnswer {
+    /// A result.
+    Served,
+    /// An error of either kind.
+    Refused,
+}
+
+/// A wait for an answer that did not come in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wait {
+    /// Calls of other tools were under way in the same session, or had got no answer either.
+    InCompany,
+    /// No other tool was called in that session meanwhile.
+    Alone,
+}
+
+impl AnsweredTools {
+    /// Takes note of an answer.
+    pub fn note_answer(&self, tool: &str, answer: CallAnswer) {
+        let mut tools = self.tools.lock();
+        match (tools.get_mut(tool), answer) {
+            (Some(ToolCalls::Served), _) => {}
+            (Some(calls), CallAnswer::Served) => *calls = ToolCalls::Served,
+            (Some(ToolCalls::Unserved { has_refused, .. }), CallAnswer::Refused) => *has_refused = true,
+            (None, CallAnswer::Served) => drop(tools.insert(tool.to_owned(), ToolCalls::Served)),
+            (None, CallAnswer::Refused) => {
+                let refused = ToolCalls::Unserved { has_refused: true, waits: BTreeMap::new() };
+                tools.insert(tool.to_owned(), refused);
+            }
+        }
+    }
+
+    /// Takes note of a call that got no answer in time.
+    pub fn note_wait(&self, tool: &str, owner: &str, wait: Wait) {
+        let mut tools = self.tools.lock();
+        let unserved = || ToolCalls::Unserved { has_refused: false, waits: BTreeMap::new() };
+        if let ToolCalls::Unserved { waits, .. } = tools.entry(tool.to_owned()).or_insert_with(unserved) {
+            let known = waits.entry(owner.to_owned()).or_insert(wait);
+            *known = (*known).max(wait);
+        }
+    }
+
+    /// Returns true if `owner` need not wait for a tool: it has served nothing, and others waited for it in vain. Where no
+    /// tool has served anything, the waits for the others count, too. A tool that refuses is still worth a wait for a call
+    /// that it must refuse; `is_valid` says that this call is none.
+    pub fn is_silent(&self, tool: &str, owner: &str, is_valid: impl FnOnce() -> bool) -> bool {
+        let tools = self.tools.lock();
+        let Some(ToolCalls::Unserved { has_refused, waits }) = tools.get(tool) else { return false };
+        // What its owner says again, as a smaller value is looked for, goes on.
+        let of_others = if waits.contains_key(owner) { 0 } else { waits_alone(waits) };
+        let is_known = of_others >= ENOUGH || of_others > 0 && waits_of_unserving(&tools) >= ENOUGH;
+        is_known && (!has_refused || is_valid())
+    }
+
+    /// Returns true if no tool has answered anything, and it was waited for in vain often enough.
+    pub fn is_silent_server(&self) -> bool {
+        let tools = self.tools.lock();
+        let is_silent = |calls: &ToolCalls| matches!(calls, ToolCalls::Unserved { has_refused: false, .. });
+        tools.values().all(is_silent) && waits_of_unserving(&tools) >= ENOUGH
+    }
+
+    /// Returns true if a tool has served a call.
+    pub fn has_served(&self) -> bool {
+        self.tools.lock().values().any(|calls| *calls == ToolCalls::Served)
+    }
+
+    /// A tool for which `owner` waited in vain, and that has served nobody.
+    pub fn silent_tool_of(&self, owner: &str) -> Option<String> {
+        let tools = self.tools.lock();
+        let waited =
+            |calls: &ToolCalls| matches!(calls, ToolCalls::Unserved { waits, .. } if waits.contains_key(owner));
+        tools.iter().find(|(_, calls)| waited(calls)).map(|(tool, _)| tool.clone())
+    }
+}
+
+fn waits_alone(waits: &BTreeMap<String, Wait>) -> usize {
+    waits.values().filter(|wait| **wait == Wait::Alone).count()
+}
+
+/// The waits for all tools of a server; none where one of them has served a call.
+fn waits_of_unserving(tools: &BTreeMap<String, ToolCalls>) -> usize {
+    let waits = tools.values().map(|calls| match calls {
+        ToolCalls::Served => None,
+        ToolCalls::Unserved { waits, .. } => Some(waits_alone(waits)),
+    });
+    waits.sum::<Option<usize>>().unwrap_or(0)
+}
+
+/// The calls of one session, as far as one of them may be the reason why another waits.
+#[derive(Debug, Default)]
+pub(crate) struct SessionCalls {
+    open: AtomicUsize,
+    /// The tool that got no answer in time; empty where there are several.
+    late: Mutex<Option<String>>,
+}
+
+/// A call under way, until it is dropped.
+pub(crate) struct OpenCall<'a> {
+    calls: &'a SessionCalls,
+    others: usize,
+}
+
+impl SessionCalls {
+    pub(crate) fn begin(&self) -> OpenCall<'_> {
+        OpenCall { calls: self, others: self.open.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Takes note of a call that got no answer, beside so many others.
+    pub(crate) fn wait_of(&self, tool: &str, others: usize) -> Wait {
+        let mut late = self.late.lock();
+        let is_first = late.as_deref().is_none_or(|late| late == tool);
+        *late = Some(if is_first { tool.to_owned() } else { String::new() });
+        if is_first && others == 0 { Wait::Alone } else { Wait::InCompany }
+    }
+
+    /// The calls under way.
+    pub(crate) fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+}
+
+impl OpenCall<'_> {
+    /// Takes note that it got no answer.
+    pub(crate) fn wait(&self, tool: &str) -> Wait {
+        self.calls.wait_of(tool, self.others)
+    }
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        self.calls.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known after calls of tools for owners: `a+` was served, `a-` refused, `a` waited alone, `a*` in company.
+    fn after(calls: &[(&str, &str)]) -> AnsweredTools {
+        let answered = AnsweredTools::default();
+        for (call, owner) in calls {
+            match call.split_at(1) {
+                (tool, "+") => answered.note_answer(tool, CallAnswer::Served),
+                (tool, "-") => answered.note_answer(tool, CallAnswer::Refused),
+                (tool, "*") => answered.note_wait(tool, owner, Wait::InCompany),
+                (tool, _) => answered.note_wait(tool, owner, Wait::Alone),
+            }
+        }
+        answered
+    }
+
+    #[test]
+    fn two_owners_wait_in_vain_and_no_third_one() {
+        for (calls, tool, owner, expected) in [
+            (&[][..], "a", "3", false),
+            (&[("a", "1")], "a", "3", false),
+            (&[("a", "1"), ("a", "1")], "a", "3", false),
+            (&[("a", "1"), ("a", "2")], "a", "3", true),
+            // Its own calls go on, as a smaller value is looked for, or the case is tried again.
+            (&[("a", "1"), ("a", "2")], "a", "2", false),
+            // A tool that serves now and then may be slow.
+            (&[("a+", "1"), ("a", "1"), ("a", "2")], "a", "3", false),
+            (&[("a", "1"), ("a", "2"), ("a+", "2")], "a", "3", false),
+            // Another call of the session may have held it up, until it waits alone.
+            (&[("a*", "1"), ("a*", "2")], "a", "3", false),
+            (&[("a*", "1"), ("a*", "2"), ("a", "1"), ("a", "2")], "a", "3", true),
+            // Each tool has a call of its own to answer, also where the server serves none.
+            (&[("a", "1"), ("a", "2")], "b", "3", false),
+            (&[("a", "1"), ("b", "2")], "b", "3", true),
+            (&[("a", "1"), ("b", "2"), ("c-", "2")], "b", "3", true),
+            (&[("a", "1"), ("b", "2"), ("c+", "2")], "b", "3", false),
+        ] {
+            assert_eq!(after(calls).is_silent(tool, owner, || false), expected, "{calls:?} {tool} {owner}");
+        }
+        let refuses = after(&[("a", "1"), ("a-", "1"), ("a", "2")]);
+        let asked = [true, false].map(|is_valid| refuses.is_silent("a", "3", || is_valid));
+        assert_eq!(asked, [true, false], "it still refuses what it must");
+    }
+
+    #[test]
+    fn a_server_is_silent_if_no_tool_answers() {
+        for (calls, is_silent, has_served, of_first) in [
+            (&[][..], false, false, None),
+            (&[("a", "1")], false, false, Some("a")),
+            (&[("a", "1"), ("b", "1")], true, false, Some("a")),
+            (&[("a*", "1"), ("b*", "1")], false, false, Some("a")),
+            (&[("a", "1"), ("b", "1"), ("a-", "2")], false, false, Some("a")),
+            (&[("a", "1"), ("b", "1"), ("a+", "2")], false, true, Some("b")),
+            (&[("a", "2"), ("a", "3")], true, false, None),
+        ] {
+            let known = after(calls);
+            assert_eq!((known.is_silent_server(), known.has_served()), (is_silent, has_served), "{calls:?}");
+            assert_eq!(known.silent_tool_of("1").as_deref(), of_first, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_alone_if_no_other_tool_holds_it_up() {
+        let calls = SessionCalls::default();
+        let first = calls.begin();
+        let beside = calls.begin();
+        assert_eq!((first.wait("a"), beside.wait("a")), (Wait::Alone, Wait::InCompany));
+        drop((first, beside));
+        assert_eq!(calls.begin().wait("a"), Wait::Alone, "its own call before it may have held it up");
+        assert_eq!(calls.begin().wait("b"), Wait::InCompany);
+        assert_eq!(calls.begin().wait("a"), Wait::InCompany);
+        assert_eq!(calls.open(), 0);
+    }
+}
