@@ -1,7 +1,7 @@
 //! Arguments in, exit code out.
 //!
-//! The only reader of the environment and of the disk, and with `report` the only writer. Each command is a file under
-//! `commands` and turns what was typed into what the layers below want.
+//! The only reader of the environment. Each command is a file under `commands` and turns what was typed into what the
+//! layers below want.
 //! Start reading in [`main`].
 
 mod baseline;

@@ -1,7 +1,7 @@
 //! From events to documents.
 //!
 //! [`Report`] folds the events of a run; every format is a pure function of it, one file and one line in [`FORMATS`].
-//! [`live`] and [`sink`] are the only files that write anything. Knows nothing about how a run is done: a recording
+//! Only [`sink`], [`live`] and `progress` write anything. Knows nothing about how a run is done: a recording
 //! that [`ndjson::read_events`] reads is as good as the run itself.
 //! Everything that a server said is hostile: texts are cut in `limit` and shown through `source::visible`.
 

@@ -1,4 +1,4 @@
-//! Writes documents where the user wants them; apart from [`super::live`] the only file here that does.
+//! Writes documents where the user wants them.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
