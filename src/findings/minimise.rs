@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Stored;
 use super::replay::ANSWER;
-use crate::event::{Code, Finding, Reproduction, ReproductionCall};
+use crate::event::{Code, Finding, Reproduction, ReproductionCall, ReproductionCheck};
 use crate::redact::RESTORED_FROM;
 use crate::reproduce::{ddmin, shrink};
 use crate::source::map_texts;
@@ -24,6 +24,36 @@ pub struct Minimised {
     pub attempts: usize,
     /// Every smaller sequence that was thought of was tried.
     pub is_done: bool,
+}
+
+/// The parts of a sequence without which the same can still be asked of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reducible {
+    /// What is asked holds for every request: the server goes on, or the answer fits its schema.
+    RequestsAndArguments,
+    /// What is asked holds for these arguments of the last request: others may be valid where these are not.
+    Requests,
+    /// What is asked depends on all that was said: a sum of other numbers is another one, and a server that is right
+    /// would seem to be wrong.
+    Nothing,
+}
+
+impl Reducible {
+    fn of(check: &ReproductionCheck) -> Self {
+        let ReproductionCheck::Broken(expectations) = check else { return Self::RequestsAndArguments };
+        let each = expectations.iter().map(|expected| {
+            let says = |key: &str| expected.get(key).is_some();
+            let is_absence = says("not") || expected.pointer("/text/not").is_some();
+            if says("output_schema") || is_absence {
+                Self::RequestsAndArguments
+            } else if says("refused") {
+                Self::Requests
+            } else {
+                Self::Nothing
+            }
+        });
+        each.max_by_key(|reducible| *reducible as u8).unwrap_or(Self::Nothing)
+    }
 }
 
 /// The identity that must not change from attempt to attempt.
@@ -43,8 +73,14 @@ pub fn minimise(
     })?;
     let wanted = look(stored, &first);
     let mut search = Minimiser { stored, wanted, attempt, attempts, most };
-    let fewer = search.fewer(&before);
-    let reproduction = search.smaller(fewer);
+    let reproduction = match Reducible::of(&before.check) {
+        Reducible::RequestsAndArguments => {
+            let fewer = search.fewer(&before);
+            search.smaller(fewer)
+        }
+        Reducible::Requests => search.fewer(&before),
+        Reducible::Nothing => before.clone(),
+    };
     let (attempts, is_done) = (search.attempts, search.attempts < most);
     Some(Minimised { before, reproduction, attempts, is_done })
 }
@@ -128,6 +164,9 @@ impl Minimised {
             text += " as before";
         }
         let _ = write!(text, ", in {attempts} {}", noun(*attempts, "attempt"));
+        if Reducible::of(&reproduction.check) == Reducible::Nothing {
+            return text + ": nothing is left out, since the test expects this of these requests only";
+        }
         match (is_done, is_smaller) {
             (false, _) => text + "; the search was cut short",
             (true, false) => text + ": nothing can be left out",
@@ -171,4 +210,32 @@ fn sessions(kept: &[(usize, ReproductionCall)], last: &(usize, ReproductionCall)
         }
     }
     sessions.into_iter().map(|(_, calls)| calls).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_expectation_about_some_arguments_is_not_asked_of_others() {
+        let broken = |expectations: &[Value]| ReproductionCheck::Broken(expectations.to_vec());
+        let sum = json!({"at": "result.structuredContent.sum", "equals": 5});
+        let no_trace = json!({"text": {"not": {"contains": "Traceback"}}});
+        for (check, expected) in [
+            (ReproductionCheck::Ends, Reducible::RequestsAndArguments),
+            (broken(&[json!({"output_schema": true})]), Reducible::RequestsAndArguments),
+            (broken(std::slice::from_ref(&no_trace)), Reducible::RequestsAndArguments),
+            (broken(&[json!({"not": {"error": {"code": -32603}}})]), Reducible::RequestsAndArguments),
+            (broken(&[json!({"refused": true})]), Reducible::Requests),
+            (broken(std::slice::from_ref(&sum)), Reducible::Nothing),
+            // Smaller arguments may be invalid, and be refused rightly.
+            (broken(&[json!({"is_error": false})]), Reducible::Nothing),
+            (broken(&[no_trace, sum]), Reducible::Nothing),
+            (broken(&[]), Reducible::Nothing),
+        ] {
+            assert_eq!(Reducible::of(&check), expected, "{check:?}");
+        }
+    }
 }
