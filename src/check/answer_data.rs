@@ -87,6 +87,27 @@ pub(crate) fn texts_of(result: &Value) -> impl Iterator<Item = &str> {
     blocks.flatten().filter_map(|block| block["text"].as_str())
 }
 
+/// Returns true if a result holds anything: empty lists, objects and texts are nothing.
+pub(crate) fn shows_anything(result: &Value) -> bool {
+    let says_something = |text: &str| match json_value(text) {
+        Some(value) => !is_empty(&value),
+        None => !text.trim().is_empty(),
+    };
+    result.get("structuredContent").is_some_and(|content| !is_empty(content))
+        || kinds_of(result).any(|kind| kind != "text")
+        || texts_of(result).any(says_something)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.iter().all(is_empty),
+        Value::Object(members) => members.values().all(is_empty),
+    }
+}
+
 /// The kinds of the blocks of a result, without texts that say nothing.
 pub(crate) fn kinds_of(result: &Value) -> impl Iterator<Item = &str> {
     let blocks = result["content"].as_array().into_iter().flatten();
@@ -187,6 +208,22 @@ mod tests {
         ] {
             let values: Vec<Value> = data(&result).values().cloned().collect();
             assert_eq!(Value::from(values), expected, "{result}");
+        }
+    }
+
+    #[test]
+    fn empty_lists_and_texts_show_nothing() {
+        let graph = json!({"entities": [], "relations": []});
+        for (result, expected) in [
+            (json!({"structuredContent": graph, "content": [{"type": "text", "text": graph.to_string()}]}), false),
+            (json!({"content": [{"type": "text", "text": " "}]}), false),
+            (json!({"content": []}), false),
+            (json!({"content": [{"type": "text", "text": "{\"entities\": [{\"name\": \"Ann\"}]}"}]}), true),
+            (json!({"structuredContent": {"found": false}, "content": []}), true),
+            (json!({"content": [{"type": "text", "text": "no entities"}]}), true),
+            (json!({"content": [{"type": "image", "data": ""}]}), true),
+        ] {
+            assert_eq!(shows_anything(&result), expected, "{result}");
         }
     }
 

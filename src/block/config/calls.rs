@@ -9,6 +9,7 @@ use super::CallClaim;
 use super::sides::{SideAnswer, Sides};
 use super::switches::{SwitchedCall, switched_calls};
 use crate::check::CheckEnd;
+use crate::check::answer_data::shows_anything;
 use crate::check::shown_state::{CLOCK, ShownChange, ShownState, StateView, result_of};
 use crate::event::{Finding, RequirementLevel};
 use crate::generate::Rng;
@@ -189,7 +190,15 @@ async fn call_with_setting(
     }
     for (step, before) in claim.differs.iter().zip(&witnessed.differs) {
         let answer = sides.ask(session, step, &names).await?;
-        if step.expect.is_empty() && result_of(&answer.message) == result_of(&before.message) {
+        let (without, with) = (result_of(&before.message), result_of(&answer.message));
+        if step.expect.is_empty() && without == with {
+            if !shows_anything(&answer.message["result"]) {
+                return Err(CheckEnd::inconclusive(format!(
+                    "with {setting} and without it, the answer of {} is empty, so nothing can be compared; let one of the \
+                     two have something to show, or write under `expect` what the call answers with the setting",
+                    sides.call_text(&answer)
+                )));
+            }
             let message =
                 format!("{setting} has no effect: {} has the same answer without it", sides.call_text(&answer));
             found.push(sides.finding("setting-without-effect", message, &answer));
