@@ -116,6 +116,11 @@ impl SuiteArgs {
             let selection = self.selection(Vec::new(), std::slice::from_ref(&adhoc.name), &mut sources, &mut mistakes);
             (selection, adhoc.load(&mut sources).map_err(|found| mistakes.extend(found)).into_iter().collect())
         } else {
+            let is_number = |word: &&String| word.parse::<u64>().is_ok() && !Path::new(word).exists();
+            if let Some(number) = self.paths.iter().find(is_number) {
+                let help = format!("`--shuffle` and `--bail` take their value after `=`: `--shuffle={number}`");
+                return Err(console.fail(Exit::Usage, format!("`{number}` is no suite"), Some(&help)));
+            }
             let found = paths::find(&self.paths);
             let doubtful: Vec<Diagnostic> = found.doubtful.iter().map(|file| passed_over(file)).collect();
             console.diagnostics(&doubtful, &Sources::default());

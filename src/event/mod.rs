@@ -76,6 +76,9 @@ pub struct RunStarted {
     pub started_unix_ms: u64,
     /// The suites, as file and name.
     pub suites: Vec<SuiteInfo>,
+    /// The paths that were typed, none for the current folder; nothing where no suite was asked for by its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Vec<String>>,
     /// The number of planned cases; blocks that depend on the server's tools may add more.
     pub planned: usize,
     /// The seed of the order where it was shuffled.

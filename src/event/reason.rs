@@ -126,6 +126,8 @@ pub enum RunEnd {
     Interrupted,
     /// Enough cases had failed.
     Bailed,
+    /// The time that the user gave it was over.
+    OutOfTime,
 }
 
 /// A valid call that the server refused.
@@ -249,6 +251,7 @@ impl fmt::Display for Reason {
             }
             Self::NotRun(RunEnd::Interrupted) => to.write_str("not run: the run was interrupted"),
             Self::NotRun(RunEnd::Bailed) => to.write_str("not run: `--bail` ended the run"),
+            Self::NotRun(RunEnd::OutOfTime) => to.write_str("not run: the time of `--budget` was over"),
             Self::Interrupted => to.write_str("the run was interrupted"),
             Self::Recorded => to.write_str("recorded"),
             Self::Changed(changes) => write!(to, "changed: {changes}"),

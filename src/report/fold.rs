@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{
-    CaseInfo, CaseResult, Event, Finding, Outcome, Reason, RequirementLevel, RunFinished, RunStarted, ServerReady,
-    SessionJudged, ToolsChosen,
+    CaseInfo, CaseResult, CaseStarted, Event, Finding, Outcome, Reason, RequirementLevel, RunEnd, RunFinished,
+    RunStarted, ServerReady, SessionJudged, ToolsChosen,
 };
 
 use super::limit;
@@ -23,6 +23,7 @@ use super::repetition::{self, Repetition};
 pub struct Report {
     events: Vec<Event>,
     totals: Totals,
+    is_cut_off: bool,
 }
 
 /// The number of cases by outcome; every case is counted once.
@@ -110,6 +111,41 @@ impl Report {
             | Event::RunFinished(_) => {}
         }
         self.events.push(limit::event(event));
+    }
+
+    /// Takes in that the run ends here, in the middle of its cases.
+    pub fn cut_off(&mut self) {
+        self.is_cut_off = self.run_finished().is_none();
+    }
+
+    /// Returns true if the run was ended in the middle of its cases.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.is_cut_off
+    }
+
+    /// Returns true if cases were not run because the time that the user gave the run was over.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        let is_cut = |event: &Event| {
+            let Event::CaseFinished(result) = event else { return false };
+            result.reason == Some(Reason::NotRun(RunEnd::OutOfTime))
+        };
+        self.events.iter().any(is_cut)
+    }
+
+    /// The names of the cases that began and did not end.
+    pub(crate) fn running(&self) -> Vec<&str> {
+        let mut running: Vec<&CaseStarted> = Vec::new();
+        for event in &self.events {
+            if let Event::CaseFinished(result) = event {
+                running.retain(|started| started.id != result.case.id);
+            }
+            if let Event::CaseStarted(started) = event
+                && running.iter().all(|known| known.id != started.id)
+            {
+                running.push(started);
+            }
+        }
+        running.into_iter().map(|started| &*started.name).collect()
     }
 
     /// Folds a whole recording.

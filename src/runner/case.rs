@@ -434,7 +434,7 @@ impl CaseRun<'_> {
         let left = self.limits.left;
         let in_time = tokio::select! {
             checked = timeout(rounds::time_limit(script, left), self.check(conversation, script)) => checked.ok(),
-            () = self.limits.stop.wait() => return CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+            () = self.limits.stop.wait() => return CheckResult::because(Outcome::Inconclusive, self.limits.stop.reason()),
         };
         in_time.unwrap_or_else(|| self.timed_out(conversation))
     }

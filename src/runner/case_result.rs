@@ -50,13 +50,13 @@ pub(crate) fn expansion_timed_out(planned: &SuitePlan, case: &Case, limit: Durat
     of_check(planned, case, CheckResult::because(Outcome::Inconclusive, reason), Vec::new())
 }
 
-/// The result of a template whose server could not list what it offers.
-pub(crate) fn not_expanded(planned: &SuitePlan, case: &Case, error: SessionError) -> CaseResult {
+/// The result of a template whose server could not list what it offers; `end` is that of a run that was stopped.
+pub(crate) fn not_expanded(planned: &SuitePlan, case: &Case, error: SessionError, end: RunEnd) -> CaseResult {
     match error {
         SessionError::NotApplicable(reason) => {
             of_check(planned, case, CheckResult::because(Outcome::Skipped, reason), Vec::new())
         }
-        SessionError::Interrupted => not_run(planned, case, RunEnd::Interrupted),
+        SessionError::Interrupted => not_run(planned, case, end),
         SessionError::Broken(found) => of_check(planned, case, CheckResult::unavailable(*found), Vec::new()),
     }
 }

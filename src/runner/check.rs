@@ -20,7 +20,7 @@ use super::target::RunTarget;
 use super::verdict::{add_findings, without_own_limits};
 use super::{Options, Stop, finding, snapshot};
 use crate::diagnosis;
-use crate::event::{CheckResult, Finding, Outcome, Phase, Reason};
+use crate::event::{CheckResult, Finding, Outcome, Phase};
 use crate::plan::{
     BoxFuture, Case, Check, CheckContext, CloseServer, ClosedServer, FreshServers, OpenServer, RunningServer,
     ServerChoice, StepOutcome, StepRunner, SuiteSetup,
@@ -66,7 +66,7 @@ pub(crate) async fn run_check(
     };
     let probed = tokio::select! {
         probed = check.run(context) => probed,
-        () = wait_for_stop(&options.stop, check) => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+        () = wait_for_stop(&options.stop, check) => CheckResult::because(Outcome::Inconclusive, options.stop.reason()),
     };
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();

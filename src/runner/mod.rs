@@ -258,6 +258,7 @@ fn run_started(plan: &Plan, options: &Options) -> RunStarted {
         program: concat!("mcprove ", env!("CARGO_PKG_VERSION")).to_owned(),
         started_unix_ms: options.started_unix_ms,
         suites: suites.collect(),
+        paths: options.paths.clone(),
         planned: plan.cases().filter(|case| !matches!(case.body, Body::Template(_))).count(),
         seed: is_shuffled.then_some(options.seed),
     }

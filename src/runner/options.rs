@@ -9,13 +9,13 @@ use tokio::time::{sleep, timeout};
 
 use super::Snapshots;
 use crate::baseline::Baseline;
-use crate::event::Event;
+use crate::event::{Event, Reason, RunEnd};
 use crate::redact::Redactor;
 use crate::session::SessionEnd;
 use crate::suite::{MOST_PARALLEL, Order, Suite};
 use crate::transport::stdio::ServerCommand;
 use crate::transport::{Link, TransportKind};
-use crate::wire::Frame;
+use crate::wire::{ForgottenCalls, Frame};
 
 /// Everything about a run that the plan does not say.
 #[derive(Debug, Clone)]
@@ -52,6 +52,8 @@ pub struct Options {
     pub thresholds: Thresholds,
     /// The failures that are known and do not count.
     pub baseline: Arc<Baseline>,
+    /// The paths of suites that were typed, none for the current folder; nothing where suites were named in another way.
+    pub paths: Option<Vec<String>>,
     /// When the run began, in milliseconds since 1970.
     pub started_unix_ms: u64,
     /// The secrets that runs with these options learn, such as captured ones.
@@ -91,6 +93,7 @@ impl Options {
             tamper: None,
             thresholds: Thresholds::default(),
             baseline: Arc::default(),
+            paths: None,
             started_unix_ms,
             secrets: Redactor::default(),
             snapshots: Arc::default(),
@@ -215,18 +218,31 @@ const AFTER_STOP: Duration = Duration::from_secs(3);
 
 /// A wish to stop that many can wait for.
 #[derive(Debug, Clone)]
-pub struct Stop(watch::Receiver<bool>);
+pub struct Stop(watch::Receiver<Option<RunEnd>>);
 
 impl Stop {
     /// A wish and the way to make it.
-    pub fn new() -> (watch::Sender<bool>, Self) {
-        let (sender, receiver) = watch::channel(false);
+    pub fn new() -> (watch::Sender<Option<RunEnd>>, Self) {
+        let (sender, receiver) = watch::channel(None);
         (sender, Self(receiver))
     }
 
     /// Returns true if it was made.
     pub fn is_set(&self) -> bool {
-        *self.0.borrow()
+        self.0.borrow().is_some()
+    }
+
+    /// Why it was made; an interruption where nobody made it.
+    pub(crate) fn end(&self) -> RunEnd {
+        self.0.borrow().unwrap_or(RunEnd::Interrupted)
+    }
+
+    /// Why a case that was under way has no verdict.
+    pub(crate) fn reason(&self) -> Reason {
+        match self.end() {
+            RunEnd::OutOfTime => Reason::NotEvaluated("the time of `--budget` was over before it ended".to_owned()),
+            RunEnd::Interrupted | RunEnd::Bailed => Reason::Interrupted,
+        }
     }
 
     /// Cleans up within the usual time, or within little once the wish is made; the error is the time that was allowed.
@@ -248,7 +264,7 @@ impl Stop {
     /// Returns once it is made; never returns if nobody can make it any more.
     pub async fn wait(&self) {
         let mut receiver = self.0.clone();
-        if receiver.wait_for(|stop| *stop).await.is_err() {
+        if receiver.wait_for(Option::is_some).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
@@ -283,8 +299,10 @@ pub struct SessionFrames {
     pub case: Option<String>,
     /// True if the handshake succeeded; a conversation that did not begin is shown and judges nothing.
     pub has_begun: bool,
-    /// The frames.
+    /// The frames that are kept.
     pub frames: Vec<Frame>,
+    /// The calls of tools in the others.
+    pub forgotten: ForgottenCalls,
     /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
     pub owners: BTreeMap<String, Vec<u32>>,
     /// The end of the conversation by the server; `None` where it did not end it.

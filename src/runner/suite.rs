@@ -102,7 +102,8 @@ impl<'a> SuiteRun<'a> {
             self.count(result);
         }
         self.judge_suite().await;
-        let end = if self.options.stop.is_set() { RunEnd::Interrupted } else { RunEnd::Bailed };
+        let stop = &self.options.stop;
+        let end = if stop.is_set() { stop.end() } else { RunEnd::Bailed };
         for case in &unreached {
             let result = case_result::not_run(planned, case, end);
             self.emitter.event(Event::CaseFinished(Box::new(result)));
@@ -211,7 +212,7 @@ impl<'a> SuiteRun<'a> {
             Err(none) => none,
         };
         self.emitter.send(RunMessage::Planned(1));
-        let result = case_result::not_expanded(self.suite_plan(), case, none);
+        let result = case_result::not_expanded(self.suite_plan(), case, none, self.options.stop.end());
         self.count(result);
         Vec::new()
     }

@@ -290,6 +290,7 @@ impl RunTarget {
             case: case.map(|case| case.id.clone()),
             has_begun: true,
             frames: closed.frames,
+            forgotten: closed.forgotten,
             owners: closed.owners,
             ending: closed.end,
         }

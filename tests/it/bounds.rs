@@ -94,7 +94,7 @@ fn a_budget_is_kept_and_passes_nothing() {
     let (seen, peak) = running.finish_weighed();
     assert_eq!(seen.status, 4, "{}", seen.text());
     assert!(peak > 0 && peak < MOST, "{peak} MiB\n{}", seen.text());
-    shows(&seen.text(), &["error: the time of `--budget` is over: ", "not judged --- exit 4"]);
+    shows(&seen.text(), &["error: the time of `--budget` was over before every case was judged --- exit 4"]);
 }
 
 /// Answers a handshake as it should, and everything else with 23 MiB of small values, whole or as events.

@@ -142,6 +142,7 @@ impl RunArgs {
             isolation: if self.trust.verify_isolation { Isolation::Verified } else { Isolation::Trusted },
             environment: Arc::clone(&environment.variables),
             keeps_frames: self.transcript.is_some(),
+            paths: self.suites.adhoc.is_none().then(|| self.suites.paths.clone()),
             // The thresholds of a proof are for the proof.
             thresholds: if self.proving.prove { Thresholds::default() } else { self.thresholds.values() },
             ..Options::new(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), stop)
@@ -333,8 +334,7 @@ impl EndedRun<'_> {
         }
         let nothing = |message: &str| console.fail(Exit::Nothing, message, None);
         if self.is_out_of_time {
-            let cases = if summary.not_run == 1 { "case was" } else { "cases were" };
-            return nothing(&format!("the time of `--budget` is over: {} {cases} not judged", summary.not_run));
+            return nothing("the time of `--budget` was over before every case was judged");
         }
         if summary.judged == 0 {
             return nothing("no case reached a verdict: every case was skipped or inconclusive");

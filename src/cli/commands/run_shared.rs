@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use super::run_watch::RunWatch;
 use super::signals::{self, RunEnding, RunningTask, Urgency};
 use crate::cli::console::Console;
-use crate::event::Event;
+use crate::event::{Event, RunEnd};
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::runner::{self, Observer, Options, SessionFrames, Summary};
@@ -24,7 +24,7 @@ pub(crate) struct SignalledRun<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) options: Options,
     /// Asks the run to stop.
-    pub(crate) wish: watch::Sender<bool>,
+    pub(crate) wish: watch::Sender<Option<RunEnd>>,
 }
 
 /// Runs a plan until it ends, a signal ends it, or its budget is spent; `None` where the system provides no runtime.

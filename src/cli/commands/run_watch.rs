@@ -149,6 +149,7 @@ impl RunWatch {
     /// Writes the reports and shows the run; returns the failures for a baseline, and whether all reports were written.
     pub(crate) fn finish(mut self, console: &Console) -> (BaselineWriter, Result<(), Exit>) {
         let view = View { failures: self.live.finish(), ..self.view };
+        self.report.cut_off();
         for (format, path) in &self.targets {
             let document = report::render(format.name, &self.report, &console.style_for(path)).unwrap_or_default();
             self.problems.extend(sink::write(path, &document).err());

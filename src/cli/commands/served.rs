@@ -14,7 +14,7 @@ use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 use crate::schema::Judge;
 use crate::source::{shorten, visible_line};
-use crate::wire::{Direction, is_served, surroundings_lack};
+use crate::wire::{Direction, ForgottenCalls, is_served, surroundings_lack};
 
 /// The most tools that a sentence names.
 pub(crate) const MOST_NAMES: usize = 5;
@@ -66,8 +66,10 @@ struct AnswerCounts {
     schemas: BTreeMap<String, Value>,
     /// Those that are served as tasks only, which generated calls are not.
     only_tasks: BTreeSet<String>,
-    /// True if some of its frames are not kept, so that it may have sent more.
+    /// True if some of its frames are not kept, so that it may have listed more.
     has_unkept: bool,
+    /// True if some of its calls are not counted.
+    has_uncounted: bool,
     /// The tools that each case called.
     called: BTreeMap<String, BTreeSet<String>>,
     /// The outcomes of the calls of each tool.
@@ -134,7 +136,10 @@ impl ObservedCalls {
         let answers = self.servers.entry((session.file.clone(), session.server.clone())).or_default();
         let owners: BTreeMap<u32, &str> =
             session.owners.iter().flat_map(|(id, frames)| frames.iter().map(|frame| (*frame, id.as_str()))).collect();
-        let mut open: BTreeMap<String, (String, Value)> = BTreeMap::new();
+        answers.count_forgotten(&session.forgotten, session.case.as_deref().unwrap_or_default());
+        // Nobody knows the arguments of a forgotten call.
+        let forgotten = session.forgotten.open.iter().map(|(id, tool)| (id.clone(), (tool.clone(), Value::Null)));
+        let mut open: BTreeMap<String, (String, Value)> = forgotten.collect();
         for frame in &session.frames {
             let Ok(message) = frame.json() else { continue };
             match frame.direction {
@@ -153,7 +158,10 @@ impl ObservedCalls {
             }
         }
         let has_gap = session.frames.windows(2).any(|pair| pair[1].seq > pair[0].seq + 1);
-        answers.has_unkept |= has_gap || session.frames.iter().any(|frame| !frame.is_whole());
+        let has_unkept = has_gap || session.frames.iter().any(|frame| !frame.is_whole());
+        answers.has_unkept |= has_unkept;
+        // Which of the cases of a shared session made a forgotten call is not known.
+        answers.has_uncounted |= has_unkept && session.case.is_none();
     }
 
     /// Warns of flags that name tools which no server lists.
@@ -195,7 +203,7 @@ impl ObservedCalls {
             let called = self.generated_tools(server);
             let judged = server.listed.iter().filter(|tool| !server.only_tasks.contains(*tool));
             let (tried, skipped): (Vec<_>, Vec<_>) = judged.partition(|tool| called.contains(tool.as_str()));
-            (skipped.len() > tried.len() && !server.has_unkept).then(|| {
+            (skipped.len() > tried.len() && !server.has_uncounted).then(|| {
                 let names = skipped.iter().take(MOST_NAMES).map(|tool| format!("`{}`", visible_line(tool)));
                 let names = names.collect::<Vec<_>>().join(", ");
                 let more = skipped.len().saturating_sub(MOST_NAMES);
@@ -219,7 +227,7 @@ impl ObservedCalls {
             self.generated_tools(server).into_iter().filter_map(move |tool| {
                 let tally = server.tools.get(tool)?;
                 let is_unknown = tally.served == 0
-                    && !server.has_unkept
+                    && !server.has_uncounted
                     && !server.only_tasks.contains(tool)
                     && !self.generated.may_be_unjudged(file, tool);
                 is_unknown.then(|| Unjudged { server: name, tool, refusal: tally.refusal(server.schemas.get(tool)) })
@@ -252,6 +260,16 @@ impl AnswerCounts {
     fn call(&mut self, case: &str, tool: &str) {
         self.tools.entry(tool.to_owned()).or_default().sent += 1;
         self.called.entry(case.to_owned()).or_default().insert(tool.to_owned());
+    }
+
+    /// The calls of a case in frames that are no longer kept.
+    fn count_forgotten(&mut self, calls: &ForgottenCalls, case: &str) {
+        for (tool, forgotten) in &calls.tools {
+            let tally = self.tools.entry(tool.clone()).or_default();
+            tally.sent += forgotten.sent;
+            tally.served += forgotten.served;
+            self.called.entry(case.to_owned()).or_default().insert(tool.clone());
+        }
     }
 
     /// The answer to a call.
@@ -368,6 +386,7 @@ fn unjudged_message(unjudged: &[Unjudged<'_>], servers: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::ForgottenTool;
 
     #[test]
     fn who_shows_nothing() {
@@ -391,6 +410,20 @@ mod tests {
         check(generated, true, &[], &[], 0, false);
         check(ServingRequirement::Served, true, &["add"], &[("by hand", "add")], 0, true);
         check(ServingRequirement::Served, true, &[], &[], 0, false);
+    }
+
+    #[test]
+    fn calls_count_although_their_frames_are_not_kept() {
+        let of = |sent, served| ForgottenTool { sent, served };
+        let mut server = AnswerCounts::default();
+        server.read_result(&json!({"tools": [{"name": "add"}, {"name": "get"}]}));
+        let tools = [("add".to_owned(), of(90, 70)), ("get".to_owned(), of(90, 0))].into();
+        server.count_forgotten(&ForgottenCalls { tools, ..ForgottenCalls::default() }, "generated");
+        let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
+        let ran = ["generated".to_owned()].into();
+        let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
+        assert_eq!(calls.unjudged_tools(), [Unjudged { server: "server", tool: "get", refusal: "" }]);
+        assert_eq!(calls.unknown(ServingRequirement::WhereGenerated), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use crate::event::RunEnd;
 use crate::transport::orphans;
 
 /// The time for which tasks that were asked to end may block all others. Whoever sends a signal often waits no longer than
@@ -91,7 +92,7 @@ pub(crate) struct RunningTask {
 ///
 /// A run with a budget is also asked to stop shortly before that is spent.
 pub(crate) fn listen(
-    stop: watch::Sender<bool>,
+    stop: watch::Sender<Option<RunEnd>>,
     ending: RunEnding,
     running: Option<RunningTask>,
     budget: Option<Duration>,
@@ -110,7 +111,7 @@ pub(crate) fn listen(
             tokio::select! {
                 () = signals.next() => {}
                 () = wait_until_budget_nearly_spent(budget) => {
-                    let _ = stop.send(true);
+                    let _ = stop.send(Some(RunEnd::OutOfTime));
                     let _ = sender.send(Urgency::Spent);
                     tokio::select! {
                         () = signals.next() => {}
@@ -125,7 +126,7 @@ pub(crate) fn listen(
                 }
             }
             // Whoever runs holds the other ends, and hears of it even if nobody reads what is said.
-            let _ = stop.send(true);
+            let _ = stop.send(Some(RunEnd::Interrupted));
             let _ = sender.send(Urgency::Soon);
             print_notice(soon);
             if !is_stuck_before_signal(&mut signals, runtime.as_ref()).await {

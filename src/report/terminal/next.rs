@@ -15,12 +15,14 @@ fn is_remembered(suites: &[SuiteReport<'_>]) -> bool {
     broken.peek().is_none() || !broken.all(is_of_order)
 }
 
-/// The suites as they are typed.
-pub(crate) fn files(report: &Report) -> String {
-    let named: Vec<&str> =
-        report.run_started().into_iter().flat_map(|run| &run.suites).map(|info| &*info.file).collect();
-    let files = if named.len() > 3 || named.is_empty() { "SUITES".to_owned() } else { named.join(" ") };
-    visible_line(&files).into_owned()
+/// A command with the suites of a run, as it is typed.
+pub(crate) fn with_suites(command: &str, report: &Report) -> String {
+    let run = report.run_started();
+    let typed = run.and_then(|run| run.paths.clone());
+    let named = || run.into_iter().flat_map(|run| &run.suites).map(|info| info.file.clone()).collect();
+    let words = typed.unwrap_or_else(named);
+    let quoted = words.iter().map(|word| shell_words::quote(word));
+    visible_line(&std::iter::once(command.into()).chain(quoted).collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 /// The suggestion if a command made the suite, so that there is no file to run again.
@@ -62,14 +64,19 @@ pub(crate) fn command(report: &Report, totals: &Totals, suites: &[SuiteReport<'_
         Some(Suggestion::Explain(explain)) => return format!("  {}   {explain}\n", layout::paint("next", DIM, style)),
         None => {}
     }
-    let files = files(report);
     if !is_remembered(suites) {
         return String::new();
     }
+    let is_interrupted = report.run_finished().is_some_and(|run| run.interrupted);
     let command = match *totals {
-        Totals { failed: 1.., .. } | Totals { errored: 1.., .. } => format!("mcprove run {files} --last-failed"),
+        // Nothing was remembered.
+        _ if report.is_cut_off() => with_suites("mcprove run", report),
+        _ if is_interrupted => with_suites("mcprove run", report) + " --last-failed",
+        Totals { failed: 1.., .. } | Totals { errored: 1.., .. } => {
+            with_suites("mcprove run", report) + " --last-failed"
+        }
         Totals { passed: 0, flaky: 0, warned: 0, known: 0, .. } if !suites.is_empty() => {
-            format!("mcprove plan {files}")
+            with_suites("mcprove plan", report)
         }
         Totals { .. } => return String::new(),
     };

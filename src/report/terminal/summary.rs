@@ -325,7 +325,7 @@ fn total_heading(suites: &[SuiteScore]) -> &'static str {
 /// The verdicts on the mutants.
 fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
     let Some(proof) = report.run_finished().and_then(|finished| finished.proof.as_deref()) else { return Vec::new() };
-    let command = format!("mcprove prove {}", next::files(report));
+    let command = next::with_suites("mcprove prove", report);
     proof::parts(proof, &ProofView { survivors, command: &command }, style)
 }
 
@@ -364,8 +364,18 @@ fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {
 /// The work that an unfinished run left undone.
 fn ending(report: &Report) -> String {
     match report.run_finished() {
+        None if report.is_cut_off() => match &report.running()[..] {
+            [] => "; interrupted".to_owned(),
+            [one] => format!("; interrupted while `{one}` was running"),
+            [first, more @ ..] => {
+                format!("; interrupted while `{first}` and {} were running", layout::plural(more.len(), "other case"))
+            }
+        },
         None => "; the recording ends before the run does".to_owned(),
         // Cases that were not reached are among the skipped ones, with the reason.
+        Some(finished) if finished.interrupted && report.is_out_of_time() => {
+            "; the time of `--budget` was over".to_owned()
+        }
         Some(finished) if finished.interrupted => "; interrupted".to_owned(),
         Some(_) => String::new(),
     }

@@ -42,6 +42,7 @@ fn started() -> RunStarted {
         program: "mcprove 0.1.0".into(),
         started_unix_ms: 1_767_225_600_000,
         suites: vec![suite("examples/users.yml", "Users service"), suite("examples/empty.yml", "Nothing to run")],
+        paths: None,
         planned: 20,
         seed: None,
     }

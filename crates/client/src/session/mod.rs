@@ -37,7 +37,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use self::answered::SessionCalls;
 use self::peer::Connection;
 use crate::transport::{Shutdown, ShutdownOrder, TransportKind};
-use crate::wire::{Catalog, Era, Frame, Revision};
+use crate::wire::{Catalog, Era, ForgottenCalls, Frame, Revision};
 
 pub use self::answered::{AnsweredTools, CallAnswer, Wait};
 pub use self::answers::ClientAnswers;
@@ -273,8 +273,10 @@ impl Session {
 pub struct ClosedSession {
     /// Violations that belong to no case.
     pub violations: Vec<OwnedViolation>,
-    /// Every frame.
+    /// Every frame that is kept.
     pub frames: Vec<Frame>,
+    /// The calls of tools in the others.
+    pub forgotten: ForgottenCalls,
     /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
     pub owners: BTreeMap<String, Vec<u32>>,
     /// By code of the scans, how much was looked at that could have broken the rule.

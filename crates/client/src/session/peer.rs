@@ -194,7 +194,8 @@ impl Connection {
         let owners = std::mem::take(&mut state.frames);
         let seen = state.scanner.occasions();
         let (transport, frames) = (state.transport, state.transcript.take_frames());
-        ClosedSession { violations, frames, owners, seen, transport, end: ending, unreported_exit, shutdown }
+        let forgotten = state.transcript.take_forgotten();
+        ClosedSession { violations, frames, forgotten, owners, seen, transport, end: ending, unreported_exit, shutdown }
     }
 
     /// Ends the connection by force: a process of ours is killed. Nothing is left to report about its end.

@@ -10,6 +10,7 @@ mod admitted;
 mod canonical;
 mod catalog;
 mod effects;
+mod forgotten;
 pub mod format;
 mod frame;
 pub mod json;
@@ -26,6 +27,7 @@ pub use self::address::address;
 pub use self::admitted::{admitted_failure, admitted_lack, admitted_prompt_failure, is_served};
 pub use self::canonical::canonical;
 pub use self::catalog::{Catalog, ListKind, Repeated, Tool};
+pub use self::forgotten::{ForgottenCalls, ForgottenTool};
 pub use self::frame::{Channel, Direction, Frame, HttpHead};
 pub use self::member::Members;
 pub use self::message::{

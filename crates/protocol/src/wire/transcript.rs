@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::forgotten::ForgottenCalls;
 use super::frame::{Content, OmittedBytes};
 use super::weight::memory_estimate;
 use super::{Channel, Direction, Frame, HttpHead, ReadLimit, RpcMessage, classify};
@@ -58,6 +59,8 @@ pub struct Transcript {
     most: Option<usize>,
     /// Among how many sessions the memory of one is shared; 0 counts as one.
     sharing: usize,
+    /// The calls in frames that are dropped or emptied.
+    forgotten: ForgottenCalls,
 }
 
 /// A message on the protocol stream that is about to be recorded.
@@ -148,6 +151,7 @@ impl Transcript {
         while self.kept > self.share(MOST_KEPT) && FIRST_KEPT + self.emptied + LAST_KEPT < self.frames.len() {
             let oldest = &mut self.frames[FIRST_KEPT + self.emptied];
             self.kept = self.kept.saturating_sub(oldest.bytes.len() + FRAME_WEIGHT);
+            self.forgotten.note(oldest);
             oldest.bytes = Arc::default();
             oldest.content = Content::LeftOut(OmittedBytes::LongSession);
             self.emptied += 1;
@@ -178,7 +182,9 @@ impl Transcript {
         let dropped = self.frames.len() - most;
         let first = FIRST_KEPT.min(most);
         let between = first..first + dropped;
-        let weight: usize = self.frames.drain(between).map(|frame| frame.bytes.len() + FRAME_WEIGHT).sum();
+        let forgotten = &mut self.forgotten;
+        let dropped_frames = self.frames.drain(between).inspect(|frame| forgotten.note(frame));
+        let weight: usize = dropped_frames.map(|frame| frame.bytes.len() + FRAME_WEIGHT).sum();
         self.kept = self.kept.saturating_sub(weight);
         self.emptied = self.emptied.saturating_sub(dropped);
         self.unread = self.unread.saturating_sub(dropped).max(self.unread.min(first));
@@ -240,6 +246,11 @@ impl Transcript {
         (self.emptied, self.kept, self.unread, self.read) = (0, 0, 0, 0);
         let frames = std::mem::take(&mut self.frames);
         self.in_order(frames)
+    }
+
+    /// Hands out what is known of the calls in frames that are no longer kept, once.
+    pub fn take_forgotten(&mut self) -> ForgottenCalls {
+        std::mem::take(&mut self.forgotten)
     }
 
     fn in_order(&self, mut frames: Vec<Frame>) -> Vec<Frame> {
