@@ -44,6 +44,15 @@ pub(crate) struct SuiteArgs {
     pub(crate) campaign: Option<FlaggedCampaign>,
 }
 
+/// The calls that a command may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AllowedCalls {
+    /// Those that the suites allow.
+    AsSuitesSay,
+    /// Those that change nothing, whatever the suites allow.
+    OnlyReading,
+}
+
 /// A campaign that flags ask for.
 #[derive(Debug, Clone)]
 pub(crate) struct FlaggedCampaign {
@@ -109,7 +118,7 @@ impl SuiteArgs {
     }
 
     /// Loads and plans the named suites; mistakes are shown.
-    pub(crate) fn plan(&self, registry: ChosenRegistry, console: &Console) -> Result<Plan, Exit> {
+    pub(crate) fn plan(&self, registry: ChosenRegistry, calls: AllowedCalls, console: &Console) -> Result<Plan, Exit> {
         let mut sources = Sources::default();
         let mut mistakes = Vec::new();
         let (selection, mut suites): (_, Vec<_>) = if let Some(adhoc) = &self.adhoc {
@@ -131,9 +140,11 @@ impl SuiteArgs {
             let selection = self.selection(found.lines, &found.files, &mut sources, &mut mistakes);
             (selection, load_all(&found.files, &mut sources, &mut mistakes, console))
         };
-        if let Some(campaign) = &self.campaign {
-            for suite in &mut suites {
-                campaign.add_to(suite, &mut sources, &mut mistakes);
+        for loaded in &mut suites {
+            // Cases are chosen by it, so it is known before they are planned.
+            loaded.suite.read_only = calls == AllowedCalls::OnlyReading;
+            if let Some(campaign) = &self.campaign {
+                campaign.add_to(loaded, &mut sources, &mut mistakes);
             }
         }
         if !mistakes.is_empty() {
@@ -243,7 +254,7 @@ fn written_campaign(file: SourceId, sources: &Sources) -> Option<Value> {
 }
 
 impl AdHocSuite {
-    fn load(&self, sources: &mut Sources) -> Result<LoadedSuite<Arc<dyn CaseSource>>, Vec<Diagnostic>> {
+    pub(crate) fn load(&self, sources: &mut Sources) -> Result<LoadedSuite<Arc<dyn CaseSource>>, Vec<Diagnostic>> {
         let files = |path: &Path| if path == self.name { Ok(self.text.clone()) } else { read_text(path, WRITTEN) };
         let loaded = block::load(&self.name, &files, sources, &mut Vec::new());
         self.finish(loaded)

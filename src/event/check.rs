@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Exchange, Finding, Outcome, Reason};
+use super::{Exchange, Finding, Outcome, Reason, StepProblem};
 
 /// The result of one attempt at a case, decided by steps, a probe or a scan.
 #[derive(Debug, Clone)]
@@ -52,8 +52,16 @@ impl CheckResult {
         Self::because(Outcome::Skipped, Reason::NotApplicable(why.into()))
     }
 
-    /// The result where the server could not be started or reached.
+    /// The result where the server could not be started, reached or set up. A setup that may not run makes its cases
+    /// inapplicable.
     pub fn unavailable(found: Finding) -> Self {
+        match found.step_problem.as_deref() {
+            Some(StepProblem::ReadOnly) => return Self::because(Outcome::Skipped, Reason::ReadOnly(found.message)),
+            Some(StepProblem::ToolNotAllowed) => {
+                return Self::because(Outcome::Skipped, Reason::ToolNotAllowed(found.message));
+            }
+            _ => {}
+        }
         let reason = Reason::ServerUnavailable(found.message.clone());
         Self { findings: vec![found], ..Self::because(Outcome::Errored, reason) }
     }

@@ -53,15 +53,6 @@ impl Plan {
         }
         self
     }
-
-    /// The same, calling only tools that change nothing.
-    #[must_use]
-    pub fn reading_only(mut self) -> Self {
-        for planned in &mut self.suites {
-            Arc::make_mut(&mut planned.suite).read_only = true;
-        }
-        self
-    }
 }
 
 /// One suite of a plan.

@@ -184,9 +184,8 @@ impl<'a> Conversation<'a> {
             .map_err(|unsaid| self.intent_failure(unsaid))
             .and_then(|intent| permission::permit_in_rounds(intent, self.rounds.as_deref()))
             .and_then(|intent| {
-                let filter =
-                    ReadOnlyFilter { suite: self.suite, catalog: &self.speaker.catalog, is_derived: self.is_derived };
-                filter.permit(intent, step)
+                let is_own = self.is_derived || is_builtin(self.sources.file(step.span.source));
+                ReadOnlyFilter { suite: self.suite, catalog: &self.speaker.catalog, is_own }.permit(intent, step)
             })
             .and_then(|intent| self.unless_in_vain(intent, &exchange, step));
         let index = self.exchanges.len();

@@ -19,8 +19,8 @@ const MAY_DESTROY: &str = "may-destroy";
 pub(crate) struct ReadOnlyFilter<'a> {
     pub suite: &'a Suite,
     pub catalog: &'a Catalog,
-    /// True if mcprove made the case itself, so that it may call a name that the server does not list.
-    pub is_derived: bool,
+    /// True if mcprove made the case or its suite itself, so that it may call a name that the server does not list.
+    pub is_own: bool,
 }
 
 impl ReadOnlyFilter<'_> {
@@ -31,7 +31,7 @@ impl ReadOnlyFilter<'_> {
             return Ok(intent);
         }
         let Some(tool) = self.refused_tool(&intent) else { return Ok(intent) };
-        if self.is_derived || self.catalog.tool(&tool).is_some() {
+        if self.is_own || self.catalog.tool(&tool).is_some() {
             let reason = NotCallable::Hazard(Hazard::ReadOnly).sentence(&tool, ConfigSource::of(self.suite));
             return Err(Finding::new(MAY_DESTROY, reason).with_problem(StepProblem::ReadOnly));
         }
@@ -45,17 +45,17 @@ impl ReadOnlyFilter<'_> {
     }
 
     fn refused_tool(self, intent: &Intent) -> Option<String> {
-        let Self { catalog, is_derived, .. } = self;
+        let Self { catalog, is_own, .. } = self;
         match intent {
             Intent::Request { method, params }
             | Intent::Cancel { method, params, .. }
             | Intent::Notify { method, params } => {
                 let name = params.as_ref().and_then(|params| params["name"].as_str());
-                let refused = |name: &&str| method == "tools/call" && !may_read(catalog, name, is_derived);
+                let refused = |name: &&str| method == "tools/call" && !may_read(catalog, name, is_own);
                 name.filter(refused).map(str::to_owned)
             }
-            Intent::Send(message) => writer_in(&message.text(), catalog, is_derived),
-            Intent::Http(request) => writer_in(&request.text(), catalog, is_derived),
+            Intent::Send(message) => writer_in(&message.text(), catalog, is_own),
+            Intent::Http(request) => writer_in(&request.text(), catalog, is_own),
             Intent::List(_) | Intent::Wait(_) => None,
         }
     }
@@ -90,10 +90,10 @@ fn call_within(text: &str, rounds: &Rounds) -> Option<Reason> {
 }
 
 /// Returns true if a call of that name changes nothing; servers may know a tool in another spelling as well.
-fn may_read(catalog: &Catalog, name: &str, is_derived: bool) -> bool {
+fn may_read(catalog: &Catalog, name: &str, is_own: bool) -> bool {
     match catalog.tool(name) {
         Some(tool) => tool.only_reads(),
-        None => is_derived && !catalog.tools.iter().any(|tool| !tool.only_reads() && is_alike(tool, name)),
+        None => is_own && !catalog.tools.iter().any(|tool| !tool.only_reads() && is_alike(tool, name)),
     }
 }
 
@@ -104,7 +104,7 @@ fn is_alike(tool: &Tool, name: &str) -> bool {
 }
 
 /// The tool that a raw message may call and that may write.
-fn writer_in(text: &str, catalog: &Catalog, is_derived: bool) -> Option<String> {
+fn writer_in(text: &str, catalog: &Catalog, is_own: bool) -> Option<String> {
     let messages: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
     if let Ok(messages) = messages {
         let messages = messages.into_iter().flat_map(|message| match message.as_array() {
@@ -113,7 +113,7 @@ fn writer_in(text: &str, catalog: &Catalog, is_derived: bool) -> Option<String> 
         });
         let calls = messages.filter(|message| message["method"] == "tools/call");
         let mut called = calls.filter_map(|call| call["params"]["name"].as_str().map(str::to_owned));
-        return called.find(|name| !may_read(catalog, name, is_derived));
+        return called.find(|name| !may_read(catalog, name, is_own));
     }
     let writers = catalog.tools.iter().filter(|tool| !tool.only_reads());
     let mut named = writers.filter(|tool| text.contains(&tool.name) && text.contains("call"));

@@ -7,10 +7,12 @@ use crate::check::canary::{CanaryArrival, CanarySearch};
 use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession, call_params};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::CheckContext;
+use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::session::SessionReply;
 use crate::source::map_texts;
 use crate::source::template::{Names, fill};
-use crate::wire::Direction;
+use crate::suite::Hazard;
+use crate::wire::{Catalog, Direction, Tool};
 
 /// A marker, and the one that takes its place in the answers of tools that make a text harmless.
 pub(crate) struct Markers {
@@ -64,7 +66,11 @@ pub(crate) async fn run(
     };
     let search = markers.map(|markers| CanarySearch::new(&markers.hostile));
     let mut flow = TextFlow { boundary, markers, search, names: context.names.clone(), run: FlowRun::default() };
-    let made = flow.steps(&from, &to).await;
+    let made = match reason_against_writing(boundary, context, &from).await {
+        Ok(None) => flow.steps(&from, &to).await,
+        Ok(Some(writer)) => Err(CheckEnd::Skipped(writer)),
+        Err(end) => Err(end),
+    };
     let exits = (from.close().await, to.close().await);
     made?;
     match exits {
@@ -72,6 +78,33 @@ pub(crate) async fn run(
         (None, Some(exit)) => Err(CheckEnd::failed(exit)),
         (None, None) => Ok(flow.run),
     }
+}
+
+/// Why the flow may not be made in a run that only reads: the first tool of it that does not say that it only reads.
+async fn reason_against_writing(
+    boundary: &TrustBoundary,
+    context: &CheckContext<'_>,
+    from: &CheckSession<'_>,
+) -> Result<Option<Reason>, CheckEnd> {
+    if !context.suite.read_only {
+        return Ok(None);
+    }
+    let listed = from.session().catalog().await.map_err(|failure| without_accusation(from.end_of(failure)))?;
+    let called = boundary.flow.iter().filter_map(|step| Some((step.server.value == boundary.from.value, step.tool()?)));
+    Ok(first_writer(called, &listed, context.catalog)
+        .map(|tool| NotCallable::Hazard(Hazard::ReadOnly).skip_reason(tool, ConfigSource::of(context.suite))))
+}
+
+/// The first called tool that a server does not list as one that only reads; the first of each pair is true if the tool
+/// is one of the server that is not trusted.
+fn first_writer<'a>(
+    mut called: impl Iterator<Item = (bool, &'a str)>,
+    untrusted: &Catalog,
+    protected: &Catalog,
+) -> Option<&'a str> {
+    let lists = |is_untrusted: bool| if is_untrusted { untrusted } else { protected };
+    let reads = |is_untrusted: bool, tool: &str| lists(is_untrusted).tool(tool).is_some_and(Tool::only_reads);
+    called.find(|(is_untrusted, tool)| !reads(*is_untrusted, tool)).map(|(_, tool)| tool)
 }
 
 /// The same end where the server that is not trusted gives no answer: the check is not about that server.
@@ -235,5 +268,22 @@ mod tests {
         let (marked, texts) = mark_texts(result, "M");
         assert_eq!(marked["content"][0]["text"], "{\"name\":\"Ann M\",\"age\":3}");
         assert_eq!((marked["page"].as_str(), texts), (Some("hello M"), 2));
+    }
+    #[test]
+    fn a_run_that_only_reads_calls_listed_readers_only() {
+        let offer =
+            |tools: &[Value]| Catalog { tools: tools.iter().cloned().map(Tool::new).collect(), ..Catalog::default() };
+        let reader = json!({"name": "fetch", "annotations": {"readOnlyHint": true}});
+        let writer = json!({"name": "send", "annotations": {"readOnlyHint": false}});
+        let (untrusted, protected) = (offer(std::slice::from_ref(&reader)), offer(&[reader.clone(), writer]));
+        for (called, expected) in [
+            (vec![(true, "fetch"), (false, "fetch")], None),
+            (vec![(true, "fetch"), (false, "send")], Some("send")),
+            // The other server has it, and this one does not list it.
+            (vec![(true, "send")], Some("send")),
+            (vec![(false, "unlisted")], Some("unlisted")),
+        ] {
+            assert_eq!(first_writer(called.clone().into_iter(), &untrusted, &protected), expected, "{called:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::suites::{ChosenRegistry, SuiteArgs, refuse_only};
+use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, refuse_only};
 
 /// Validates suites without starting a server.
 #[derive(Debug, Args)]
@@ -14,7 +14,7 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<Exit, Exit> {
-    let plan = args.suites.plan(ChosenRegistry::BUILTIN, console)?;
+    let plan = args.suites.plan(ChosenRegistry::BUILTIN, AllowedCalls::AsSuitesSay, console)?;
     refuse_only(&plan, console)?;
     let suites = if plan.suites.len() == 1 { "suite is" } else { "suites are" };
     let count = plan.cases().count();

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 
-use crate::cli::suites::{SuiteArgs, registry};
+use crate::cli::suites::{AllowedCalls, SuiteArgs, registry};
 use crate::coverage::{Claims, Planned, gates, parse_threshold, with_claims};
 use crate::event::{Coverage, Figure, Gate, Proof, ProvenSuite};
 use crate::plan::{Declaration, SuitePlan, collect_declaration};
@@ -83,7 +83,7 @@ fn coverage(args: &FaultCoverageArgs, console: &Console) -> Result<FaultCoverage
         let total = score(Declaration::default());
         return Ok(FaultCoverage { gates: gates(&total, plain, weighted), total, suites: Vec::new() });
     }
-    let plan = args.suites.plan(registry, console)?;
+    let plan = args.suites.plan(registry, AllowedCalls::AsSuitesSay, console)?;
     let total = score(collect_declaration(plan.cases()));
     let is_everything = plan.selection.is_everything();
     let scored: Vec<&SuitePlan> =

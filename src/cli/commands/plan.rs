@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
-use crate::cli::suites::{ChosenRegistry, SuiteArgs, require_cases};
+use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, require_cases};
 use crate::plan::{Body, Case, Plan, SessionNeed, SuitePlan};
 use crate::source::visible_line;
 use crate::taxonomy::Registry;
@@ -27,7 +27,7 @@ pub(crate) struct PlanArgs {
 }
 
 pub(crate) fn plan(args: &PlanArgs, console: &Console) -> Result<Exit, Exit> {
-    let plan = args.suites.plan(ChosenRegistry::BUILTIN, console)?;
+    let plan = args.suites.plan(ChosenRegistry::BUILTIN, AllowedCalls::AsSuitesSay, console)?;
     require_cases(&plan, console)?;
     let registry = Registry::builtin();
     Ok(console.data(&match args.format {

@@ -23,7 +23,7 @@ use crate::baseline::Baseline;
 use crate::cli::baseline::BaselineArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::suites::{ChosenRegistry, SuiteArgs, refuse_only, registry, require_cases};
+use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, refuse_only, registry, require_cases};
 use crate::cli::{state, targets};
 use crate::event::Proof;
 use crate::files::{FilePlace, FolderPlace};
@@ -150,8 +150,8 @@ impl RunArgs {
     }
 
     pub(crate) fn plan(&self, registry: ChosenRegistry, console: &Console) -> Result<Plan, Exit> {
-        let plan = self.suites.plan(registry, console)?;
-        Ok(if self.read_only { plan.reading_only() } else { plan })
+        let calls = if self.read_only { AllowedCalls::OnlyReading } else { AllowedCalls::AsSuitesSay };
+        self.suites.plan(registry, calls, console)
     }
 
     /// Writes the recording of a run, proves what can be proven from it, and only then reports the end of the run.

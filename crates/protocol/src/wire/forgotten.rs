@@ -102,7 +102,9 @@ mod tests {
         let mut counted = transcript.take_forgotten();
         let forgotten: usize = counted.tools.values().map(|tool| tool.sent).sum();
         assert!(forgotten > 50 && counted.open.is_empty(), "{counted:?}");
-        frames.iter().for_each(|frame| counted.note(frame));
+        for frame in &frames {
+            counted.note(frame);
+        }
         let expected = [("find", (75, 75)), ("get", (25, 0))];
         let tools: Vec<_> = counted.tools.iter().map(|(name, of)| (name.as_str(), (of.sent, of.served))).collect();
         assert_eq!(tools, expected);
