@@ -56,6 +56,9 @@ pub mod report;
 pub mod reproduce;
 #[doc(hidden)]
 pub mod runner;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod show;
 #[doc(hidden)]
 pub mod suite;
 #[doc(hidden)]

@@ -54,6 +54,11 @@ enum CliCommand {
     #[command(mut_arg("paths", server::positional))]
     Fuzz(Box<commands::fuzz::FuzzArgs>),
     Snapshot(Box<commands::snapshot::SnapshotArgs>),
+    Tools(Box<commands::tools::ToolsArgs>),
+    Call(Box<commands::ask::CallArgs>),
+    Read(Box<commands::ask::ReadArgs>),
+    Prompt(Box<commands::ask::PromptArgs>),
+    Complete(Box<commands::ask::CompleteArgs>),
     Prove(commands::prove::ProveArgs),
     Check(commands::check::CheckArgs),
     Plan(commands::plan::PlanArgs),
@@ -73,7 +78,10 @@ enum CliCommand {
 impl CliCommand {
     /// True if its words may be the command that starts a server.
     fn takes_a_server(&self) -> bool {
-        matches!(self, Self::Compliance(_) | Self::Lint(_) | Self::Fuzz(_) | Self::Snapshot(_) | Self::Ci(_))
+        matches!(
+            self,
+            Self::Compliance(_) | Self::Lint(_) | Self::Fuzz(_) | Self::Snapshot(_) | Self::Ci(_) | Self::Tools(_)
+        )
     }
 
     /// True if it reads suites from files, and compares them with the registry.
@@ -95,6 +103,8 @@ impl CliCommand {
             Self::Compliance(_) | Self::Lint(_) | Self::Ci(_) => "nothing was checked",
             Self::Fuzz(_) => "nothing was called",
             Self::Snapshot(_) => "nothing was recorded",
+            Self::Tools(_) => "nothing was listed",
+            Self::Call(_) | Self::Read(_) | Self::Prompt(_) | Self::Complete(_) => "nothing was asked",
         }
     }
 }
@@ -129,6 +139,11 @@ pub fn main() -> ExitCode {
         CliCommand::Lint(args) => commands::lint::lint(*args, console),
         CliCommand::Fuzz(args) => commands::fuzz::fuzz(*args, console),
         CliCommand::Snapshot(args) => commands::snapshot::snapshot(&args, console),
+        CliCommand::Tools(args) => commands::tools::tools(&args, console),
+        CliCommand::Call(args) => commands::ask::call(*args, console),
+        CliCommand::Read(args) => commands::ask::read(*args, console),
+        CliCommand::Prompt(args) => commands::ask::prompt(*args, console),
+        CliCommand::Complete(args) => commands::ask::complete(*args, console),
         CliCommand::Prove(args) => commands::prove::prove(args, console),
         CliCommand::Check(args) => commands::check::check(&args, console),
         CliCommand::Plan(args) => commands::plan::plan(&args, console),

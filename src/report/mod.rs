@@ -41,6 +41,8 @@ pub use self::live::Live;
 pub use self::ndjson::{EventRecording, read_events};
 #[cfg(feature = "cli")]
 pub use self::progress::Ticker;
+#[cfg(feature = "cli")]
+pub(crate) use self::terminal::layout;
 pub use self::terminal::{Cases, Failures, Families, ProofView, Survivors, View, failure, proof, summary};
 
 /// A kind of document.

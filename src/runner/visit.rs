@@ -11,6 +11,7 @@ use super::snapshot::Recordings;
 use super::{Emitter, Options, names};
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext, Plan};
+use crate::redact::Redactor;
 use crate::source::template::fill;
 
 /// A server of a plan in one revision, as it is visited.
@@ -19,6 +20,8 @@ pub struct ServerVisit<'a> {
     pub context: CheckContext<'a>,
     /// The revision that the suite asks for.
     pub protocol: &'static str,
+    /// Takes out secrets.
+    pub redactor: &'a Redactor,
 }
 
 /// Makes something of every server of a plan.
@@ -102,5 +105,6 @@ async fn visit<V: Visitor>(
         record: None,
         is_replayed: target.is_replayed,
     };
-    visitor.visit(ServerVisit { context, protocol: target.protocol().as_str() }).await.map(Some)
+    let protocol = target.protocol().as_str();
+    visitor.visit(ServerVisit { context, protocol, redactor: target.redactor() }).await.map(Some)
 }

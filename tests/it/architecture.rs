@@ -29,7 +29,7 @@ const LAYERS: &[&[&str]] = &[
     &["check"],
     &["block", "demo"],
     &["runner", "report"],
-    &["chaos", "prove", "findings", "invariants", "testing"],
+    &["chaos", "prove", "findings", "invariants", "show", "testing"],
     &["cli"],
 ];
 

@@ -1,6 +1,7 @@
 //! One file per command: its arguments, and a function that does it.
 
 mod adhoc;
+pub(crate) mod ask;
 pub(crate) mod chaos;
 mod chaos_run;
 pub(crate) mod check;
@@ -36,3 +37,5 @@ mod served;
 mod signals;
 pub(crate) mod snapshot;
 mod snapshot_text;
+pub(crate) mod tools;
+mod visiting;

@@ -3,14 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
-use parking_lot::Mutex;
 use serde_json::{Map, json};
 
-use super::signals::{self, RunEnding, RunningTask, Urgency};
 use super::snapshot_text::{ChangeText, of_changes, of_recording};
+use super::visiting::{CurrentStep, VisitWords, visit};
 use crate::block;
 use crate::block::differential::{Recording, RecordingSelection, UNANSWERED, record};
 use crate::cli::calls::{CallArgs, unknown_tool};
@@ -22,10 +20,10 @@ use crate::drift::{ChangeLevel, Recorded, RecordedAnswer, RecordedOutcome, Serve
 use crate::event::Finding;
 use crate::files::FilePlace;
 use crate::plan::{self, BoxFuture, Plan, Selection};
-use crate::report::{Ticker, sink};
-use crate::runner::{self, Options, ServerVisit, Stop, Visitor};
+use crate::report::sink;
+use crate::runner::{ServerVisit, Visitor};
 use crate::source::file::{WRITTEN, read_bytes, read_text};
-use crate::source::{Located, SourceFile, Sources, Span, duration_text, visible_line};
+use crate::source::{Located, SourceFile, Sources, Span, visible_line};
 use crate::suite::{AdHocCommand, ToolSelection, why_unreadable};
 
 const VERB: Verb = Verb { command: AdHocCommand::Snapshot, does: "record", block: "differential: {}" };
@@ -33,8 +31,10 @@ const VERB: Verb = Verb { command: AdHocCommand::Snapshot, does: "record", block
 /// The file for a server without a suite.
 const DEFAULT: &str = "server.snapshot.json";
 
-/// After how long the user learns why nothing is shown.
-const SILENCE: Duration = Duration::from_secs(5);
+const WORDS: VisitWords = VisitWords {
+    undone: "nothing was recorded",
+    slow: Some("recording; every call is made twice, on two servers, so a server that starts slowly takes a while"),
+};
 
 /// Records a server, or shows how it has changed since it was recorded.
 #[derive(Debug, Args)]
@@ -302,57 +302,21 @@ fn record_server(
     before: Option<&ServerSnapshot>,
     console: &Console,
 ) -> Result<Recording, Exit> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let no_runtime = |_| console.fail(Exit::Internal, "the system provides no async runtime", None);
-    let runtime = runtime.map_err(no_runtime)?;
-    let (wish, stop) = Stop::new();
-    let running = RunningTask { runtime: runtime.handle().clone(), cleanup: Box::new(|| {}) };
-    let mut urgency = signals::listen(wish, RunEnding::Plain, Some(running), None);
-    let environment = Arc::clone(&console.environment.variables);
-    let options = Options { environment, ..Options::new(0, stop.clone()) };
-    let doing: Arc<Mutex<String>> = Arc::default();
-    let is_done = Arc::clone(&doing);
-    let _ticker = Ticker::start(move |elapsed| {
-        let doing = is_done.lock();
-        format!("… {}: {}\n", duration_text(elapsed), visible_line(&doing))
-    });
-    let show = |text: String| *doing.lock() = text;
-    let recorder = Recorder { args, before, show: &show };
-    let ran = runtime.block_on(async {
-        tokio::select! {
-            ran = runner::visit_servers(plan, options, &show, &recorder) => Some(ran),
-            _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
-            () = explain_silence(console) => None,
-        }
-    });
-    // Servers end with the tasks that hold them.
-    runtime.shutdown_timeout(Duration::from_millis(200));
-    match ran {
-        Some(Ok(parts)) => {
-            let mut whole = Recording::default();
-            for Recording { servers, notes } in parts {
-                whole.servers.extend(servers);
-                whole.notes.extend(notes);
-            }
-            Ok(whole)
-        }
-        _ if stop.is_set() => {
-            Err(console.fail(Exit::Interrupted, "nothing was recorded: the command was interrupted", None))
-        }
-        Some(Err(found)) => {
-            console.error(format!("nothing was recorded: {}", found.message), found.help.as_deref());
-            found.evidence.iter().for_each(|(name, text)| console.note(&format!("{name}: {text}")));
-            Err(Exit::Environment)
-        }
-        None => Err(Exit::Interrupted),
+    let step = CurrentStep::default();
+    let recorder = Recorder { args, before, step: &step };
+    let mut whole = Recording::default();
+    for Recording { servers, notes } in visit(plan, &recorder, &step, WORDS, console)? {
+        whole.servers.extend(servers);
+        whole.notes.extend(notes);
     }
+    Ok(whole)
 }
 
 /// Records the servers that it visits.
 struct Recorder<'r> {
     args: &'r SnapshotArgs,
     before: Option<&'r ServerSnapshot>,
-    show: &'r (dyn Fn(String) + Sync),
+    step: &'r CurrentStep,
 }
 
 impl Visitor for Recorder<'_> {
@@ -360,17 +324,10 @@ impl Visitor for Recorder<'_> {
 
     fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Recording, Finding>> {
         Box::pin(async move {
-            let ServerVisit { context, protocol } = visit;
+            let ServerVisit { context, protocol, .. } = visit;
             let before = self.before.and_then(|before| before.of(context.server_name, protocol));
-            let calling = |tool: &str| (self.show)(format!("calling `{tool}` of `{}`", context.server_name));
+            let calling = |tool: &str| self.step.set(format!("calling `{tool}` of `{}`", context.server_name));
             record(&self.args.selection(before), protocol, &context, &calling).await
         })
     }
-}
-
-/// Explains after a while why nothing is shown; never returns.
-async fn explain_silence(console: &Console) {
-    tokio::time::sleep(SILENCE).await;
-    console.note("recording; every call is made twice, on two servers, so a server that starts slowly takes a while");
-    std::future::pending::<()>().await;
 }

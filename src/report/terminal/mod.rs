@@ -10,7 +10,7 @@ mod comparison;
 mod failure;
 mod finding;
 mod groups;
-mod layout;
+pub(crate) mod layout;
 mod next;
 mod proof;
 mod section;

@@ -41,7 +41,12 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
         .filter(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
     let explained = match command {
         AdHocCommand::Chaos | AdHocCommand::Ci | AdHocCommand::Fuzz => return Some(Suggestion::Nothing),
-        AdHocCommand::Snapshot => return None,
+        AdHocCommand::Call
+        | AdHocCommand::Complete
+        | AdHocCommand::Prompt
+        | AdHocCommand::Read
+        | AdHocCommand::Snapshot
+        | AdHocCommand::Tools => return None,
         AdHocCommand::Lint => {
             broken.next().and_then(|case| case.findings.first()).map(|found| ("lint", found.code.as_str()))
         }

@@ -11,16 +11,26 @@ use serde::{Deserialize, Serialize};
 pub enum AdHocCommand {
     /// `mcprove chaos run`, of a suite that is a file.
     Chaos,
+    /// `mcprove call`.
+    Call,
     /// `mcprove ci`.
     Ci,
+    /// `mcprove complete`.
+    Complete,
     /// `mcprove compliance`.
     Compliance,
     /// `mcprove fuzz`.
     Fuzz,
     /// `mcprove lint`.
     Lint,
+    /// `mcprove prompt`.
+    Prompt,
+    /// `mcprove read`.
+    Read,
     /// `mcprove snapshot`.
     Snapshot,
+    /// `mcprove tools`.
+    Tools,
 }
 
 impl AdHocCommand {
@@ -28,11 +38,16 @@ impl AdHocCommand {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Chaos => "chaos run",
+            Self::Call => "call",
             Self::Ci => "ci",
+            Self::Complete => "complete",
             Self::Compliance => "compliance",
             Self::Fuzz => "fuzz",
             Self::Lint => "lint",
+            Self::Prompt => "prompt",
+            Self::Read => "read",
             Self::Snapshot => "snapshot",
+            Self::Tools => "tools",
         }
     }
 }

@@ -1,0 +1,342 @@
+//! `mcprove call`, `read`, `prompt` and `complete`: one request, and its answer as people read it.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::parsing::duration;
+use super::visiting::{CurrentStep, VisitWords, plan_of, visit};
+use crate::cli::console::Console;
+use crate::cli::exit::Exit;
+use crate::cli::server::{ServerArgs, Verb};
+use crate::event::Finding;
+use crate::plan::{BoxFuture, CloseServer, OpenServer};
+use crate::runner::{ServerVisit, Visitor};
+use crate::session::SessionRequest;
+use crate::show::{Signature, answer_text, read_arguments};
+use crate::source::{did_you_mean, duration_text, visible_line};
+use crate::suite::AdHocCommand;
+use crate::wire::{Catalog, is_served};
+
+/// The server of one request, and the form of its answer.
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    /// The server's URL.
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    url: Option<String>,
+    /// Prints the whole response as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Prints every message of the session to standard error, a line for each.
+    #[arg(long)]
+    frames: bool,
+    /// The time for the answer.
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    server: ServerArgs,
+    /// The command that starts the server; `demo` is the built-in demo server.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Calls a tool of a server, and shows its answer; exits with 1 if the call fails.
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// The tool.
+    tool: String,
+    /// Its arguments as `name=value`, which are read as the schema of the tool says, or all of them as one JSON object.
+    arguments: Vec<String>,
+    #[command(flatten)]
+    ask: AskArgs,
+}
+
+/// Reads a resource of a server, and shows its contents.
+#[derive(Debug, Args)]
+pub(crate) struct ReadArgs {
+    /// The address of the resource, such as `users://all`.
+    uri: String,
+    #[command(flatten)]
+    ask: AskArgs,
+}
+
+/// Gets a prompt of a server, and shows its messages.
+#[derive(Debug, Args)]
+pub(crate) struct PromptArgs {
+    /// The prompt.
+    name: String,
+    /// Its arguments as `name=value`, or all of them as one JSON object.
+    arguments: Vec<String>,
+    #[command(flatten)]
+    ask: AskArgs,
+}
+
+/// Asks a server to complete an argument of a prompt or of a resource template, and shows the values.
+#[derive(Debug, Args)]
+pub(crate) struct CompleteArgs {
+    /// The prompt, or the template of a resource as the server lists it, such as `users://{id}`.
+    reference: String,
+    /// The argument and the beginning of its value, such as `id=u`.
+    #[arg(value_name = "NAME=BEGINNING")]
+    argument: String,
+    #[command(flatten)]
+    ask: AskArgs,
+}
+
+/// A request, as far as it can be made without knowing the server.
+#[derive(Debug)]
+enum Question {
+    Call { tool: String, arguments: Vec<String> },
+    Read { uri: String },
+    Prompt { name: String, arguments: Vec<String> },
+    Complete { reference: String, argument: String },
+}
+
+/// A request that is ready to be sent.
+#[derive(Debug, PartialEq)]
+struct Request {
+    method: &'static str,
+    params: Value,
+    /// Sentences about it that the user should know.
+    doubts: Vec<String>,
+}
+
+/// A question that cannot be asked, and what to do.
+#[derive(Debug, PartialEq)]
+struct Mistake {
+    message: String,
+    help: Option<String>,
+}
+
+pub(crate) fn call(args: CallArgs, console: &Console) -> Result<Exit, Exit> {
+    ask(&args.ask, AdHocCommand::Call, Question::Call { tool: args.tool, arguments: args.arguments }, console)
+}
+
+pub(crate) fn read(args: ReadArgs, console: &Console) -> Result<Exit, Exit> {
+    ask(&args.ask, AdHocCommand::Read, Question::Read { uri: args.uri }, console)
+}
+
+pub(crate) fn prompt(args: PromptArgs, console: &Console) -> Result<Exit, Exit> {
+    ask(&args.ask, AdHocCommand::Prompt, Question::Prompt { name: args.name, arguments: args.arguments }, console)
+}
+
+pub(crate) fn complete(args: CompleteArgs, console: &Console) -> Result<Exit, Exit> {
+    let question = Question::Complete { reference: args.reference, argument: args.argument };
+    ask(&args.ask, AdHocCommand::Complete, question, console)
+}
+
+/// Asks a server one question, and shows its answer.
+fn ask(args: &AskArgs, command: AdHocCommand, question: Question, console: &Console) -> Result<Exit, Exit> {
+    let words = args.url.clone().map_or_else(|| args.command.clone(), |url| vec![url]);
+    if words.is_empty() {
+        let example = question.example();
+        let help = format!("write `{example} -- node server.js`, or `{example} --url http://127.0.0.1:3000/mcp`");
+        return Err(console.fail(Exit::Usage, "name the server to ask", Some(&help)));
+    }
+    let verb = Verb { command, does: "ask", block: "schema_lint: {}" };
+    let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
+    let plan = plan_of(verb, &words, &args.server, members, console)?;
+    let asker = Asker { question, timeout: args.timeout };
+    let words = VisitWords { undone: "nothing was asked", slow: None };
+    let answers = visit(plan, &asker, &CurrentStep::default(), words, console)?;
+    let Some(answer) = answers.into_iter().next() else {
+        let message = "nothing was asked: the server speaks none of the revisions that were asked for";
+        return Err(console.fail(Exit::Nothing, message, None));
+    };
+    if args.frames {
+        answer.frames.iter().for_each(|frame| console.note(&frame.to_string()));
+    }
+    let (doubts, replied) =
+        answer.result.map_err(|mistake| console.fail(Exit::Usage, mistake.message, mistake.help.as_deref()))?;
+    for doubt in &doubts {
+        console.note(&format!("warning: {}", visible_line(doubt)));
+    }
+    let Replied { message, elapsed } = replied.map_err(|found| {
+        console.error(&found.message, found.help.as_deref());
+        found.evidence.iter().for_each(|(name, text)| console.note(&format!("{name}: {text}")));
+        Exit::Environment
+    })?;
+    let text = if args.json { format!("{message:#}\n") } else { answer_text(&message) };
+    console.part(&text)?;
+    let is_served = is_served(&message);
+    let took = duration_text(elapsed);
+    console.note(&if is_served {
+        format!("answered in {took}")
+    } else if message.get("error").is_some() {
+        format!("refused in {took}")
+    } else {
+        format!("the tool reported an error after {took}")
+    });
+    Ok(if is_served { Exit::Passed } else { Exit::Findings })
+}
+
+/// The answer to a question, without secrets.
+struct Answer {
+    result: Result<(Vec<String>, Result<Replied, Finding>), Mistake>,
+    frames: Vec<Value>,
+}
+
+struct Replied {
+    message: Value,
+    elapsed: Duration,
+}
+
+/// Asks the servers that it visits.
+struct Asker {
+    question: Question,
+    timeout: Duration,
+}
+
+impl Visitor for Asker {
+    type Output = Answer;
+
+    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Answer, Finding>> {
+        Box::pin(async move {
+            let ServerVisit { context, redactor, .. } = visit;
+            let request = match self.question.request(context.catalog) {
+                Ok(request) => request,
+                Err(mistake) => return Ok(Answer { result: Err(mistake), frames: Vec::new() }),
+            };
+            let session = context.servers.open(OpenServer::FRESH).await?;
+            let begun = Instant::now();
+            let Request { method, params, doubts } = request;
+            let asked = SessionRequest {
+                owner: "",
+                method,
+                params: Some(params),
+                timeout: Some(self.timeout),
+                progress: false,
+            };
+            let replied = session.request(asked).await;
+            let elapsed = begun.elapsed();
+            let frames = session.frames();
+            context.servers.close(&session, CloseServer::AfterTeardown).await;
+            let frames = frames.iter().map(|frame| redactor.value(frame.to_json())).collect();
+            let replied = replied
+                .map(|reply| Replied { message: redactor.value((*reply.message).clone()), elapsed })
+                .map_err(|failure| Finding::from(&failure));
+            Ok(Answer { result: Ok((doubts, replied)), frames })
+        })
+    }
+}
+
+impl Question {
+    /// The beginning of the command line that asks it.
+    fn example(&self) -> String {
+        let words = match self {
+            Self::Call { tool, arguments } => [vec!["call".to_owned(), tool.clone()], arguments.clone()].concat(),
+            Self::Read { uri } => vec!["read".to_owned(), uri.clone()],
+            Self::Prompt { name, arguments } => [vec!["prompt".to_owned(), name.clone()], arguments.clone()].concat(),
+            Self::Complete { reference, argument } => {
+                vec!["complete".to_owned(), reference.clone(), argument.clone()]
+            }
+        };
+        format!("mcprove {}", shell_words::join(words))
+    }
+
+    /// The request that asks it of a server with this offer.
+    fn request(&self, catalog: &Catalog) -> Result<Request, Mistake> {
+        match self {
+            Self::Call { tool, arguments } => {
+                let names = || catalog.tools.iter().map(|tool| tool.name.as_str());
+                let Some(listed) = catalog.tool(tool) else { return Err(unknown("tool", tool, names())) };
+                let read = read_arguments(arguments, &listed.arguments_schema()).map_err(|message| {
+                    let signature = Signature::of(listed);
+                    Mistake { message, help: Some(format!("it is called as `{}`", signature.line())) }
+                })?;
+                let params = json!({"name": tool, "arguments": read.arguments});
+                Ok(Request { method: "tools/call", params, doubts: read.doubts })
+            }
+            Self::Read { uri } => {
+                Ok(Request { method: "resources/read", params: json!({"uri": uri}), doubts: Vec::new() })
+            }
+            Self::Prompt { name, arguments } => {
+                let listed = catalog.prompts.iter().find(|prompt| prompt["name"] == **name);
+                let names = || catalog.prompts.iter().filter_map(|prompt| prompt["name"].as_str());
+                let Some(listed) = listed else { return Err(unknown("prompt", name, names())) };
+                let read = read_arguments(arguments, &schema_of_prompt(listed))
+                    .map_err(|message| Mistake { message, help: None })?;
+                let params = json!({"name": name, "arguments": read.arguments});
+                Ok(Request { method: "prompts/get", params, doubts: read.doubts })
+            }
+            Self::Complete { reference, argument } => {
+                let (name, value) = argument.split_once('=').ok_or_else(|| Mistake {
+                    message: format!("`{argument}` has no `=`"),
+                    help: Some("write the argument and the beginning of its value: `id=u`".to_owned()),
+                })?;
+                let is_template =
+                    catalog.resource_templates.iter().any(|template| template["uriTemplate"] == **reference);
+                let to = if is_template || reference.contains("://") {
+                    json!({"type": "ref/resource", "uri": reference})
+                } else {
+                    json!({"type": "ref/prompt", "name": reference})
+                };
+                let params = json!({"ref": to, "argument": {"name": name, "value": value}});
+                Ok(Request { method: "completion/complete", params, doubts: Vec::new() })
+            }
+        }
+    }
+}
+
+/// The arguments of a prompt, which are texts, as a schema.
+fn schema_of_prompt(prompt: &Value) -> Value {
+    let arguments = || prompt["arguments"].as_array().into_iter().flatten();
+    let names = arguments().filter_map(|argument| argument["name"].as_str());
+    let required = arguments().filter(|argument| argument["required"] == true).map(|argument| argument["name"].clone());
+    let properties: Map<_, _> = names.map(|name| (name.to_owned(), json!({"type": "string"}))).collect();
+    json!({"type": "object", "properties": properties, "required": required.collect::<Vec<_>>()})
+}
+
+fn unknown<'a>(noun: &str, name: &str, offered: impl Iterator<Item = &'a str> + Clone) -> Mistake {
+    let help = did_you_mean(name, offered.clone()).unwrap_or_else(|| match offered.clone().count() {
+        0 => format!("it offers no {noun}s"),
+        _ => format!("`mcprove tools` lists what it offers: {}", offered.take(8).collect::<Vec<_>>().join(", ")),
+    });
+    Mistake {
+        message: format!("the server has no {noun} `{}`", visible_line(name)),
+        help: Some(visible_line(&help).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Tool;
+
+    #[test]
+    fn questions_become_requests() {
+        let add = json!({"name": "add", "inputSchema": {"properties": {"a": {"type": "number"}}, "required": ["a"]}});
+        let catalog = Catalog {
+            tools: vec![Tool::new(add)],
+            prompts: vec![json!({"name": "greet", "arguments": [{"name": "name", "required": true}]})],
+            resource_templates: vec![json!({"uriTemplate": "users://{id}"})],
+            ..Catalog::default()
+        };
+        let words = |word: &str| vec![word.to_owned()];
+        let call = |tool: &str, word: &str| Question::Call { tool: tool.to_owned(), arguments: words(word) };
+        let complete =
+            |reference: &str| Question::Complete { reference: reference.to_owned(), argument: "id=u".to_owned() };
+        let greet = Question::Prompt { name: "greet".to_owned(), arguments: words("name=7") };
+        for (question, method, params) in [
+            (call("add", "a=2"), "tools/call", json!({"name": "add", "arguments": {"a": 2}})),
+            (greet, "prompts/get", json!({"name": "greet", "arguments": {"name": "7"}})),
+            (
+                complete("users://{id}"),
+                "completion/complete",
+                json!({"ref": {"type": "ref/resource", "uri": "users://{id}"}, "argument": {"name": "id", "value": "u"}}),
+            ),
+            (
+                complete("greet"),
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "id", "value": "u"}}),
+            ),
+        ] {
+            assert_eq!(question.request(&catalog), Ok(Request { method, params, doubts: Vec::new() }), "{question:?}");
+        }
+        let misspelt = call("ad", "a=2").request(&catalog).unwrap_err();
+        assert_eq!(misspelt.help.as_deref(), Some("did you mean `add`?"));
+        let wordless = call("add", "2").request(&catalog).unwrap_err();
+        assert_eq!(wordless.help.as_deref(), Some("it is called as `add(a: number)`"));
+    }
+}

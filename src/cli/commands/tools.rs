@@ -1,0 +1,72 @@
+//! `mcprove tools`: what a server offers, as typed signatures.
+
+use clap::Args;
+use serde_json::{Map, json};
+
+use super::visiting::{CurrentStep, VisitWords, plan_of, visit};
+use crate::cli::console::{Console, ListFormat};
+use crate::cli::exit::Exit;
+use crate::cli::server::{ServerArgs, Verb};
+use crate::event::Finding;
+use crate::plan::BoxFuture;
+use crate::runner::{ServerVisit, Visitor};
+use crate::show::Offer;
+use crate::suite::AdHocCommand;
+
+const VERB: Verb = Verb { command: AdHocCommand::Tools, does: "list", block: "schema_lint: {}" };
+
+/// Lists what a server offers: tools as typed signatures, resources, templates and prompts; calls nothing.
+#[derive(Debug, Args)]
+pub(crate) struct ToolsArgs {
+    /// The server: a URL, `demo`, after `--` the command that starts it, or a suite with its servers.
+    #[arg(value_name = "SERVER")]
+    words: Vec<String>,
+    /// Lists only what has this name or matches this pattern, such as `log_*`; may be given several times.
+    #[arg(long, short, value_name = "NAME")]
+    name: Vec<String>,
+    /// The format of the list.
+    #[arg(long, value_enum, default_value = "text")]
+    format: ListFormat,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Lists the servers that it visits.
+struct Lister;
+
+impl Visitor for Lister {
+    type Output = Option<Offer>;
+
+    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Option<Offer>, Finding>> {
+        Box::pin(async move { Ok(Offer::of(&visit)) })
+    }
+}
+
+pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
+    // Its cases list what is there, and call nothing.
+    let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
+    let plan = plan_of(VERB, &args.words, &args.server, members, console)?;
+    let words = VisitWords { undone: "nothing was listed", slow: None };
+    let mut offers: Vec<Offer> =
+        visit(plan, &Lister, &CurrentStep::default(), words, console)?.into_iter().flatten().collect();
+    if offers.is_empty() {
+        let message = "nothing was listed: the server speaks none of the revisions that were asked for";
+        return Err(console.fail(Exit::Nothing, message, None));
+    }
+    if !args.name.is_empty() {
+        for offer in &mut offers {
+            offer.select(&args.name);
+        }
+        if offers.iter().all(Offer::is_empty) {
+            let message = format!("the server offers nothing that is named `{}`", args.name.join("` or `"));
+            return Err(console.fail(Exit::Nothing, message, Some("leave out `--name` to list everything")));
+        }
+    }
+    Ok(console.data(&match args.format {
+        ListFormat::Text => offers.iter().map(|offer| offer.text(&console.style)).collect::<Vec<_>>().join("\n"),
+        ListFormat::Json => {
+            let servers: Vec<_> = offers.iter().map(Offer::to_json).collect();
+            format!("{:#}\n", json!({"format": 1, "servers": servers}))
+        }
+    }))
+}

@@ -1,0 +1,118 @@
+//! Visits the servers of a plan, without running any case: what is waited for is shown, and signals end it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+
+use super::signals::{self, RunEnding, RunningTask, Urgency};
+use crate::block;
+use crate::cli::console::Console;
+use crate::cli::exit::Exit;
+use crate::cli::server::{ServerArgs, Verb, is_suite};
+use crate::cli::suites::ChosenRegistry;
+use crate::plan::{self, Plan, Selection};
+use crate::report::Ticker;
+use crate::runner::{self, Options, Stop, Visitor};
+use crate::source::file::{WRITTEN, read_text};
+use crate::source::{Sources, duration_text, visible_line};
+
+/// After how long the user learns why nothing is shown.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// The step that a visit is at, for those who wait.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CurrentStep(Arc<Mutex<String>>);
+
+impl CurrentStep {
+    pub(crate) fn set(&self, step: String) {
+        *self.0.lock() = step;
+    }
+}
+
+/// The sentences about a visit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VisitWords {
+    /// The work that an error prevents: `nothing was recorded`.
+    pub(crate) undone: &'static str,
+    /// Why it takes long, where it does.
+    pub(crate) slow: Option<&'static str>,
+}
+
+/// The plan of the servers that words name, as a suite with these members or as the suite that is there.
+pub(crate) fn plan_of(
+    verb: Verb,
+    words: &[String],
+    server: &ServerArgs,
+    members: Map<String, Value>,
+    console: &Console,
+) -> Result<Plan, Exit> {
+    let mut sources = Sources::default();
+    let loaded = match words {
+        [word] if is_suite(word) => {
+            block::load(Path::new(word), &|file: &Path| read_text(file, WRITTEN), &mut sources, &mut Vec::new())
+        }
+        _ => server.target(verb, words, console)?.suite(members, &[]).load(&mut sources),
+    };
+    let loaded = loaded.map_err(|found| console.refuse(&found, &sources))?;
+    let (sources, registry) = (Arc::new(sources), ChosenRegistry::BUILTIN.get());
+    let plan = plan::build(vec![loaded], Selection::default(), registry, Arc::clone(&sources));
+    plan.map_err(|found| console.refuse(&found, &sources))
+}
+
+/// Visits all servers of a plan; errors are shown.
+pub(crate) fn visit<V: Visitor>(
+    plan: Plan,
+    visitor: &V,
+    current: &CurrentStep,
+    words: VisitWords,
+    console: &Console,
+) -> Result<Vec<V::Output>, Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let no_runtime = |_| console.fail(Exit::Internal, "the system provides no async runtime", None);
+    let runtime = runtime.map_err(no_runtime)?;
+    let (wish, stop) = Stop::new();
+    let running = RunningTask { runtime: runtime.handle().clone(), cleanup: Box::new(|| {}) };
+    let mut urgency = signals::listen(wish, RunEnding::Plain, Some(running), None);
+    let environment = Arc::clone(&console.environment.variables);
+    let options = Options { environment, ..Options::new(0, stop.clone()) };
+    let shown = current.clone();
+    let _ticker = Ticker::start(move |elapsed| {
+        let text = shown.0.lock();
+        format!("… {}: {}\n", duration_text(elapsed), visible_line(&text))
+    });
+    let tell = |text| current.set(text);
+    let ran = runtime.block_on(async {
+        tokio::select! {
+            ran = runner::visit_servers(plan, options, &tell, visitor) => Some(ran),
+            _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
+            () = explain_silence(words.slow, console) => None,
+        }
+    });
+    // Servers end with the tasks that hold them.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    let undone = words.undone;
+    match ran {
+        Some(Ok(parts)) => Ok(parts),
+        _ if stop.is_set() => {
+            Err(console.fail(Exit::Interrupted, format!("{undone}: the command was interrupted"), None))
+        }
+        Some(Err(found)) => {
+            console.error(format!("{undone}: {}", found.message), found.help.as_deref());
+            found.evidence.iter().for_each(|(name, text)| console.note(&format!("{name}: {text}")));
+            Err(Exit::Environment)
+        }
+        None => Err(Exit::Interrupted),
+    }
+}
+
+/// Explains after a while why nothing is shown; never returns.
+async fn explain_silence(words: Option<&str>, console: &Console) {
+    if let Some(words) = words {
+        tokio::time::sleep(SILENCE).await;
+        console.note(words);
+    }
+    std::future::pending::<()>().await;
+}

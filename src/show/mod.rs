@@ -1,0 +1,14 @@
+//! What a server offers and answers, for people who look at it before they write a suite.
+//!
+//! Functions from lists, schemas and messages to text, and from words to arguments. Knows no suite, no case and no run.
+//! Start reading in [`Offer`].
+
+mod answer;
+mod arguments;
+mod offer;
+mod signature;
+
+pub(crate) use self::answer::answer_text;
+pub(crate) use self::arguments::read_arguments;
+pub(crate) use self::offer::Offer;
+pub(crate) use self::signature::Signature;

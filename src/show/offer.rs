@@ -1,0 +1,176 @@
+//! What a server offers, for people: signatures of tools, resources, templates and prompts.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style as Look};
+use serde_json::{Value, json};
+
+use super::signature::Signature;
+use crate::report::layout::{self, DIM};
+use crate::runner::ServerVisit;
+use crate::session::ServerIdentity;
+use crate::source::{Style, visible_line};
+use crate::suite::is_named;
+use crate::wire::{Catalog, Tool};
+
+/// The lines of a description that are shown.
+const MOST_LINES: usize = 4;
+
+const NAME: Look = AnsiColor::Cyan.on_default();
+const WARNING: Look = AnsiColor::Yellow.on_default();
+
+/// The offer of one server in one revision.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    pub(crate) server: ServerIdentity,
+    pub(crate) catalog: Catalog,
+}
+
+impl Offer {
+    /// The offer of a server that is visited.
+    pub(crate) fn of(visit: &ServerVisit<'_>) -> Option<Self> {
+        Some(Self { server: visit.context.server?.clone(), catalog: visit.context.catalog.clone() })
+    }
+
+    /// Keeps only entries with these names, or that match these patterns.
+    pub(crate) fn select(&mut self, names: &[String]) {
+        let is_wanted = |entry: &Value, member: &str| {
+            let name = entry[member].as_str().unwrap_or_default();
+            names.iter().any(|wanted| is_named(wanted, name))
+        };
+        let Catalog { tools, resources, resource_templates, prompts, .. } = &mut self.catalog;
+        tools.retain(|tool| is_wanted(&tool.raw, "name"));
+        resources.retain(|entry| is_wanted(entry, "name") || is_wanted(entry, "uri"));
+        resource_templates.retain(|entry| is_wanted(entry, "name") || is_wanted(entry, "uriTemplate"));
+        prompts.retain(|entry| is_wanted(entry, "name"));
+    }
+
+    /// Returns true if nothing is offered.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Catalog { tools, resources, resource_templates, prompts, .. } = &self.catalog;
+        tools.is_empty() && [resources, resource_templates, prompts].into_iter().all(Vec::is_empty)
+    }
+
+    /// As JSON, each entry as the server sent it.
+    pub(crate) fn to_json(&self) -> Value {
+        let Catalog { tools, resources, resource_templates, prompts, .. } = &self.catalog;
+        json!({
+            "server": self.server.implementation,
+            "protocol": self.server.revision.as_str(),
+            "transport": self.server.transport.as_str(),
+            "tools": tools.iter().map(|tool| &tool.raw).collect::<Vec<_>>(),
+            "resources": resources,
+            "resourceTemplates": resource_templates,
+            "prompts": prompts,
+        })
+    }
+
+    /// As text that is no wider than the style says.
+    pub(crate) fn text(&self, style: &Style) -> String {
+        let Self { server, catalog } = self;
+        let name = visible_line(server.implementation.as_deref().unwrap_or("a server without a name")).into_owned();
+        let mut text = format!("{name}, {}, {}: {}\n", server.revision, server.transport.as_str(), self.counts());
+        for tool in &catalog.tools {
+            text += &tool_text(tool, style);
+        }
+        text += &listed("resources", &catalog.resources, "uri", style);
+        text += &listed("templates", &catalog.resource_templates, "uriTemplate", style);
+        if !catalog.prompts.is_empty() {
+            text += "\nprompts\n";
+            catalog.prompts.iter().for_each(|prompt| text += &prompt_text(prompt, style));
+        }
+        text
+    }
+
+    fn counts(&self) -> String {
+        let Catalog { tools, resources, resource_templates, prompts, .. } = &self.catalog;
+        let counted = [
+            (tools.len(), "tool"),
+            (resources.len(), "resource"),
+            (resource_templates.len(), "template"),
+            (prompts.len(), "prompt"),
+        ];
+        let told: Vec<String> = counted
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, noun)| layout::plural(count, noun))
+            .collect();
+        if told.is_empty() { "it offers nothing".to_owned() } else { told.join(", ") }
+    }
+}
+
+fn tool_text(tool: &Tool, style: &Style) -> String {
+    let signature = Signature::of(tool);
+    let hint = if tool.only_reads() {
+        layout::paint("reads", DIM, style)
+    } else if tool.may_destroy() {
+        layout::paint("may destroy", WARNING, style)
+    } else {
+        layout::paint("writes", WARNING, style)
+    };
+    let name = layout::paint(&signature.name, NAME, style);
+    let result = signature.result.map(|result| format!(" → {result}")).unwrap_or_default();
+    let line = format!("({}){result}", signature.parameters.join(", "));
+    let mut text = "\n".to_owned();
+    if layout::columns(&signature.name) + layout::columns(&line) + 14 <= style.width {
+        let _ = writeln!(text, "{name}{line}  {hint}");
+    } else {
+        let _ = writeln!(text, "{name}(  {hint}");
+        for parameter in &signature.parameters {
+            text += &layout::indent(&layout::wrap(parameter, style.width.saturating_sub(4)).join("\n  "), "    ");
+        }
+        text += &layout::indent(&layout::wrap(&format!("){result}"), style.width.saturating_sub(2)).join("\n  "), "  ");
+    }
+    text + &description(&tool.raw, style)
+}
+
+fn prompt_text(prompt: &Value, style: &Style) -> String {
+    let arguments = prompt["arguments"].as_array().into_iter().flatten().filter_map(|argument| {
+        let mark = if argument["required"] == true { "" } else { "?" };
+        Some(format!("{}{mark}", visible_line(argument["name"].as_str()?)))
+    });
+    let name = visible_line(prompt["name"].as_str().unwrap_or_default()).into_owned();
+    let arguments = arguments.collect::<Vec<_>>().join(", ");
+    format!("  {}({arguments})\n{}", layout::paint(&name, NAME, style), description(prompt, style))
+}
+
+fn listed(title: &str, entries: &[Value], member: &str, style: &Style) -> String {
+    if entries.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{title}\n");
+    for entry in entries {
+        let address = visible_line(entry[member].as_str().unwrap_or_default()).into_owned();
+        let kind = entry["mimeType"].as_str().map(|kind| format!("  {}", visible_line(kind))).unwrap_or_default();
+        let _ = writeln!(text, "  {}{}", layout::paint(&address, NAME, style), layout::paint(&kind, DIM, style));
+        text += &description(entry, style);
+    }
+    text
+}
+
+fn description(entry: &Value, style: &Style) -> String {
+    let words = entry["description"].as_str().or(entry["title"].as_str()).unwrap_or_default().trim();
+    let wrapped = layout::wrap_some(words, style.width.saturating_sub(4), MOST_LINES);
+    layout::indent(&wrapped, "    ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Color;
+
+    #[test]
+    fn what_does_not_fit_is_broken_and_nothing_is_wider_than_the_terminal() {
+        let tool = json!({"name": "create_user", "description": "Creates a user in the directory of all users of this server, and returns it.",
+            "annotations": {"readOnlyHint": false, "destructiveHint": false},
+            "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}, "email": {"type": "string", "format": "email"}, "role": {"enum": ["admin", "user"], "default": "user"}}, "required": ["name", "email"]}});
+        for (width, first) in [
+            (100, "create_user(name: string, email: string (email), role: \"admin\" | \"user\" = \"user\")  writes"),
+            (40, "create_user(  writes"),
+        ] {
+            let text = tool_text(&Tool::new(tool.clone()), &Style::new(Color::Never, width));
+            assert_eq!(text.lines().nth(1), Some(first), "{text}");
+            assert!(text.lines().all(|line| layout::columns(line) <= width), "{text}");
+        }
+    }
+}
