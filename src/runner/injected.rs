@@ -69,3 +69,42 @@ pub(crate) fn is_lost(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::super::raw::reply_to_step;
+    use super::*;
+    use crate::plan::generated::bare;
+    use crate::source::{SourceFile, Span};
+    use crate::suite::Action;
+
+    #[test]
+    fn an_answer_is_lost_where_none_comes_in_time() {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("s.yml", ""));
+        let step = bare(Action::Alive, Span { source, start: 0, end: 0 });
+        let answer = || StepResponse {
+            method: "ping".to_owned(),
+            reply: reply_to_step(Arc::new(json!({ "result": {} })), 1, None, Duration::ZERO),
+        };
+        let fails = |class| Err(Finding::failure(class, "it failed"));
+        let player = FaultPlayer::new(Vec::new());
+        for faults in [None, Some(&player)] {
+            for (what, result, code) in [
+                ("no answer in time", fails(FailureClass::Timeout), None),
+                ("an answer", Ok(Some(answer())), Some("answered")),
+                ("a message that needs none", Ok(None), Some("answered")),
+                ("the server crashed by itself", fails(FailureClass::ProcessExited), Some("process-exited")),
+                ("the connection broke by itself", fails(FailureClass::ConnectionLost), Some("connection-lost")),
+            ] {
+                let found = is_lost(&step, faults, result).err();
+                assert_eq!(found.as_ref().map(|found| found.code.as_str()), code, "{what}");
+            }
+        }
+    }
+}

@@ -179,3 +179,80 @@ fn value_bytes(filled: &Node, names: &Names) -> Result<Vec<u8>, Unfilled> {
         bytes @ Payload::Base64(_) => bytes.bytes(names),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{SourceFile, Sources, parse};
+
+    fn item(text: &str) -> Node {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("s.yml", text));
+        parse(&sources, source).unwrap()
+    }
+
+    #[test]
+    fn a_closed_connection_is_right_where_an_expectation_says_so() {
+        for (text, must_be, may_be) in [
+            ("closed: true", true, true),
+            ("closed: false", false, false),
+            ("{ at: closed, equals: true }", true, true),
+            ("{ at: status, equals: true }", false, false),
+            ("any: [{ status: 400 }, { closed: true }]", false, true),
+            ("all: [{ at: closed, equals: true }]", false, true),
+            ("not: { closed: true }", false, false),
+            ("status: 400", false, false),
+        ] {
+            assert_eq!((says_closed(&item(text)), may_be_closed(&item(text))), (must_be, may_be), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_expectation_looks_at_what_it_names() {
+        for (text, expected) in [
+            ("silent: true", true),
+            ("{ at: silent, equals: true }", true),
+            ("{ at: $.silent, equals: true }", true),
+            ("assert: not silent", true),
+            ("not: { silent: true }", true),
+            ("any: [{ status: 400 }, { silent: true }]", true),
+            ("{ at: body, equals: silent }", false),
+            ("status: 400", false),
+        ] {
+            assert_eq!(mentions(&item(text), "silent"), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn all_that_came_says_if_nothing_did() {
+        let ping = Arc::new(json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+        let reply = |answers: Vec<Arc<Value>>, is_ended| RawReply {
+            messages: answers.clone(),
+            answers,
+            frame: 1,
+            answer_frame: None,
+            elapsed: Duration::ZERO,
+            is_ended,
+            refused: None,
+        };
+        for (what, answers, is_ended, shape, expected) in [
+            ("one answer", vec![Arc::clone(&ping)], false, AnswerShape::One, json!(*ping)),
+            (
+                "nothing",
+                Vec::new(),
+                false,
+                AnswerShape::One,
+                json!({ "messages": [], "answers": [], "silent": true, "ended": false }),
+            ),
+            (
+                "an answer, and the end",
+                vec![Arc::clone(&ping)],
+                true,
+                AnswerShape::Several,
+                json!({ "messages": [*ping], "answers": [*ping], "silent": false, "ended": true }),
+            ),
+        ] {
+            assert_eq!(*answer(&reply(answers, is_ended), shape).message, expected, "{what}");
+        }
+    }
+}

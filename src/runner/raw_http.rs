@@ -179,24 +179,29 @@ fn judge_response(
     limit: Duration,
 ) -> Result<StepResponse, Finding> {
     let title = &exchange.title;
-    let head = exchanged.response.head.as_ref();
     let broken = |failure: &HttpFailure| {
         let finding = diagnosis::of_http(failure, title);
         Err(Finding { frame: Some(exchanged.frame), ..finding })
     };
-    match (&exchanged.ended, head) {
+    let facts = ResponseFacts {
+        received: match &exchanged.response.head {
+            None => Received::Nothing,
+            Some(_) if exchanged.response.is_stream() => Received::Stream,
+            Some(_) => Received::Body,
+        },
+        may_be_closed: looks_at(step, "closed"),
+        may_be_silent: looks_at(step, "silent") || wants_closing(step),
+    };
+    match (&exchanged.ended, facts.unfinished(&exchanged.ended)) {
         (ExchangeEnd::Failed(failure), _) => return broken(failure),
-        (ExchangeEnd::Closed, head) if !looks_at(step, "closed") => {
-            let at = if head.is_none() { ConnectionBreak::BeforeHeaders } else { ConnectionBreak::AfterHeaders };
-            return broken(&HttpFailure::Reset(at));
-        }
-        (ExchangeEnd::TimedOut, None) if !looks_at(step, "silent") && !wants_closing(step) => {
+        (_, Some(Unfinished::Reset(at))) => return broken(&HttpFailure::Reset(at)),
+        (_, Some(Unfinished::NoResponse)) => {
             return Err(raw::too_slow(exchange, &format!("`{title}` got no response"), limit));
         }
-        (ExchangeEnd::TimedOut, Some(_)) if !exchanged.response.is_stream() => {
+        (_, Some(Unfinished::NotWhole)) => {
             return Err(raw::too_slow(exchange, &format!("the response to `{title}` was not whole"), limit));
         }
-        (ExchangeEnd::Complete | ExchangeEnd::Closed | ExchangeEnd::TimedOut | ExchangeEnd::Aborted, _) => {}
+        (_, None) => {}
     }
     let response = &exchanged.response;
     let events = response.events.iter().map(|event| event.data.as_slice());
@@ -206,6 +211,56 @@ fn judge_response(
     }
     let reply = reply_to_step(Arc::new(answer(exchanged)), exchanged.frame, exchanged.answer_frame, elapsed);
     Ok(StepResponse { method: title.clone(), reply })
+}
+
+/// The facts by which a response that is not whole is an answer to look at, or a failure.
+#[derive(Debug, Clone, Copy)]
+struct ResponseFacts {
+    received: Received,
+    /// The step looks at a connection that is closed, or at a server that says nothing.
+    may_be_closed: bool,
+    may_be_silent: bool,
+}
+
+/// The part of a response that came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Received {
+    /// Not even the head.
+    Nothing,
+    /// The head of a response with a body.
+    Body,
+    /// The head of a stream of events, which may stay open.
+    Stream,
+}
+
+/// A response that is not what the step is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unfinished {
+    Reset(ConnectionBreak),
+    NoResponse,
+    NotWhole,
+}
+
+impl ResponseFacts {
+    /// The failure of a response that ended like this; `None` where there is an answer to look at.
+    fn unfinished(self, ended: &ExchangeEnd) -> Option<Unfinished> {
+        match (ended, self.received) {
+            (ExchangeEnd::Closed, received) if !self.may_be_closed => Some(Unfinished::Reset(match received {
+                Received::Nothing => ConnectionBreak::BeforeHeaders,
+                Received::Body | Received::Stream => ConnectionBreak::AfterHeaders,
+            })),
+            (ExchangeEnd::TimedOut, Received::Nothing) if !self.may_be_silent => Some(Unfinished::NoResponse),
+            (ExchangeEnd::TimedOut, Received::Body) => Some(Unfinished::NotWhole),
+            (
+                ExchangeEnd::Complete
+                | ExchangeEnd::Closed
+                | ExchangeEnd::TimedOut
+                | ExchangeEnd::Aborted
+                | ExchangeEnd::Failed(_),
+                _,
+            ) => None,
+        }
+    }
 }
 
 /// The response as a value.
@@ -275,4 +330,50 @@ fn response_line(exchanged: &RawExchange) -> String {
     let Some(head) = &response.head else { return String::new() };
     let body = String::from_utf8_lossy(&response.body);
     super::exchange::shorten(format!("HTTP {} {} {}", head.http.status, head.reason, body.trim()).trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_that_is_not_whole_is_a_failure_unless_the_step_is_about_that() {
+        use ExchangeEnd::{Aborted, Closed, Complete, TimedOut};
+        use Unfinished::{NoResponse, NotWhole, Reset};
+        let nothing = ResponseFacts { received: Received::Nothing, may_be_closed: false, may_be_silent: false };
+        let body = ResponseFacts { received: Received::Body, ..nothing };
+        let stream = ResponseFacts { received: Received::Stream, ..nothing };
+        for (what, ended, facts, expected) in [
+            ("whole", Complete, body, None),
+            ("closed before anything came", Closed, nothing, Some(Reset(ConnectionBreak::BeforeHeaders))),
+            ("closed within the body", Closed, body, Some(Reset(ConnectionBreak::AfterHeaders))),
+            ("closed, as the step says", Closed, ResponseFacts { may_be_closed: true, ..nothing }, None),
+            (
+                "closed, and the step is about silence",
+                Closed,
+                ResponseFacts { may_be_silent: true, ..body },
+                Some(Reset(ConnectionBreak::AfterHeaders)),
+            ),
+            ("nothing in time", TimedOut, nothing, Some(NoResponse)),
+            ("nothing in time, as the step says", TimedOut, ResponseFacts { may_be_silent: true, ..nothing }, None),
+            ("half a body in time", TimedOut, body, Some(NotWhole)),
+            (
+                "half a body in time, and the step is about silence",
+                TimedOut,
+                ResponseFacts { may_be_silent: true, ..body },
+                Some(NotWhole),
+            ),
+            ("a stream that stays open", TimedOut, stream, None),
+            ("cut off by us", Aborted, body, None),
+        ] {
+            assert_eq!(facts.unfinished(&ended), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn headers_that_come_twice_are_a_list() {
+        let named = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let lines = [("a", "1"), ("b", "2"), ("a", "3"), ("a", "4")].map(named).into();
+        assert_eq!(headers(&HttpHead { status: 200, headers: lines }), json!({ "a": ["1", "3", "4"], "b": "2" }));
+    }
 }

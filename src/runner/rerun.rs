@@ -60,3 +60,23 @@ fn target_filter(planned: &SuitePlan, case: &Case) -> Option<String> {
     let parts: Vec<String> = server.into_iter().chain(revision).collect();
     (!parts.is_empty()).then(|| parts.join(" & "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Filter;
+    use crate::source::Sources;
+
+    #[test]
+    fn a_name_with_a_bracket_is_still_a_filter() {
+        for (name, expected) in [
+            ("gets a user", "name(=gets a user)"),
+            ("gets (almost) all", "name(/^gets \\(almost\\) all$/)"),
+            ("1.5 of 2)", "name(/^1\\.5 of 2\\)$/)"),
+        ] {
+            let filter = field("name", name);
+            assert_eq!(filter, expected);
+            assert!(Filter::parse(&filter, &mut Sources::default()).is_ok(), "{filter}");
+        }
+    }
+}

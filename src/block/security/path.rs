@@ -70,6 +70,9 @@ const MOST_WAYS: usize = 5;
 const ROOTS_TRIES: usize = 5;
 const ROOTS_WAIT: Duration = Duration::from_millis(100);
 
+/// The subject of a check that is about no tool.
+const RESOURCES: &str = "resources/read";
+
 /// The most templates of resources that are tried.
 const MOST_TEMPLATES: usize = 8;
 
@@ -104,7 +107,7 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(allowed) => allowed,
         Err(result) => return *result,
     };
-    let subject = check.tool.as_deref().unwrap_or("resources/read");
+    let subject = check.tool.as_deref().unwrap_or(RESOURCES);
     let mut probed = match ProbedTool::begin(context, settings, subject).await {
         Ok(probed) => probed,
         Err(result) => return *result,
@@ -140,20 +143,40 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
         None => search.in_resources().await,
     };
     search.report_replacement();
-    let (is_limited, is_root_served) = (search.is_limited(), search.is_root_served);
-    let unproven = search.no_control.take().or_else(|| search.no_attack());
+    let proof = SearchProof {
+        is_limited: search.is_limited(),
+        is_root_served: search.is_root_served,
+        unproven: search.no_control.take().or_else(|| search.no_attack()),
+    };
     drop(search);
     let passed = format!("nothing from outside of {} came back or was touched", limit.as_str());
     let result = probed.end(halt.err(), &passed).await;
-    let has_passed = result.outcome == Outcome::Passed;
-    if !is_limited && (has_passed || result.outcome == Outcome::Inconclusive) {
-        roots_not_asked()
-    } else if has_passed && !is_root_served {
-        not_the_root(check, limit, result)
-    } else if let Some(why) = unproven.filter(|_| has_passed) {
-        with_doubt(result, why)
-    } else {
-        result
+    proof.weigh(result, subject, limit)
+}
+
+/// The facts that decide whether a search without a finding proves anything.
+struct SearchProof {
+    /// The server may use some folders and no others.
+    is_limited: bool,
+    /// A path in the folder was served.
+    is_root_served: bool,
+    /// Why no attack shows anything.
+    unproven: Option<String>,
+}
+
+impl SearchProof {
+    /// The result, which is no pass where nothing was proven; what was found stays.
+    fn weigh(self, result: CheckResult, subject: &str, limit: FolderLimit) -> CheckResult {
+        let has_passed = result.outcome == Outcome::Passed;
+        if !self.is_limited && (has_passed || result.outcome == Outcome::Inconclusive) {
+            roots_not_asked()
+        } else if has_passed && !self.is_root_served {
+            not_the_root(subject, limit, result)
+        } else if let Some(why) = self.unproven.filter(|_| has_passed) {
+            with_doubt(result, why)
+        } else {
+            result
+        }
     }
 }
 
@@ -163,15 +186,12 @@ fn with_doubt(result: CheckResult, why: String) -> CheckResult {
 }
 
 /// The result where no attack had an effect, and nothing shows that the server works in the root at all.
-fn not_the_root(check: &PathCheck, limit: FolderLimit, result: CheckResult) -> CheckResult {
-    let subject = check.tool.as_deref().unwrap_or("resources/read");
-    let help = match (limit, &check.tool) {
-        (FolderLimit::Suite, Some(_)) => {
-            "name the folder that the server uses, or give a path in it under `arguments:`"
-        }
-        (FolderLimit::Suite, None) => "name the folder that the server uses",
-        (FolderLimit::Client, Some(_)) => "give a path in one of them under `arguments:`",
-        (FolderLimit::Client, None) => "name the folder that the server uses under `security: { root: … }`",
+fn not_the_root(subject: &str, limit: FolderLimit, result: CheckResult) -> CheckResult {
+    let help = match (limit, subject == RESOURCES) {
+        (FolderLimit::Suite, false) => "name the folder that the server uses, or give a path in it under `arguments:`",
+        (FolderLimit::Suite, true) => "name the folder that the server uses",
+        (FolderLimit::Client, false) => "give a path in one of them under `arguments:`",
+        (FolderLimit::Client, true) => "name the folder that the server uses under `security: { root: … }`",
     };
     let why = format!("`{subject}` served nothing below {}, so that no attack shows anything; {help}", limit.as_str());
     with_doubt(result, why)
@@ -644,6 +664,29 @@ fn first_ways(ways: &[&'static str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_without_a_finding_is_a_pass_only_where_it_proves_something() {
+        use Outcome::{Failed, Inconclusive, Passed, Skipped};
+        let why = || Some("no attack could be made".to_owned());
+        for (what, found, is_limited, is_root_served, unproven, expected) in [
+            ("everything was tried", Passed, true, true, None, Passed),
+            ("nothing in the folder was served", Passed, true, false, None, Inconclusive),
+            ("no attack was made", Passed, true, true, why(), Inconclusive),
+            ("the server has no limit", Passed, false, true, None, Skipped),
+            ("no limit, and no valid call", Inconclusive, false, false, why(), Skipped),
+            ("no valid call", Inconclusive, true, false, why(), Inconclusive),
+            ("a way out", Failed, true, false, why(), Failed),
+            ("a way out of a folder that is no limit", Failed, false, false, None, Failed),
+        ] {
+            for (subject, limit) in [("read", FolderLimit::Suite), (RESOURCES, FolderLimit::Client)] {
+                let unproven = unproven.clone();
+                let proof = SearchProof { is_limited, is_root_served, unproven };
+                let result = proof.weigh(CheckResult::new(found), subject, limit);
+                assert_eq!(result.outcome, expected, "{what}");
+            }
+        }
+    }
 
     #[test]
     fn a_missing_file_is_beside_the_valid_one() {
