@@ -112,6 +112,32 @@ pub struct CaseResult {
     pub frames: Vec<u32>,
 }
 
+#[cfg(test)]
+impl CaseResult {
+    /// A case of the suite `s.yml` that ended like this, with its name as its id.
+    pub(crate) fn of_test(name: &str, outcome: Outcome) -> Self {
+        let case = CaseInfo {
+            id: name.to_owned(),
+            file: "s.yml".to_owned(),
+            line: 1,
+            column: 1,
+            from_command_line: false,
+            position: Vec::new(),
+            suite: "s".to_owned(),
+            name: name.to_owned(),
+            row: None,
+            server: "server".to_owned(),
+            revision: "auto".to_owned(),
+            tags: Vec::new(),
+            probes: Vec::new(),
+            variants: Vec::new(),
+            claims: Vec::new(),
+            rule: None,
+        };
+        Self::beside(case, outcome, String::new())
+    }
+}
+
 impl CaseResult {
     /// A case of which nothing but its outcome is known, and the command that runs into it again.
     pub fn beside(case: CaseInfo, outcome: Outcome, rerun_command: String) -> Self {

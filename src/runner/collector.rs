@@ -7,7 +7,7 @@ use super::snapshot::{self, Recordings};
 use super::{Observer, RunMessage, Summary};
 use crate::baseline::{self, BaselineScope};
 use crate::event::{
-    CaseResult, Event, FailureClass, Finding, Outcome, Reason, RequirementLevel, Section, ServerStarts,
+    CaseResult, Event, FailureClass, Finding, Outcome, Reason, RequirementLevel, Section, ServerStarts, SessionJudged,
 };
 use crate::plan::{CaseSource, Plan};
 
@@ -129,41 +129,134 @@ impl RunCollector<'_> {
                 self.judge.case(result);
                 self.recorded.finish_case(result);
                 self.known.case(result);
-                match result.outcome {
-                    Outcome::Failed => self.summary.failed += usize::from(!result.is_known()),
-                    Outcome::Errored => self.summary.errored += 1,
-                    Outcome::Passed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive => {}
-                }
-                if matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed) {
-                    self.summary.judged += 1;
-                }
-                if result.findings.iter().any(|finding| finding.class == Some(FailureClass::Internal)) {
-                    self.summary.internal += 1;
-                }
-                let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
                 let id = self.remembered_id(&result.case.id);
-                if !matches!(result.reason, Some(Reason::NotRun(_))) {
-                    self.summary.decided.push(id.clone());
-                }
-                if result.is_flaky() {
-                    self.summary.flaky.push(id.clone());
-                }
-                if has_failed && !result.is_known() || matches!(result.reason, Some(Reason::NotRun(_))) {
-                    self.summary.not_passed.push(id);
-                }
+                self.summary.count(result, id);
             }
             Event::SessionJudged(judged) => {
                 self.known.session(judged);
-                let is_failure =
-                    |finding: &Finding| finding.baseline_reason.is_none() && finding.level == RequirementLevel::Must;
-                let has_failed = judged.findings.iter().any(is_failure);
-                if has_failed {
-                    self.summary.failed += 1;
-                    self.summary.beyond_cases.insert(judged.file.clone());
-                }
+                self.summary.count_session(judged);
             }
             Event::ServerReady(ready) => self.judge.ready(ready),
             Event::RunStarted(_) | Event::ToolsChosen(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
+        }
+    }
+}
+
+impl Summary {
+    /// Counts a case that is decided; `id` is its id without secrets.
+    fn count(&mut self, result: &CaseResult, id: String) {
+        match result.outcome {
+            Outcome::Failed => self.failed += usize::from(!result.is_known()),
+            Outcome::Errored => self.errored += 1,
+            Outcome::Passed | Outcome::Warned | Outcome::Skipped | Outcome::Inconclusive => {}
+        }
+        self.judged += usize::from(matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed));
+        let is_internal = |finding: &Finding| finding.class == Some(FailureClass::Internal);
+        self.internal += usize::from(result.findings.iter().any(is_internal));
+        let was_reached = !matches!(result.reason, Some(Reason::NotRun(_)));
+        if was_reached {
+            self.decided.push(id.clone());
+        }
+        if result.is_flaky() {
+            self.flaky.push(id.clone());
+        }
+        let has_failed = matches!(result.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
+        if has_failed && !result.is_known() || !was_reached {
+            self.not_passed.push(id);
+        }
+    }
+
+    /// Counts what a server did beside all cases.
+    fn count_session(&mut self, judged: &SessionJudged) {
+        let is_failure =
+            |finding: &Finding| finding.baseline_reason.is_none() && finding.level == RequirementLevel::Must;
+        if judged.findings.iter().any(is_failure) {
+            self.failed += 1;
+            self.beyond_cases.insert(judged.file.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Attempt, RunEnd};
+
+    fn found(level: RequirementLevel, is_known: bool) -> Finding {
+        let baseline_reason = is_known.then(|| "issue 7".to_owned());
+        Finding { level, baseline_reason, ..Finding::new("equals", "it differs") }
+    }
+
+    #[test]
+    fn the_exit_code_follows_from_what_failed_and_is_not_known() {
+        use Outcome::{Errored, Failed, Inconclusive, Passed, Skipped, Warned};
+        use RequirementLevel::{Must, Should};
+        let case = |outcome, findings: Vec<Finding>| CaseResult { findings, ..CaseResult::of_test("a", outcome) };
+        let not_run = CaseResult { reason: Some(Reason::NotRun(RunEnd::Interrupted)), ..case(Skipped, Vec::new()) };
+        let internal = Finding::failure(FailureClass::Internal, "it broke");
+        for (what, result, [failed, errored, judged, decided, not_passed]) in [
+            ("passed", case(Passed, vec![]), [0, 0, 1, 1, 0]),
+            ("warned", case(Warned, vec![found(Should, false)]), [0, 0, 1, 1, 0]),
+            ("failed", case(Failed, vec![found(Must, false)]), [1, 0, 1, 1, 1]),
+            ("failed as is known", case(Failed, vec![found(Must, true)]), [0, 0, 1, 1, 0]),
+            (
+                "failed in two ways, one of them known",
+                case(Failed, vec![found(Must, true), found(Must, false)]),
+                [1, 0, 1, 1, 1],
+            ),
+            (
+                "failed as is known, and warned",
+                case(Failed, vec![found(Must, true), found(Should, false)]),
+                [0, 0, 1, 1, 0],
+            ),
+            ("failed without a finding", case(Failed, vec![]), [1, 0, 1, 1, 1]),
+            ("errored", case(Errored, vec![internal]), [0, 1, 0, 1, 1]),
+            ("inconclusive", case(Inconclusive, vec![]), [0, 0, 0, 1, 1]),
+            ("skipped", case(Skipped, vec![]), [0, 0, 0, 1, 0]),
+            ("not reached", not_run, [0, 0, 0, 0, 1]),
+        ] {
+            let mut summary = Summary::default();
+            summary.count(&result, "a".to_owned());
+            let Summary { decided: reached, not_passed: left, .. } = &summary;
+            let counts = [summary.failed, summary.errored, summary.judged, reached.len(), left.len()];
+            assert_eq!(counts, [failed, errored, judged, decided, not_passed], "{what}");
+            assert_eq!(summary.internal, errored, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_case_that_passed_after_a_failure_is_flaky() {
+        let attempt = Attempt { outcome: Outcome::Failed, duration_us: 0, findings: Vec::new() };
+        for (outcome, expected) in [(Outcome::Passed, 1), (Outcome::Failed, 0), (Outcome::Warned, 0)] {
+            let mut summary = Summary::default();
+            let result = CaseResult { earlier: vec![attempt.clone()], ..CaseResult::of_test("a", outcome) };
+            summary.count(&result, "a".to_owned());
+            assert_eq!(summary.flaky.len(), expected, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_breaks_a_must_beside_all_cases_fails_the_run() {
+        use RequirementLevel::{Must, Should};
+        for (findings, failed) in [
+            (vec![], 0),
+            (vec![found(Should, false)], 0),
+            (vec![found(Must, true)], 0),
+            (vec![found(Must, true), found(Must, false)], 1),
+            (vec![found(Must, false), found(Must, false)], 1),
+        ] {
+            let judged = SessionJudged {
+                file: "s.yml".to_owned(),
+                line: 1,
+                suite: "s".to_owned(),
+                from_command_line: false,
+                server: "server".to_owned(),
+                revision: "auto".to_owned(),
+                findings,
+            };
+            let mut summary = Summary::default();
+            summary.count_session(&judged);
+            assert_eq!((summary.failed, summary.beyond_cases.len()), (failed, failed), "{:?}", judged.findings);
         }
     }
 }

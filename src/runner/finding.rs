@@ -55,3 +55,56 @@ pub(crate) fn of_repetition(repeated: Repeated) -> Finding {
         ..Finding::new("duplicate-listing", format!("the server lists the {noun} `{name}` {times}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::SourceFile;
+
+    #[test]
+    fn a_finding_keeps_the_place_to_which_it_points() {
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new("s.yml", "suite: a\ntests: []\n"));
+        let [first, second] = [(0, 5), (9, 14)].map(|(start, end)| Span { source, start, end });
+        let found = || Finding::new("equals", "it differs");
+        let line = |found: Finding| found.quote.map(|quote| (quote.line, quote.label));
+        assert_eq!(line(at(found(), &sources, second, "this case")), Some((2, "this case".to_owned())));
+        let placed = at(found(), &sources, first, "here");
+        assert_eq!(line(at(placed, &sources, second, "this case")), Some((1, "here".to_owned())));
+    }
+
+    #[test]
+    fn a_call_that_nobody_allowed_is_no_failure_of_the_server() {
+        for (problem, expected) in [
+            (StepProblem::ToolNotAllowed, true),
+            (StepProblem::ReadOnly, true),
+            (StepProblem::Unfilled, false),
+            (StepProblem::NoToken, false),
+        ] {
+            let found = Finding::new("x", "x").with_problem(problem);
+            assert_eq!(is_not_allowed(&found), expected, "{found:?}");
+        }
+        assert!(!is_not_allowed(&Finding::new("x", "x")));
+    }
+
+    #[test]
+    fn a_template_that_is_too_much_to_fill_in_needs_another_cure() {
+        for (reason, cure) in [
+            (TemplateError::GivenUp("it is too large".to_owned()), "make it smaller"),
+            (TemplateError::Missing("user.id".to_owned()), "define the name"),
+            (TemplateError::Invalid("unexpected `}`".to_owned()), "define the name"),
+        ] {
+            let found = of_template(&reason);
+            assert!(found.help.is_some_and(|help| help.starts_with(cure)), "{reason:?}");
+            assert_eq!(found.step_problem.as_deref(), Some(&StepProblem::Unfilled));
+        }
+    }
+
+    #[test]
+    fn a_repetition_says_how_often() {
+        for (times, says) in [(2, "lists the tool `find` twice"), (3, "lists the tool `find` 3 times")] {
+            let found = of_repetition(Repeated { noun: "tool", name: "find".to_owned(), times });
+            assert!(found.message.ends_with(says), "{}", found.message);
+        }
+    }
+}

@@ -196,7 +196,6 @@ fn either(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::SessionJudged;
 
     use Outcome::{Failed, Passed, Skipped};
 
@@ -206,20 +205,10 @@ mod tests {
     type Differing = &'static [(&'static str, &'static [&'static str], &'static str)];
 
     fn way(cases: Way) -> IsolationRun {
-        let session = SessionJudged {
-            file: "s.yml".to_owned(),
-            line: 1,
-            suite: "s".to_owned(),
-            from_command_line: false,
-            server: "server".to_owned(),
-            revision: "auto".to_owned(),
-            findings: Vec::new(),
-        };
         let mut run = IsolationRun::default();
         for (name, outcome) in cases {
-            let case = crate::event::CaseInfo { id: (*name).to_owned(), name: (*name).to_owned(), ..session.info() };
             run.begun.push((*name).to_owned());
-            run.results.insert((*name).to_owned(), CaseResult::beside(case, *outcome, String::new()));
+            run.results.insert((*name).to_owned(), CaseResult::of_test(name, *outcome));
         }
         run
     }

@@ -230,7 +230,6 @@ impl SnapshotLedger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::SessionJudged;
 
     /// A ledger for the folder `s`, in which the files `known` are recorded and `named` belong to a test.
     fn ledger(known: &[&str], named: &[&str], beginnings: &[&str]) -> SnapshotLedger {
@@ -260,17 +259,7 @@ mod tests {
             let (case, file) = (case.to_owned(), Path::new("s").join("a.json"));
             ledger.add(SnapshotCheck { case, file, wanted: (*wanted).to_owned(), differs: *wanted != "old" });
         }
-        let session = SessionJudged {
-            file: "s.yml".to_owned(),
-            line: 1,
-            suite: "s".to_owned(),
-            from_command_line: false,
-            server: "server".to_owned(),
-            revision: "auto".to_owned(),
-            findings: Vec::new(),
-        };
-        let info = crate::event::CaseInfo { id: case.to_owned(), ..session.info() };
-        ledger.finish_case(&CaseResult::beside(info, outcome, String::new()));
+        ledger.finish_case(&CaseResult::of_test(case, outcome));
     }
 
     #[test]

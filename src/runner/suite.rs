@@ -349,3 +349,29 @@ fn words_of(error: JoinError) -> String {
         .or_else(|| panic.downcast_ref::<&str>().map(|words| (*words).to_owned()))
         .unwrap_or_else(|| "it panicked".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_cases_that_ran_at_the_same_time() {
+        let names = |count: usize| -> BTreeSet<String> { (0..count).map(|at| format!("case {at}")).collect() };
+        for (what, outcome, beside, expected) in [
+            ("alone", Outcome::Failed, names(0), None),
+            ("beside two", Outcome::Failed, names(2), Some("case 0, case 1".to_owned())),
+            ("passed", Outcome::Passed, names(2), None),
+            ("errored", Outcome::Errored, names(2), None),
+        ] {
+            let found = vec![crate::event::Finding::new("equals", "it differs")];
+            let mut result = CaseResult { findings: found, ..CaseResult::of_test("a", outcome) };
+            note_concurrent_cases(&mut result, &beside);
+            assert_eq!(result.findings[0].evidence.first().map(|(_, text)| text.clone()), expected, "{what}");
+        }
+        let found = vec![crate::event::Finding::new("equals", "it differs")];
+        let mut result = CaseResult { findings: found, ..CaseResult::of_test("a", Outcome::Failed) };
+        note_concurrent_cases(&mut result, &names(MOST_NAMES + 3));
+        let told = &result.findings[0].evidence[0].1;
+        assert!(told.ends_with(", 3 more") && told.matches("case").count() == MOST_NAMES, "{told}");
+    }
+}
