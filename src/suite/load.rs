@@ -372,10 +372,27 @@ fn named_tools(keys: &SuiteKeys) -> Vec<NamedTool> {
 
 fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) -> Diagnostic {
     let message = format!("cannot read `{}`: {}", path.display(), why_unreadable(error));
-    match from {
+    let unread = match from {
         Some(entry) => Diagnostic::error("missing-file", message, entry.span),
         None => Diagnostic::without_place("missing-file", message),
-    }
+    };
+    let help = if error.kind() == io::ErrorKind::InvalidData {
+        Some("save the file as UTF-8".to_owned())
+    } else if error.kind() != io::ErrorKind::NotFound {
+        None
+    } else if from.is_some() {
+        Some("write its path relative to the folder of this suite".to_owned())
+    } else {
+        no_line(&path.display().to_string())
+    };
+    unread.with_help(help)
+}
+
+/// The hint for a suite and a line that is no number, such as `users.yml:x`.
+fn no_line(typed: &str) -> Option<String> {
+    let is_suite = |file: &str| Path::new(file).extension().is_some_and(|end| end == "yml" || end == "yaml");
+    let (file, line) = typed.rsplit_once(':').filter(|(file, _)| is_suite(file))?;
+    Some(format!("`{line}` is not the number of a line; write for example `{file}:12`"))
 }
 
 /// Why a file cannot be read, in words for users.

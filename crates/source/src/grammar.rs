@@ -582,11 +582,28 @@ fn wrong_type(node: &Node, shape: &Shape, key: Option<&Key>) -> Diagnostic {
         }
         (Shape::List(Shape::Text), Value::Text(text)) => Some(format!("write `[{text}]`")),
         (Shape::NonEmpty(inner), _) => wrong_type(node, inner, key).help,
+        (_, Value::Text(text)) if takes_flag(shape) && truth_of(text).is_some() => {
+            truth_of(text).map(|flag| format!("write `{flag}`, without quotes"))
+        }
         _ => key.and_then(|key| key.cure).map(str::to_owned),
     };
     Diagnostic::error("wrong-type", format!("expected {}, found {found}", shape.words()), node.span)
         .of_kind(MistakeKind::WrongType)
         .with_help(help)
+}
+
+/// Returns true if the value may be `true` or `false`.
+fn takes_flag(shape: &Shape) -> bool {
+    matches!(shape, Shape::Flag) || shape.parts().iter().any(takes_flag)
+}
+
+/// The flag that a word stands for, in YAML 1.1 or in other tools.
+fn truth_of(word: &str) -> Option<bool> {
+    match word.to_lowercase().as_str() {
+        "true" | "yes" | "on" => Some(true),
+        "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
 }
 
 /// The pattern of a duration.

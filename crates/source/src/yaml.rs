@@ -292,7 +292,7 @@ impl<'t> YamlReader<'t> {
         // A tab is found where the text before it ends, but is what to show.
         let tab = self.text.get(at as usize..).filter(|_| sentence.contains("a tab")).and_then(|rest| rest.find('\t'));
         let at = at + u32::try_from(tab.unwrap_or(0)).unwrap_or(0);
-        self.mistake(sentence, at, at).with_help(syntax::cure(sentence))
+        self.mistake(sentence, at, at).with_help(syntax::cure(sentence, self.text, at as usize))
     }
 
     fn mistake(&self, sentence: &str, start: u32, end: u32) -> Diagnostic {

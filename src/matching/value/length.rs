@@ -46,10 +46,14 @@ static LIMITS: Object = Object {
     name: "a range",
     doc: "A minimum, a maximum, or both.",
     keys: &[&[
-        alternative("min", Shape::Either(&[Shape::Range(1, u64::MAX), Shape::Template]), "The minimum.")
-            .default("0")
-            .cure("a `min` of 0 allows any number; write 1 or more, or add a `max`")
-            .shape_beside("max", read::WHOLE),
+        alternative(
+            "min",
+            Shape::Either(&[Shape::Range(1, u64::MAX), Shape::Template]),
+            "The minimum; beside `max` it may be 0.",
+        )
+        .default("0")
+        .cure("a `min` of 0 allows any number; write 1 or more, or add a `max`")
+        .shape_beside("max", read::WHOLE),
         alternative("max", read::WHOLE, "The maximum; by default unlimited."),
     ]],
 };

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
+use serde_json::json;
 
 use crate::source::template::is_template;
 use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, Value, did_you_mean};
@@ -119,14 +120,25 @@ impl Server {
     }
 }
 
+/// What a shell would not pass on to a program; in quotes, it stands beside them in a word.
+const OPERATORS: [&str; 11] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>"];
+
 fn command_words(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Node>> {
-    let words = match node.text() {
-        None => node.items().to_vec(),
+    let words: Vec<Node> = match node.text() {
+        None => {
+            let word = |item: &Node| Node { value: Value::Text(item.to_text()), span: item.span };
+            node.items().iter().map(word).collect()
+        }
         Some(text) => {
             let Ok(words) = shell_words::split(text) else {
                 found.push(Diagnostic::error("bad-command", "a quote in the command is never closed", node.span));
                 return None;
             };
+            if let Some(operator) = text.split_whitespace().find(|word| OPERATORS.contains(word)) {
+                let message = format!("no shell reads the command, so `{operator}` is passed to the program");
+                let help = format!("write `command: [sh, -c, {}]`, or only the program", json!(text));
+                found.push(Diagnostic::warning("bad-command", message, node.span).with_help(help));
+            }
             words.into_iter().map(|word| Node { value: Value::Text(word), span: node.span }).collect()
         }
     };

@@ -22,13 +22,14 @@ settings! {
     /// The keys of a suite file, but for its tests and blocks.
     pub(crate) struct SuiteKeys as "a suite of steps" {
         /// The suite's name, shown in every report.
-        pub(crate) suite: Option<Located<String>> => required(),
+        pub(crate) suite: Option<Located<String>> => required() cure("write for example `suite: My server`"),
         /// Suites to insert before this one: files, relative to this one, or `builtin:NAME`.
         pub(crate) include: Vec<Located<String>>,
         /// Names for templates: `{{ name }}`.
         pub(crate) variables: Vec<(Located<String>, Node)>,
         /// The server under test, when there is one.
-        pub(crate) server: Option<ServerKeys> => choice("servers"),
+        pub(crate) server: Option<ServerKeys> => choice("servers") cure(
+            "write for example `server: { command: [node, dist/index.js] }`, or `server: { builtin: demo }`"),
         /// The servers under test by name; every test runs once on each unless it names one.
         pub(crate) servers: Vec<(Located<String>, ServerKeys)> => choice("servers"),
         /// The options of a run.

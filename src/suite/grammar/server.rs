@@ -13,7 +13,7 @@ settings! {
         /// The program and its arguments; one string is split the way a shell splits words. Paths are relative to the suite's
         /// file.
         pub(crate) command: Option<Node> => alternative() cure("write for example `command: [node, dist/index.js]`")
-            shape(Shape::Either(&[Shape::NonEmpty(&Shape::List(&Shape::Text)), Shape::Text])),
+            shape(Shape::Either(&[Shape::NonEmpty(&Shape::List(&SCALAR)), Shape::Text])),
         /// The address of a server over HTTP. With `command`, mcprove starts the server first, and `{{ port }}` in both is a
         /// free port.
         pub(crate) url: Option<Node> => alternative() shape(Shape::Text),

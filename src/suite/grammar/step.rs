@@ -40,7 +40,7 @@ settings! {
         /// Calls this tool.
         pub(crate) call: Option<Node> => alternative() shape(Shape::Text) choice("action"),
         /// The arguments of the tool or prompt, or a template for all of them.
-        pub(crate) args: Option<Node> => beside(&["call", "prompt"])
+        pub(crate) args: Option<Node> => beside(&["call", "prompt"]) cure("write for example `args: { id: 1 }`")
             shape(Shape::Either(&[Shape::Map(&Shape::Any), Shape::Template])),
         /// Reads the resource with this URI.
         pub(crate) read: Option<Node> => alternative() shape(Shape::Text) choice("action"),

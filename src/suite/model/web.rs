@@ -69,9 +69,9 @@ pub enum Auth {
 settings! {
     /// The parameters for an authorization server. Without `issuer` and `token_url` the tested server names it.
     pub struct ClientCredentials as "client_credentials" {
-        /// The authorization server; its metadata have the token endpoint.
+        /// The authorization server; its metadata has the token endpoint.
         pub issuer: Option<Node> => shape(Shape::Text) choice("endpoint"),
-        /// The token endpoint, if metadata do not name it.
+        /// The token endpoint, if the metadata does not name it.
         pub token_url: Option<Node> => shape(Shape::Text) choice("endpoint"),
         /// The id of the client.
         pub client_id: Node => shape(Shape::Text) required(),

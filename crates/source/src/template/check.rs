@@ -119,6 +119,49 @@ static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"(?s)"(\\.|[^"\\]
 #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
 static APPLIED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\||\bis\s+(?:not\s+)?)\s*([A-Za-z_]\w*)").unwrap());
 
+/// Filters that a misspelt one may stand for; the engine does not list its own.
+const COMMON_FILTERS: &[&str] = &[
+    "abs",
+    "bool",
+    "count",
+    "default",
+    "dictsort",
+    "first",
+    "float",
+    "format",
+    "groupby",
+    "int",
+    "items",
+    "join",
+    "last",
+    "length",
+    "lines",
+    "list",
+    "lower",
+    "map",
+    "max",
+    "min",
+    "reject",
+    "rejectattr",
+    "replace",
+    "reverse",
+    "round",
+    "select",
+    "selectattr",
+    "slice",
+    "sort",
+    "split",
+    "string",
+    "sum",
+    "title",
+    "tojson",
+    "trim",
+    "unique",
+    "upper",
+    "urlencode",
+    "zip",
+];
+
 /// Which filter or test of an expression does not exist, which shows only where it is applied otherwise.
 fn unknown_filter(expression: &str) -> Option<String> {
     if !expression.contains('|') && !expression.contains(" is ") {
@@ -132,7 +175,11 @@ fn unknown_filter(expression: &str) -> Option<String> {
             "|" => ("filter", ErrorKind::UnknownFilter, state.apply_filter(name, &[]).err()),
             _ => ("test", ErrorKind::UnknownTest, state.perform_test(name, &[]).err()),
         };
-        error.filter(|error| error.kind() == kind).map(|_| format!("there is no {noun} `{name}`"))
+        error.filter(|error| error.kind() == kind).map(|_| {
+            let near = if noun == "filter" { nearest(name, COMMON_FILTERS.iter().copied()) } else { None };
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            format!("there is no {noun} `{name}`{near}")
+        })
     })
 }
 
@@ -195,6 +242,17 @@ mod tests {
     use super::super::super::{SourceFile, Sources};
     use super::super::{names_in, names_of};
     use super::*;
+
+    #[test]
+    fn unknown_filters_are_named() {
+        let problem = |expression: &str| unknown_filter(expression);
+        assert_eq!(problem("a | lenght").as_deref(), Some("there is no filter `lenght`; did you mean `length`?"));
+        assert_eq!(problem("a | zzzz").as_deref(), Some("there is no filter `zzzz`"));
+        assert_eq!(problem("a is oddd").as_deref(), Some("there is no test `oddd`"));
+        for name in COMMON_FILTERS {
+            assert_eq!(problem(&format!("a | {name}")), None);
+        }
+    }
 
     #[test]
     fn long_chains_are_refused() {
