@@ -39,7 +39,10 @@ pub(crate) fn without_endings(text: String, endings: &[(usize, String)]) -> Stri
             let begin = at - more;
             let ahead = &text[..begin];
             let begins_word = ahead.chars().next_back().is_none_or(|c| !c.is_alphanumeric());
-            let is_most = 2 * (more + telling.len()) >= earlier.len() + telling.len();
+            let part = &text[begin..at + telling.len()];
+            // The end of a sentence may well be in another one: `so secret` in `echo secret`.
+            let (least, of) = if part.contains(char::is_whitespace) { (3, 4) } else { (1, 2) };
+            let is_most = of * part.len() >= least * form.len();
             if begins_word || is_most || follows_mask(ahead) {
                 places.push(begin..at + telling.len());
             }
