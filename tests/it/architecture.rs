@@ -214,17 +214,31 @@ fn no_code_reads_what_people_read() {
 /// A code that is in no table has no meaning in the documentation, and no kind.
 #[test]
 fn every_code_of_a_finding_is_in_a_table() {
-    let named = Regex::new(r#"(?:Finding::new|Code::new|finding_with_help|\.finding)\(\s*"([a-z-]+)""#).unwrap();
-    let row = Regex::new(r"(?m)^\| (`[a-z_-]+`(?:, `[a-z-]+`)*)").unwrap();
-    let pages = ["src/event/codes.md", "docs/reference/scans.md", "docs/reference/matchers.md"];
-    let tables = pages.map(|page| fs::read_to_string(root().join(page)).unwrap()).concat();
+    let named = Regex::new(concat!(
+        r#"(?:Finding::new|Code::new|finding_with_help|\.finding)\(\s*"([a-z-]+)""#,
+        r#"|\bcode: "([a-z-]+)"|\bCODE\w*: &str = "([a-z-]+)""#,
+    ))
+    .unwrap();
+    let shown = Regex::new(r"\b(?:error|warning)\[([a-z-]+)\]").unwrap();
+    let row = Regex::new(r"(?m)^(?:\||##|###) (`[a-z_-]+`(?:, `[a-z-]+`)*)").unwrap();
+    let guide = ["src/event/codes.md", "docs/guides/drift.md"];
+    let pages = ["errors", "scans", "matchers", "lints"].map(|page| format!("docs/reference/{page}.md"));
+    let pages = guide.iter().map(|page| (*page).to_owned()).chain(pages);
+    let tables: String = pages.map(|page| fs::read_to_string(root().join(page)).unwrap()).collect();
     let known: BTreeSet<String> = row
         .captures_iter(&tables)
         .flat_map(|row| row[1].split(", ").map(|code| code.trim_matches('`').replace('_', "-")).collect::<Vec<_>>())
         .collect();
     let mut unknown = BTreeSet::new();
+    // What users see of a code that is put together elsewhere.
+    for file in files("tests/snapshots/cases", "snap") {
+        let text = fs::read_to_string(&file).unwrap();
+        let codes = shown.captures_iter(&text).map(|code| code[1].to_owned());
+        unknown.extend(codes.filter(|code| !known.contains(code)).map(|code| format!("{code} ({})", file.display())));
+    }
     for (path, text) in sources().filter(|(path, _)| !is_test(path)) {
-        let codes = named.captures_iter(product_code(&text)).map(|code| code[1].to_owned());
+        let code = |found: regex::Captures<'_>| found.iter().flatten().nth(1).map(|code| code.as_str().to_owned());
+        let codes = named.captures_iter(product_code(&text)).filter_map(code);
         unknown.extend(codes.filter(|code| !known.contains(code)).map(|code| format!("{code} ({})", path.display())));
     }
     assert!(unknown.is_empty(), "write a row in src/event/codes.md for {unknown:?}");

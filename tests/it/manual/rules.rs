@@ -66,12 +66,14 @@ fn book(tests: &[Arc<Test>], revision: &str) -> String {
     let must: BTreeSet<&str> =
         rules.iter().filter(|(_, rule)| rule.level == RuleLevel::Must).map(|(_, rule)| rule.id.as_str()).collect();
     let should = rules.iter().filter(|(_, rule)| rule.level == RuleLevel::Should).count();
+    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let mut text = format!("\n## {revision}\n\n");
     let _ = writeln!(
         text,
-        "{} of {} testable MUSTs are checked, and {should} SHOULDs.\n",
+        "Checked are {} of {}, and {}.\n",
         must.len(),
-        must.len() + missing.len()
+        plural(must.len() + missing.len(), "testable MUST"),
+        plural(should, "SHOULD")
     );
     text += "| id | level | section | over | revisions | rule | needs | sentence |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
     for (test, rule) in &rules {
