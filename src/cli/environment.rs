@@ -35,7 +35,7 @@ impl Environment {
             output_is_terminal: std::io::stdout().is_terminal(),
             width: terminal.or(columns),
             processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            is_ci: variables.get("CI").is_some_and(|value| !value.is_empty() && value != "false"),
+            is_ci: variables.get("CI").is_some_and(|value| !["", "false", "0"].contains(&value.as_str())),
             variables: Arc::new(variables),
         }
     }

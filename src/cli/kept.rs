@@ -15,7 +15,7 @@ const FOLDER: &str = "findings";
 /// Keeps what a run found beside what earlier runs found; returns how many there are of this run.
 pub(crate) fn keep(state: &FolderPlace, found: Vec<Stored>) -> Result<usize, SinkError> {
     let folder = state.join(FOLDER);
-    let failed = |reason: io::Error| SinkError { path: folder.clone(), reason };
+    let failed = |reason: io::Error| SinkError { path: folder.clone(), reason, option: state::STATE_OPTION };
     let opened = prepare(state).map_err(failed)?;
     let (base, count) = (base(state), found.len());
     for mut stored in found {
@@ -26,7 +26,11 @@ pub(crate) fn keep(state: &FolderPlace, found: Vec<Stored>) -> Result<usize, Sin
             Some(earlier) => stored.met_again(&earlier),
             None => stored,
         };
-        write_in(&opened, &stored).map_err(|reason| SinkError { path: folder.join(file_name(&stored.id)), reason })?;
+        write_in(&opened, &stored).map_err(|reason| SinkError {
+            path: folder.join(file_name(&stored.id)),
+            reason,
+            option: state::STATE_OPTION,
+        })?;
     }
     Ok(count)
 }
@@ -35,7 +39,7 @@ pub(crate) fn keep(state: &FolderPlace, found: Vec<Stored>) -> Result<usize, Sin
 pub(crate) fn write_to(state: &FolderPlace, stored: &Stored) -> Result<(), SinkError> {
     let place = state.below(FOLDER);
     let written = place.open().and_then(|folder| write_in(&folder, stored));
-    written.map_err(|reason| SinkError { path: place.join(file_name(&stored.id)), reason })
+    written.map_err(|reason| SinkError { path: place.join(file_name(&stored.id)), reason, option: state::STATE_OPTION })
 }
 
 /// Arguments of calls may hold secrets that no suite names, so only their owner reads findings.
@@ -47,7 +51,7 @@ fn write_in(folder: &Folder, stored: &Stored) -> io::Result<()> {
 pub(crate) fn remove(state: &FolderPlace, id: &str) -> Result<(), SinkError> {
     let place = state.below(FOLDER);
     let removed = place.open().and_then(|folder| folder.remove_file(file_name(id)));
-    removed.map_err(|reason| SinkError { path: place.join(file_name(id)), reason })
+    removed.map_err(|reason| SinkError { path: place.join(file_name(id)), reason, option: state::STATE_OPTION })
 }
 
 /// Makes the place for findings, so that a run that found nothing can be compared with others.

@@ -66,6 +66,9 @@ pub(crate) fn last_failed(folder: &FolderPlace, files: &[PathBuf]) -> Result<Fai
     Ok(failed)
 }
 
+/// The option that names the folder for state.
+pub(crate) const STATE_OPTION: Option<&str> = Some("--state-dir FOLDER");
+
 /// Remembers the failures of a run.
 pub(crate) fn remember(folder: &FolderPlace, ran: &Ran<'_>) -> Result<(), SinkError> {
     let write = || -> io::Result<()> {
@@ -78,7 +81,7 @@ pub(crate) fn remember(folder: &FolderPlace, ran: &Ran<'_>) -> Result<(), SinkEr
         let text = serde_json::to_string_pretty(&last).unwrap_or_default();
         opened.replace(FILE, format!("{text}\n").as_bytes(), Access::Private)
     };
-    write().map_err(|reason| SinkError { path: folder.to_path_buf(), reason })
+    write().map_err(|reason| SinkError { path: folder.to_path_buf(), reason, option: STATE_OPTION })
 }
 
 /// Waits until nobody else writes; fails where somebody holds the lock for too long, such as a server that was given it.

@@ -13,6 +13,7 @@ use std::path::Path;
 pub use self::injected::{judge_recovery, of_idle_fault, strikes_text};
 pub use self::mismatch::{MISSING, of_mismatch};
 use crate::event::{Code, EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
+use crate::plan::arguments::ConfigSource;
 use crate::session::{CallFailure, FailureReason, OpenFailure, OwnedViolation, UnreportedExit};
 use crate::transport::{ConnectError, HttpFailure, HttpRefusal};
 use crate::wire::{Frame, ProtocolViolation, ReadLimit};
@@ -63,19 +64,56 @@ impl From<&CallFailure> for Finding {
     }
 }
 
-impl From<&OpenFailure> for Finding {
-    fn from(failed: &OpenFailure) -> Self {
-        match failed {
-            OpenFailure::Connect(error) => of_connect(error),
-            OpenFailure::Handshake(failure) => {
-                let limit = if let FailureReason::Timeout(_) = failure.reason { " (`start_timeout`)" } else { "" };
-                Self { message: format!("{failed}{limit}"), ..Self::from(failure) }
+/// A session that did not open; the help names what the user can write in the suite, or for `config_source` as a flag.
+pub fn of_open_failure(failed: &OpenFailure, config_source: ConfigSource) -> Finding {
+    match failed {
+        OpenFailure::Connect(error) => of_connect(error, config_source),
+        OpenFailure::Handshake(failure) => {
+            let finding = Finding { message: failed.to_string(), ..Finding::from(failure) };
+            match &failure.reason {
+                FailureReason::Timeout(_) => with_start_timeout(finding, config_source),
+                FailureReason::Http(reason) => {
+                    let help = http_help(reason, config_source).map(str::to_owned);
+                    Finding { help: help.or(finding.help), ..finding }
+                }
+                FailureReason::Exited(_) => {
+                    let help =
+                        failure.stderr.iter().any(|line| misses_script(line)).then(|| relative_to(config_source));
+                    Finding { help: help.map(str::to_owned), ..finding }
+                }
+                FailureReason::Protocol(_) | FailureReason::RefusedWhole(_) | FailureReason::NotRead(_) => finding,
             }
-            OpenFailure::Refused { stderr, .. } => {
-                with_output(Self::failure(FailureClass::ProtocolError, failed.to_string()), stderr, &[])
-            }
-            OpenFailure::NotSpoken { .. } => Self::failure(FailureClass::ProtocolError, failed.to_string()),
         }
+        OpenFailure::Refused { stderr, .. } => {
+            with_output(Finding::failure(FailureClass::ProtocolError, failed.to_string()), stderr, &[])
+        }
+        OpenFailure::NotSpoken { .. } => Finding::failure(FailureClass::ProtocolError, failed.to_string()),
+    }
+}
+
+/// A server that was not ready in time, with the way to give it more.
+fn with_start_timeout(finding: Finding, config_source: ConfigSource) -> Finding {
+    match config_source {
+        ConfigSource::Suite => Finding { message: format!("{} (`start_timeout`)", finding.message), ..finding },
+        ConfigSource::Flags => {
+            let help = "a suite can give it more time: `run_options: { start_timeout: 60s }`";
+            Finding { help: Some(help.to_owned()), ..finding }
+        }
+    }
+}
+
+/// Returns true if an interpreter says in this line that the script it was given as a path does not exist.
+fn misses_script(line: &str) -> bool {
+    let is_path = |name: &str| name.starts_with(['/', '.']) || name.get(1..3) == Some(":\\");
+    let after = |words: &str| line.split_once(words).map(|(_, rest)| rest.trim_start_matches(['\'', '"']));
+    after("Cannot find module ").is_some_and(is_path) || line.contains(": can't open file ")
+}
+
+/// The folders that paths in a command are relative to.
+fn relative_to(config_source: ConfigSource) -> &'static str {
+    match config_source {
+        ConfigSource::Suite => "paths in `command` are relative to the suite's folder, or to `cwd`",
+        ConfigSource::Flags => "paths in the command are relative to the current folder, or to `--cwd`",
     }
 }
 
@@ -124,17 +162,25 @@ pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
             .with_evidence("www-authenticate", www_authenticate.clone().unwrap_or_default());
     }
     let finding = finding.with_evidence("body", failure.excerpt());
-    Finding { help: http_help(failure).map(str::to_owned), ..finding }
+    Finding { help: http_help(failure, ConfigSource::Suite).map(str::to_owned), ..finding }
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "most failures have no remedy in a suite")]
-fn http_help(failure: &HttpFailure) -> Option<&'static str> {
+fn http_help(failure: &HttpFailure, config_source: ConfigSource) -> Option<&'static str> {
+    let is_suite = config_source == ConfigSource::Suite;
     Some(match failure {
-        HttpFailure::ConnectionRefused { .. } => {
+        HttpFailure::ConnectionRefused { .. } if is_suite => {
             "start the server first, or write its `command` beside the `url` and mcprove starts it"
         }
+        HttpFailure::ConnectionRefused { .. } => {
+            "start the server first; for a server over stdio, give its command after `--` instead"
+        }
+        HttpFailure::Dns { .. } => "check the name of the host in the address, and the network",
         HttpFailure::ResetAgain(_) => {
             "see the server's log, or that of a proxy before it, for why it ends the connection without a whole answer"
+        }
+        HttpFailure::AuthRequired(_) if !is_suite => {
+            "give them with `--header 'Authorization: Bearer {{ env.TOKEN }}'`"
         }
         HttpFailure::AuthRequired(_) => "give them with `auth: { bearer: \"{{ env.TOKEN }}\" }`",
         HttpFailure::NotHttp(_) => {
@@ -151,10 +197,10 @@ fn http_help(failure: &HttpFailure) -> Option<&'static str> {
     })
 }
 
-fn of_connect(error: &ConnectError) -> Finding {
+fn of_connect(error: &ConnectError, config_source: ConfigSource) -> Finding {
     match error {
         ConnectError::NotFound { program, path } => Finding {
-            help: Some(where_it_is_looked_for(program, path.as_deref())),
+            help: Some(where_it_is_looked_for(program, path.as_deref(), config_source)),
             ..Finding::failure(FailureClass::CommandNotFound, error.to_string())
         },
         ConnectError::NotStarted { .. } => Finding::failure(FailureClass::CommandNotFound, error.to_string()),
@@ -169,17 +215,15 @@ fn of_connect(error: &ConnectError) -> Finding {
             ..Finding::new("port-taken", error.to_string())
         },
         ConnectError::NotListening { log, .. } => {
-            let finding = Finding::failure(FailureClass::Timeout, format!("{error} (`start_timeout`)"));
-            with_output(finding, log, &[])
+            let finding = Finding::failure(FailureClass::Timeout, error.to_string());
+            with_output(with_start_timeout(finding, config_source), log, &[])
         }
     }
 }
 
-fn where_it_is_looked_for(program: &str, path: Option<&Path>) -> String {
+fn where_it_is_looked_for(program: &str, path: Option<&Path>, config_source: ConfigSource) -> String {
     match path {
-        Some(path) => {
-            format!("it is looked for at `{}`; paths are relative to the suite's file", path.display())
-        }
+        Some(path) => format!("it is looked for at `{}`; {}", path.display(), relative_to(config_source)),
         None => format!("install `{program}`, or write its path; it is not in PATH"),
     }
 }

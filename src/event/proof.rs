@@ -133,6 +133,9 @@ pub struct MutantResult {
     /// It was tried in front of the real server rather than in the recording.
     #[serde(default, skip_serializing_if = "is_false")]
     pub live: bool,
+    /// Standard error is all that it changes, which tests of a proof do not see.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub only_on_stderr: bool,
     /// Why it has no better verdict, as a sentence without a final period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -84,7 +84,7 @@ pub enum Reason {
     ValidCallUnanswered(String),
     /// The server could not do what was asked, since its surroundings lack something; holds its words.
     SurroundingsLack(String),
-    /// No round of a property was served; holds the beginning of the last answer.
+    /// No round of a property was served; holds the words of the last answer, and the way to give arguments.
     NothingServed(String),
     /// The time of the case ended before all rounds of a property had run.
     RoundsOutOfTime {
@@ -292,8 +292,7 @@ impl fmt::Display for Reason {
                 to.write_str("the tools that need it with `allow_unjudged`")
             }
             Self::NothingServed(answer) => {
-                write!(to, "no call was served, so nothing was tried: the last answer was {answer}; ")?;
-                to.write_str("give valid arguments with `arguments:`")
+                write!(to, "no call was served, so nothing was tried: the last answer was {answer}")
             }
             Self::RoundsOutOfTime { passed, planned, limit } => {
                 write!(to, "{passed} of {planned} rounds passed before the limit of {limit} ended the case; ")?;

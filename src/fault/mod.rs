@@ -82,6 +82,15 @@ impl Fault {
         &self.name
     }
 
+    /// Standard error is the only thing that it changes.
+    pub(crate) fn is_only_on_stderr(&self) -> bool {
+        let is_stderr = |effect: &FaultEffect| matches!(effect, FaultEffect::Stderr(_));
+        !self.answers.is_empty()
+            && self.answers.iter().all(is_stderr)
+            && self.before.is_empty()
+            && self.after.is_empty()
+    }
+
     /// Every message is one that a correct server may send, as far as the protocol goes.
     pub fn keeps_protocol(&self) -> bool {
         let is_whole = !matches!(self.hears.arrival, Some(Arrival::Truncate | Arrival::Torn));

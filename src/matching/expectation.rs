@@ -121,12 +121,17 @@ impl Expectation {
     }
 }
 
+/// The number of characters by which a text of a server is known again.
+const ENOUGH: usize = 24;
+
 /// Adds the server's error to mismatches that say only that a value is missing.
 fn tell_refusal(answer: &Answer<'_>, found: &mut [Mismatch]) {
     for mismatch in found.iter_mut().filter(|mismatch| mismatch.kind == MismatchKind::MissingValue) {
         let reply = ResponseKind::of(answer.message);
         let (ResponseKind::Error(_) | ResponseKind::ToolError(_), Some(text)) = (reply, reply.text()) else { return };
-        if !mismatch.message.contains(&text) {
+        // The message may have the text already, cut.
+        let begins: String = text.chars().take(ENOUGH).collect();
+        if !mismatch.message.contains(&begins) {
             mismatch.message = format!("{}; the server said: {}", mismatch.message, show::quote_sentence(&text));
         }
     }

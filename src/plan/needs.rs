@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::Offer;
+use super::arguments::ConfigSource;
 use super::case::{Body, Case, Mistake};
 use super::expand::for_each;
 use super::planner::{Planner, script};
@@ -27,10 +28,10 @@ pub(crate) fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>,
     let needs = || over.iter().chain(&test.needs);
     // The value of an expression may differ from row to row.
     let of_all = |need: &&TestNeed| test.rows.is_empty() || !matches!(need, TestNeed::Assert { .. });
-    let lacking = needs().filter(of_all).find_map(|need| unmet(need, names, offer, test.span));
+    let lacking = needs().filter(of_all).find_map(|need| unmet(planner, need, names, offer, test.span));
     let of_row = |row: &Row| {
         let names = (**names).clone().into_iter().chain(row.values.clone()).collect();
-        needs().find_map(|need| unmet(need, &names, offer, test.span)).unwrap_or_else(|| script(test))
+        needs().find_map(|need| unmet(planner, need, &names, offer, test.span)).unwrap_or_else(|| script(test))
     };
     let mut cases = match lacking {
         Some(body) => vec![planner.test_case(test, None, body)],
@@ -54,11 +55,9 @@ fn is_tool_of_nobody(value: &Json, hint: &str, offer: &Offer<'_>) -> bool {
 }
 
 /// The body of a case whose need is not met; the place is that of the test.
-fn unmet(need: &TestNeed, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Body> {
+fn unmet(planner: &Planner<'_>, need: &TestNeed, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Body> {
     let reason = match need {
-        TestNeed::Hint(hint) if names["hints"].get(hint).is_none() => {
-            format!("it needs the hint `{hint}`: `compliance: {{ hints: {{ {hint}: … }} }}`")
-        }
+        TestNeed::Hint(hint) if names["hints"].get(hint).is_none() => ConfigSource::of(planner.suite).needed_hint(hint),
         TestNeed::Hint(hint) if is_tool_of_nobody(&names["hints"][hint], hint, offer) => {
             if offer.catalog.tools.is_empty() {
                 let reason = format!("it needs the hint `{hint}`, and the server lists no tools");

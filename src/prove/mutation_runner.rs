@@ -14,6 +14,7 @@ use super::run::{EventCapture, PlanRunner, RunResults};
 use super::suggest::{Survivor, missing};
 use super::verdict::{MutantVerdict, judge_run, reacting_cases};
 use crate::event::{Missing, MutantPlace, MutantResult, MutantSubject, PlantedMutant, SubjectKind, Verdict};
+use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::runner::Bail;
 use crate::taxonomy::{Leaf, Mutant as FaultOperator, Variant};
@@ -277,6 +278,7 @@ impl MutantJob<'_> {
             leaf: self.leaf.id.clone(),
             verdict: Verdict::Unreached,
             live: false,
+            only_on_stderr: self.mutant.fault.as_ref().is_some_and(Fault::is_only_on_stderr),
             reason: None,
             change: Vec::new(),
             mutants: Vec::new(),

@@ -77,8 +77,8 @@ fn without_data(reason: &Reason) -> String {
         let call = RefusedCall { answer: words(&call.answer), ..call.clone() };
         return Reason::ValidCallRefused(call).to_string();
     }
-    if let Reason::NothingServed(answer) = reason {
-        return Reason::NothingServed(words(answer)).to_string();
+    if let Reason::NothingServed(_) = reason {
+        return Reason::NothingServed(String::new()).to_string();
     }
     reason.to_string()
 }

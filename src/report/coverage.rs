@@ -62,7 +62,9 @@ pub fn fault_coverage(coverage: &FaultCoverage, style: &Style) -> String {
         "\n{figure} weighted by how often families fail in practice, {}",
         taxonomy_line(total).trim_end()
     );
-    text.push_str("declared by what the suites plan; `mcprove run --coverage` shows what a run exercises\n");
+    text.push_str(
+        "declared by what the suites plan, nothing ran; `mcprove run --coverage` shows what a run exercises\n",
+    );
     text.push_str(&missing(total));
     text.push_str(&conditional(total));
     text.push_str(&claims(total, style));

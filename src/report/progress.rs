@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use crate::event::{CaseResult, CaseStarted};
 use crate::source::{Style, duration_text, visible_line, without_commands};
+use crate::suite::builtin_name;
 
 use super::fold::Totals;
 use super::terminal::{self, CaseDetail, Groups};
@@ -129,13 +130,22 @@ impl ProgressState {
         self.running.retain(|running| running.id != result.case.id);
         let file = &result.case.file;
         self.end_suite_unless(file);
-        self.suite.get_or_insert_with(|| (file.clone(), Totals::default())).1.count(result);
+        if builtin_name(file).is_none() {
+            self.suite.get_or_insert_with(|| (file.clone(), Totals::default()));
+        }
+        if let Some((_, totals)) = &mut self.suite {
+            totals.count(result);
+        }
         self.totals.count(result);
         self.tell(result);
     }
 
-    /// Suites run one after another: the one before is over where a case of another one is met.
+    /// Suites run one after another: the one before is over where a case of another one is met. The cases of built-in
+    /// packs run between those of the suite that uses them.
     fn end_suite_unless(&mut self, file: &str) {
+        if builtin_name(file).is_some() {
+            return;
+        }
         if let Some((file, totals)) = self.suite.take_if(|(known, _)| known != file) {
             self.say(&format!("{} {file}: {}", terminal::totals_mark(&totals).0, terminal::counts(&totals)));
         }

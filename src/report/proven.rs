@@ -291,6 +291,7 @@ mod tests {
             leaf: "L".into(),
             verdict: Verdict::Killed,
             live: false,
+            only_on_stderr: false,
             reason: None,
             change: Vec::new(),
             mutants,

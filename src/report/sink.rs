@@ -14,13 +14,18 @@ use super::{FORMATS, Format, format, ndjson};
 
 /// A document that could not be written.
 #[derive(Debug, Error)]
-#[error("failed to write `{}`: {reason}; {}", path.display(), advice(reason.kind()))]
+#[error("failed to write `{}`: {reason}; {}", path.display(), advice(reason.kind(), *option))]
 pub struct SinkError {
     /// The file or folder.
     pub path: PathBuf,
     /// Why.
     pub reason: io::Error,
+    /// The option that names another place, with its value, where there is one.
+    pub option: Option<&'static str>,
 }
+
+/// The option for reports.
+const REPORT: Option<&str> = Some("--report FORMAT=FILE");
 
 /// Reads what follows `--report`: a format, `=`, and a file or `-` for standard output.
 ///
@@ -52,7 +57,7 @@ pub fn write(place: &FilePlace, document: &str) -> Result<(), SinkError> {
     } else {
         io::stdout().lock().write_all(document.as_bytes())
     };
-    written.map_err(|reason| SinkError { path: place.to_path_buf(), reason })
+    written.map_err(|reason| SinkError { path: place.to_path_buf(), reason, option: REPORT })
 }
 
 fn is_output(path: &Path) -> bool {
@@ -76,7 +81,7 @@ impl EventLog {
     pub fn create(place: &FilePlace) -> Result<Self, SinkError> {
         let file =
             if is_output(place) { Ok(None) } else { place.create_folder().and_then(|()| place.create()).map(Some) };
-        let file = file.map_err(|reason| SinkError { path: place.to_path_buf(), reason })?;
+        let file = file.map_err(|reason| SinkError { path: place.to_path_buf(), reason, option: REPORT })?;
         Ok(Self { path: place.to_path_buf(), file })
     }
 
@@ -91,7 +96,7 @@ impl EventLog {
             Some(file) => file.write_all(line.as_bytes()),
             None => io::stdout().lock().write_all(line.as_bytes()),
         };
-        written.map_err(|reason| SinkError { path: self.path.clone(), reason })
+        written.map_err(|reason| SinkError { path: self.path.clone(), reason, option: REPORT })
     }
 }
 
@@ -117,15 +122,40 @@ fn is_output_closed() -> bool {
     false
 }
 
-fn advice(kind: ErrorKind) -> &'static str {
+fn advice(kind: ErrorKind, option: Option<&str>) -> String {
+    let way = option.map(|option| format!(", with `{option}`")).unwrap_or_default();
     #[expect(clippy::wildcard_enum_match_arm, reason = "the system has dozens of reasons, and new ones are added")]
-    match kind {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "choose a folder that you may write to",
+    let words = match kind {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            return format!("choose a folder that you may write to{way}");
+        }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space or choose another disk",
         ErrorKind::IsADirectory => "name a file in that folder",
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => "a part of the path is a file; choose another folder",
         ErrorKind::InvalidFilename => "choose a shorter name",
         ErrorKind::BrokenPipe => "the reader has closed standard output",
-        _ => "choose another place with `--report NAME=FILE`",
+        _ => return format!("choose another place{way}"),
+    };
+    words.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_names_the_option() {
+        for (kind, option, expected) in [
+            (
+                ErrorKind::ReadOnlyFilesystem,
+                REPORT,
+                "choose a folder that you may write to, with `--report FORMAT=FILE`",
+            ),
+            (ErrorKind::PermissionDenied, None, "choose a folder that you may write to"),
+            (ErrorKind::Other, Some("--state-dir FOLDER"), "choose another place, with `--state-dir FOLDER`"),
+            (ErrorKind::StorageFull, REPORT, "free some space or choose another disk"),
+        ] {
+            assert_eq!(advice(kind, option), expected);
+        }
     }
 }

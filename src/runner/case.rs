@@ -467,7 +467,8 @@ impl CaseRun<'_> {
             Ok(_) => {}
         }
         if let Some(rounds) = &script.rounds {
-            return Box::pin(rounds::run(conversation, rounds, &script.steps, self.limits.left)).await;
+            let checked = Box::pin(rounds::run(conversation, rounds, &script.steps, self.limits.left)).await;
+            return conversation.with_cure_for_refusal(checked);
         }
         let done = match self.case.rule {
             Some(_) => conversation.judge_all(&script.steps).await,

@@ -36,13 +36,15 @@ pub(crate) fn without_quotes_of_flags(suite: &Suite, found: Vec<Finding>) -> Vec
 /// A template that cannot be filled in.
 pub(crate) fn of_template(reason: &TemplateError) -> Finding {
     let help = match reason {
-        TemplateError::GivenUp(_) => "make it smaller, or write a large value into a file of `rows`",
-        TemplateError::Missing(_) | TemplateError::NoVariable(_) | TemplateError::Invalid(_) => {
-            "define the name, or give it a value with `| default('…')`"
+        TemplateError::GivenUp(_) => "make it smaller, or write a large value into a file of `rows`".to_owned(),
+        TemplateError::NoVariable(name) => {
+            format!("set the environment variable `{name}`, or give it a value with `| default('…')`")
+        }
+        TemplateError::Missing(_) | TemplateError::Invalid(_) => {
+            "define the name, or give it a value with `| default('…')`".to_owned()
         }
     };
-    Finding { help: Some(help.to_owned()), ..Finding::new(UNFILLED, reason.to_string()) }
-        .with_problem(StepProblem::Unfilled)
+    Finding { help: Some(help), ..Finding::new(UNFILLED, reason.to_string()) }.with_problem(StepProblem::Unfilled)
 }
 
 /// Something that a server lists more than once.

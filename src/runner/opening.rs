@@ -14,6 +14,7 @@ use crate::carrier::on_link;
 use crate::diagnosis;
 use crate::event::{FailureClass, Finding, Reason, RequirementLevel, ServerStarts, Severity, StepProblem};
 use crate::fault::FaultPlayer;
+use crate::plan::arguments::ConfigSource;
 use crate::plan::{Case, OpenServer, ServerChoice};
 use crate::session::{ClosedSession, Connector, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
@@ -240,7 +241,8 @@ async fn open_at(
         OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
             // Two processes of a server may be in each other's way: at a port, a lock, a file.
             let others = other_processes(&target.emitter.running.list(), target.server_name());
-            Err(broken(Finding::from(&failed.failure).with_evidence("other processes", others)))
+            let finding = diagnosis::of_open_failure(&failed.failure, ConfigSource::of(target.suite()));
+            Err(broken(finding.with_evidence("other processes", others)))
         }
     }
 }

@@ -1,17 +1,23 @@
 //! Valid calls that must be served before what comes after them says anything.
 
+use serde_json::{Value, json};
+
 use super::conversation::{Conversation, is_success};
 use super::exchange::{CaseSpeaker, StepResponse};
 use super::history;
 use super::precondition::{self, ValidCallRefusal};
-use crate::event::{CallPurpose, FailureClass, Finding, Phase, Reason, RefusedCall, StepProblem};
+use crate::event::{CallPurpose, CheckResult, FailureClass, Finding, Phase, Reason, RefusedCall, StepProblem};
 use crate::matching::{breaks_own_schema, words_of};
 use crate::session::SessionRequest;
+use crate::source::{shorten, visible_line};
 use crate::suite::Step;
 use crate::wire::admitted_failure;
 
 /// The code with which a server says that it broke.
 const INTERNAL: i64 = -32603;
+
+/// The most characters of an answer that a reason quotes.
+const MOST_WORDS: usize = 120;
 
 /// Why a valid call says nothing of what comes after it.
 pub(crate) enum ValidCallError {
@@ -104,6 +110,16 @@ impl Conversation<'_> {
         Ok(found)
     }
 
+    /// Says of a property that no call was served for what the server answered last, and how to give arguments.
+    pub(crate) fn with_cure_for_refusal(&self, checked: CheckResult) -> CheckResult {
+        let Some((Reason::NothingServed(_), exchange)) = checked.reason.as_ref().zip(self.exchanges.last()) else {
+            return checked;
+        };
+        let help = self.config_source.help_to_give_arguments(exchange.tool.as_deref().unwrap_or("TOOL"));
+        let reason = Reason::NothingServed(format!("{}; give valid arguments {help}", last_words(&exchange.received)));
+        CheckResult { reason: Some(reason), ..checked }
+    }
+
     /// Why nothing follows from a call on which refusals rest, if it is known to get no answer.
     fn known_hang(&self, step: &Step) -> Option<Reason> {
         let tool = step.action.as_call().and_then(|(tool, _)| tool.text()).filter(|_| step.expect.is_empty())?;
@@ -133,8 +149,35 @@ impl Conversation<'_> {
     }
 }
 
+/// The text of an answer, in quotes; of an answer without text, or of one that is not whole, its beginning.
+fn last_words(received: &str) -> String {
+    let answer: Value = serde_json::from_str(received).unwrap_or_default();
+    let member = if answer.get("content").is_some() { "result" } else { "error" };
+    let text = words_of(&json!({member: answer}));
+    if text.is_empty() {
+        shorten(received, MOST_WORDS)
+    } else {
+        format!("\"{}\"", shorten(&visible_line(&text), MOST_WORDS))
+    }
+}
+
 /// As much of an answer as a sentence takes.
 fn beginning(text: &str) -> String {
     let short: String = text.chars().take(160).collect();
     if short.len() < text.len() { short + "…" } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_quoted_by_their_words() {
+        let result = r#"{"content":[{"type":"text","text":"no user `\"; echo"}],"isError":true}"#;
+        assert_eq!(last_words(result), "\"no user `\"; echo\"");
+        assert_eq!(last_words(r#"{"code":-32602,"message":"no"}"#), "\"no\"");
+        assert_eq!(last_words(r#"{"content":[]}"#), r#"{"content":[]}"#);
+        assert_eq!(last_words("{\"content\":["), "{\"content\":[");
+        assert_eq!(last_words(&"a".repeat(121)), "a".repeat(120) + "…");
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::adhoc::{AT_A_TIME, AdHocSettings, CallingArgs, flag_key, key};
+use super::compliance::HintArgs;
 use super::parsing::duration;
 use super::served::ServingRequirement;
 use crate::cli::console::Console;
@@ -34,6 +35,8 @@ pub(crate) struct CiArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     budget: Option<Duration>,
     #[command(flatten)]
+    hints: HintArgs,
+    #[command(flatten)]
     on: CallingArgs,
 }
 
@@ -41,7 +44,8 @@ pub(crate) fn ci(args: CiArgs, console: &Console) -> Result<Exit, Exit> {
     let serving = ServingRequirement::Served;
     let mut own = AdHocSettings { serving, budget: args.budget, ..AdHocSettings::default() };
     own.block("run_options", [key("parallel", AT_A_TIME)]);
-    own.block("compliance", [key("level", "must")]);
+    own.flags.extend(args.hints.flags());
+    own.block("compliance", [key("level", "must"), key("hints", args.hints.members(console)?)]);
     own.block("negative_path", [key("tools", "*")]);
     own.block("output_schema", [key("tools", "*")]);
     own.block("schema_lint", []);

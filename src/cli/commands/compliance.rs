@@ -26,9 +26,8 @@ pub(crate) struct ComplianceArgs {
     /// Checks only the rule with this id; may be given several times.
     #[arg(long, value_name = "ID")]
     rule: Vec<String>,
-    /// Names a tool or another value that rules need: `slow_tool=export`, `safe_tools=add,echo`, or JSON after the `=`.
-    #[arg(long, value_name = "NAME=VALUE")]
-    hint: Vec<String>,
+    #[command(flatten)]
+    hints: HintArgs,
     /// A rule that the server is known to break; it fails once the server keeps it.
     #[arg(long, value_name = "ID")]
     known: Vec<String>,
@@ -45,28 +44,49 @@ pub(crate) struct ComplianceArgs {
     on: CallingArgs,
 }
 
+/// What rules of the specification need to know of a server.
+#[derive(Debug, Args)]
+pub(crate) struct HintArgs {
+    /// Names a tool or another value that rules need: `slow_tool=export`, `safe_tools=add,echo`, or JSON after the `=`.
+    #[arg(long, value_name = "NAME=VALUE")]
+    hint: Vec<String>,
+}
+
+impl HintArgs {
+    /// The hints as a block has them.
+    pub(crate) fn members(&self, console: &Console) -> Result<Map<String, Value>, Exit> {
+        let mut hints = Map::new();
+        for text in &self.hint {
+            let (name, value) = text.split_once('=').ok_or_else(|| {
+                let help = "write for example `--hint slow_tool=export`";
+                console.fail(Exit::Usage, format!("invalid hint `{text}`"), Some(help))
+            })?;
+            if value == TO_FILL_IN {
+                return Err(to_fill_in(&format!("--hint {text}"), console));
+            }
+            hints.insert(name.to_owned(), hint(name, value));
+        }
+        Ok(hints)
+    }
+
+    /// The flags that ask for the same again, without secrets.
+    pub(crate) fn flags(&self) -> impl Iterator<Item = String> {
+        self.hint.iter().flat_map(|text| ["--hint".to_owned(), public(text)])
+    }
+}
+
 pub(crate) fn compliance(args: ComplianceArgs, console: &Console) -> Result<Exit, Exit> {
     if args.explain.is_some() || args.list {
         let asked =
             ExplainRequest { id: args.explain.as_deref(), revisions: &args.on.server.revision, rules: &args.rules };
         return explain(&asked, console);
     }
-    let mut hints = Map::new();
-    for text in &args.hint {
-        let (name, value) = text.split_once('=').ok_or_else(|| {
-            let help = "write for example `--hint slow_tool=export`";
-            console.fail(Exit::Usage, format!("invalid hint `{text}`"), Some(help))
-        })?;
-        if value == TO_FILL_IN {
-            return Err(to_fill_in(&format!("--hint {text}"), console));
-        }
-        hints.insert(name.to_owned(), hint(name, value));
-    }
+    let hints = args.hints.members(console)?;
     let mut own = AdHocSettings::default();
     if args.rule.is_empty() {
         own.serving = ServingRequirement::Served;
     }
-    own.flags.extend(args.hint.iter().flat_map(|text| ["--hint".to_owned(), public(text)]));
+    own.flags.extend(args.hints.flags());
     own.block("run_options", [key("parallel", AT_A_TIME)]);
     let rules: Vec<String> = args.rules.iter().map(|path| path.display().to_string()).collect();
     own.block(

@@ -254,7 +254,7 @@ fn describe(stored: &Stored, example: Option<&str>) -> String {
     let lines = [
         ("class", &stored.class),
         ("case", &place.case),
-        ("at", &at),
+        ("line", &at),
         ("server", &server),
         ("revision", &stored.revision),
         ("met", &times),

@@ -136,7 +136,8 @@ impl ProvingArgs {
             }
             if named.is_empty() {
                 let help = nearest(word, names(registry)).map(|name| format!("did you mean `{name}`?"));
-                let help = help.unwrap_or_else(|| "`docs/reference/faults.md` lists all of them".to_owned());
+                let help =
+                    help.unwrap_or_else(|| "`mcprove serve faulty --list` lists variants that can be named".to_owned());
                 let message = format!("there is no mutant, variant, leaf or family `{word}`");
                 return Err(console.fail(Exit::Usage, message, Some(&help)));
             }

@@ -316,8 +316,11 @@ fn text(figures: &ReliabilityFigures) -> String {
     }
     if let Some(blast) = figures.blast_radius {
         lines.push(format!(
-            "  blast radius {:.3} ({:.3} to {:.3}): {failed_tasks} of {tasks} tasks failed",
-            blast.share, blast.low, blast.high
+            "  blast radius {:.3} ({:.3} to {:.3}): {failed_tasks} of {} failed",
+            blast.share,
+            blast.low,
+            blast.high,
+            count(*tasks, "task")
         ));
     }
     if *struck > 0 {

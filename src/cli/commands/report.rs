@@ -17,7 +17,7 @@ pub(crate) struct ReportArgs {
     /// The recorded run: the file that `--report ndjson=FILE` wrote.
     #[arg(value_name = "EVENTS")]
     events: PathBuf,
-    /// The format: `text`, `junit`, `json`, `ndjson`, `github`, `markdown`, `tap` or `sarif`.
+    /// The format: `text`, `junit`, `xunit`, `json`, `ndjson`, `github`, `markdown`, `tap` or `sarif`.
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     format: String,
     /// The file to write; standard output by default.

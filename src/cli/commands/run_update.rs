@@ -230,7 +230,7 @@ impl FileChange {
             });
             Ok(())
         };
-        apply().map_err(|reason| SinkError { path: file.clone(), reason })
+        apply().map_err(|reason| SinkError { path: file.clone(), reason, option: None })
     }
 
     /// The message after the change.

@@ -231,9 +231,15 @@ impl Observer for RunWatch {
         }
         let opened = folder.create(Access::Shared);
         let written = opened.and_then(|opened| opened.replace(&name, text.as_bytes(), Access::Shared));
-        Self::note(&mut self.problems, written.map_err(|reason| SinkError { path: folder.join(name), reason }));
+        Self::note(
+            &mut self.problems,
+            written.map_err(|reason| SinkError { path: folder.join(name), reason, option: TRANSCRIPT_OPTION }),
+        );
     }
 }
+
+/// The option that names the folder of transcripts.
+const TRANSCRIPT_OPTION: Option<&str> = Some("--transcript FOLDER");
 
 /// The line in the place of frames that were not kept.
 fn left_out(next: u32, seq: u32) -> String {
@@ -248,7 +254,11 @@ fn forget_transcripts(place: &FolderPlace) -> Result<(), SinkError> {
     let Ok(folder) = place.open() else { return Ok(()) };
     for entry in folder.entries().unwrap_or_default() {
         if is_transcript(&folder, &entry.name) {
-            folder.remove_file(&entry.name).map_err(|reason| SinkError { path: place.join(&entry.name), reason })?;
+            folder.remove_file(&entry.name).map_err(|reason| SinkError {
+                path: place.join(&entry.name),
+                reason,
+                option: TRANSCRIPT_OPTION,
+            })?;
         }
     }
     Ok(())

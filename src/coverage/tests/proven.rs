@@ -89,6 +89,7 @@ fn mutant(variant: &str, at: usize, verdict: Verdict) -> MutantResult {
         leaf: "L".into(),
         verdict,
         live: false,
+        only_on_stderr: false,
         reason: None,
         change: Vec::new(),
         mutants: vec![PlantedMutant {

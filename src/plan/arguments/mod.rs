@@ -71,6 +71,14 @@ impl ConfigSource {
         }
     }
 
+    /// Says that a rule needs a hint, and how to give it.
+    pub(crate) fn needed_hint(self, hint: &str) -> String {
+        match self {
+            Self::Suite => format!("it needs the hint `{hint}`: `compliance: {{ hints: {{ {hint}: … }} }}`"),
+            Self::Flags => format!("it needs the hint `{hint}`: `--hint {hint}=…`"),
+        }
+    }
+
     /// Says how to give valid arguments of a tool.
     pub fn help_to_give_arguments(self, tool: &str) -> String {
         match self {

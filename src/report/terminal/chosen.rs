@@ -24,9 +24,10 @@ pub(crate) fn left_alone(report: &Report, style: &Style) -> String {
     for chosen in report.tools_chosen().filter(|chosen| !chosen.left_alone.is_empty()) {
         let count = plural(chosen.left_alone.len(), "tool");
         let names = list(&chosen.left_alone);
-        let text = format!("{count} of `{}` got no generated calls, which may change data: {names}", chosen.server);
+        let text = format!("{count} of `{}` may change data and got no generated calls: {names}", chosen.server);
+        let room = style.width.saturating_sub(4);
         let lines = [text, chosen.help.clone()]
-            .map(|text| layout::wrap_some(&visible_line(&text), style.width.saturating_sub(4), MOST_LINES));
+            .map(|text| layout::wrap_some(&visible_line(&text), room, layout::lines_in(MOST_LINES, room)));
         let block = format!("- {}\n", lines.join("\n").replace('\n', "\n  "));
         if !told.contains(&block) {
             told.push(block);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
 
-use crate::event::{Attempt, CaseInfo, CaseResult, Code, Exchange, Finding, Outcome, Phase};
+use crate::event::{Attempt, CaseInfo, CaseResult, Code, Exchange, Finding, Outcome, Phase, StepProblem};
 use crate::report::cause::{self, Cause};
 use crate::report::wording;
 use crate::source::{Style, duration_text, printable, visible_line};
@@ -176,15 +176,17 @@ fn findings(result: &CaseResult, selected: &Selected<'_>, style: &Style) -> Stri
 ///
 /// None where a finding already says what was answered.
 fn exchange_of<'a>(result: &'a CaseResult, found: &Finding) -> Option<&'a Exchange> {
-    match found.exchange {
-        Some(at) => result.exchanges.get(at).filter(|exchange| {
-            let answer = Some(answer_text(&exchange.received));
-            let is_quoted = exchange.received.is_empty() && found.evidence.iter().any(|(name, _)| name == "body");
-            !is_quoted
-                && !result.findings.iter().any(|other| other.exchange == found.exchange && other.actual == answer)
-        }),
-        None => result.exchanges.last().filter(|last| found.class.is_some() && last.received.is_empty()),
-    }
+    let Some(at) = found.exchange else {
+        let last = result.exchanges.last().filter(|last| last.frame > 0 && last.received.is_empty());
+        return last.filter(|_| found.class.is_some());
+    };
+    result.exchanges.get(at).filter(|exchange| {
+        let answer = Some(answer_text(&exchange.received));
+        let is_quoted = exchange.received.is_empty() && found.evidence.iter().any(|(name, _)| name == "body");
+        exchange.frame > 0
+            && !is_quoted
+            && !result.findings.iter().any(|other| other.exchange == found.exchange && other.actual == answer)
+    })
 }
 
 /// The requests that the findings name, or the last one before the failure.
@@ -195,7 +197,15 @@ fn requests(result: &CaseResult, selected: &Selected<'_>, style: &Style) -> Stri
     if exchanges.is_empty() && matches!(result.outcome, Outcome::Failed | Outcome::Errored) {
         exchanges.extend(result.exchanges.last());
     }
+    // The excerpt shows the template for which nothing was sent.
+    let is_of_template = selected.findings.iter().take(FINDINGS).any(|found| is_of_template(found));
+    exchanges.retain(|exchange| exchange.frame > 0 || !is_of_template);
     exchanges.into_iter().take(REQUESTS).map(|exchange| request(exchange, style)).collect()
+}
+
+/// Nothing was sent, since a template could not be filled in.
+fn is_of_template(found: &Finding) -> bool {
+    matches!(found.step_problem.as_deref(), Some(StepProblem::Unfilled | StepProblem::MissingValue(_)))
 }
 
 fn request(exchange: &Exchange, style: &Style) -> String {

@@ -25,24 +25,27 @@ pub(crate) fn finding(finding: &Finding, answered: Option<&Exchange>, style: &St
     let room = inner.width.saturating_sub(finding.code.as_str().len() + 11).max(24);
     let code = layout::crop(finding.code.as_str(), 60);
     let message = layout::wrap_some(&finding.message, room, layout::lines_in(6, room));
-    let quote = finding.quote.as_ref().map(|quote| with_short_label(quote, &inner));
-    let notes = notes(finding, answered, &inner);
+    let (quote, label) = finding.quote.as_ref().map(|quote| with_label_in_room(quote, &inner)).unzip();
+    let notes = notes(finding, label.unwrap_or_default(), answered, &inner);
     let notes: Vec<(&str, String)> = notes.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
     let excerpt =
         Excerpt { severity, code: &code, message: &message, primary: quote.as_ref(), other: None, notes: &notes };
     layout::indent(&render_excerpt(&excerpt, inner), "  ")
 }
 
-/// Crops what stands beside the mark to the room that is left there.
-fn with_short_label(quote: &Quote, style: &Style) -> Quote {
+/// The quote, without its label if there is no room for it beside the mark; then the label is returned for a note.
+fn with_label_in_room(quote: &Quote, style: &Style) -> (Quote, String) {
     let (start, end) = quote.marked;
     // Long lines are moved to the left until the mark is about in the middle.
     let before = start.min(style.width / 2) + end.saturating_sub(start) + quote.line.to_string().len() + 4;
-    Quote { label: layout::crop(&quote.label, style.width.saturating_sub(before).max(60)), ..quote.clone() }
+    if before + layout::columns(&quote.label) <= style.width {
+        return (quote.clone(), String::new());
+    }
+    (Quote { label: String::new(), ..quote.clone() }, quote.label.clone())
 }
 
 /// The lines below the excerpt, each with a name.
-fn notes(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> Vec<(String, String)> {
+fn notes(finding: &Finding, label: String, answered: Option<&Exchange>, style: &Style) -> Vec<(String, String)> {
     // The line numbers stand before the notes.
     let gutter = finding.quote.as_ref().map_or(1, |quote| quote.line.to_string().len()) + 3;
     let room = |name: &str| style.width.saturating_sub(gutter + name.len() + 2).max(24);
@@ -52,7 +55,9 @@ fn notes(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> Vec<(
     let long = |name: &str, text: &str, keep: KeepLines| (name.to_owned(), layout::block(text, keep, room(name)));
     let optional = |name: &str, text: &Option<String>, lines: usize| text.as_ref().map(|text| short(name, text, lines));
 
-    let mut notes: Vec<(String, String)> = optional("at", &finding.path, 2).into_iter().collect();
+    let label = Some(label).filter(|label| !label.is_empty());
+    let mut notes: Vec<(String, String)> = optional("here", &label, 3).into_iter().collect();
+    notes.extend(optional("at", &finding.path, 2));
     notes.extend(finding.diff.as_ref().map(|diff| long("diff", diff, KeepLines::First(DIFF_LINES))));
     if finding.diff.is_none() {
         notes.extend(optional("expected", &finding.expected, 3));
@@ -71,7 +76,7 @@ fn notes(finding: &Finding, answered: Option<&Exchange>, style: &Style) -> Vec<(
     }
     notes.extend(answered.map(|exchange| short("answered", &answer_text(&exchange.received), 3)));
     if let (Some(frame), None) = (finding.frame, finding.exchange) {
-        notes.push(short("frame", &format!("{frame}; `--transcript DIR` writes every frame"), 2));
+        notes.push(short("frame", &format!("{frame}; `--transcript FOLDER` writes every frame"), 2));
     }
     notes.extend(optional("known", &finding.baseline_reason, 2));
     notes.extend(optional("help", &finding.help, 6));

@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 
 use crate::event::{CaseResult, Gate, Outcome, Reason, ServerReady, SuiteScore};
 use crate::source::{Style, duration_text, printable, visible_line};
+use crate::suite::builtin_name;
 use crate::taxonomy::score::Score;
 
 use super::super::coverage::{Scope, claimed_line, figures_line, levels, suite_scores};
@@ -136,7 +137,12 @@ fn suite_lines(report: &Report, suites: &[SuiteReport<'_>], view: View, style: &
 
 fn suite_line(report: &Report, suite: &SuiteReport<'_>, width: usize, style: &Style) -> String {
     let (mark, look) = suite_mark(suite);
-    let (file, counts) = (layout::crop(suite.file, width), counts(&suite.totals));
+    let counts = if suite.cases.is_empty() && has_included_cases(report) {
+        "no case of its own ran; those of the files that it includes follow".to_owned()
+    } else {
+        counts(&suite.totals)
+    };
+    let file = layout::crop(suite.file, width);
     let gap = " ".repeat(width - layout::columns(&file));
     let mut rest = format!(" {file}{gap}   {counts}");
     let mut below = String::new();
@@ -147,6 +153,13 @@ fn suite_line(report: &Report, suite: &SuiteReport<'_>, width: usize, style: &St
     let time = if suite.cases.is_empty() { String::new() } else { duration_text(suite.duration(report)) };
     let time = layout::flush_right(&format!("  {mark}{rest}"), &time, style);
     format!("  {}{rest}{}\n{below}", layout::paint(mark, look, style), layout::paint(&time, DIM, style))
+}
+
+/// Returns true if cases of files ran that a suite includes.
+fn has_included_cases(report: &Report) -> bool {
+    let named = report.run_started().map_or(&[][..], |run| &run.suites);
+    let is_named = |file: &str| named.iter().any(|suite| suite.file == file);
+    report.suites().iter().any(|suite| !is_named(suite.file) && builtin_name(suite.file).is_none())
 }
 
 /// Every case of a suite on a line, with its time.
@@ -251,7 +264,7 @@ pub(crate) fn hidden_reason(case: &CaseResult) -> Option<(&'static str, Cow<'_, 
     }
     match (case.outcome, &case.reason) {
         (Outcome::Passed, Some(Reason::Recorded)) => {
-            Some(("recorded", "the answers differ from their snapshots, and nothing was compared".into()))
+            Some(("recorded", "the snapshots do not have these answers yet, so nothing was compared".into()))
         }
         (Outcome::Passed, Some(Reason::Changed(changes))) => Some(("changed", changes.into())),
         (Outcome::Skipped, Some(reason)) => Some(("skipped", reason.to_string().into())),

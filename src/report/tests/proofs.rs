@@ -25,6 +25,7 @@ fn mutant(id: &str, (leaf, variant): (&str, &str), verdict: Verdict) -> MutantRe
         leaf: format!("FAULT-{leaf}"),
         verdict,
         live: false,
+        only_on_stderr: false,
         reason: None,
         change: Vec::new(),
         mutants: Vec::new(),

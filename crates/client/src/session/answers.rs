@@ -68,7 +68,8 @@ fn next<'a>(answers: Option<&'a [Value]>, turn: &mut usize) -> Option<&'a Value>
     answers.get(at)
 }
 
-fn not_offered(method: &str) -> Value {
+/// The error for a request that the client does not know.
+pub(crate) fn not_offered(method: &str) -> Value {
     json!({"code": -32601, "message": format!("the client does not offer `{method}`")})
 }
 

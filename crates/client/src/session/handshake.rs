@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::answered::SessionCalls;
+use super::answers::not_offered;
 use super::call::{client_info, era_meta};
 use super::peer::Connection;
 use super::state::{NO_OWNER, OutgoingRequest};
@@ -275,6 +276,10 @@ impl Handshake<'_> {
         let Some(result) = message.get("result") else {
             if fixed.is_some() && message["error"]["code"] == UNSUPPORTED_REVISION {
                 return Err(OpenFailure::NotSpoken { asked, speaks: supported_revisions(message) });
+            }
+            if message["error"] == not_offered("initialize") {
+                let message = "the server only sends back what it is sent, so it is no MCP server";
+                return Err(self.refusal(message.to_owned()));
             }
             let status = self.peer.lock().transcript.last_status().filter(|status| *status >= 400);
             let status = status.map(|status| format!(" with HTTP {status}")).unwrap_or_default();

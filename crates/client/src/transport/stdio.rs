@@ -97,8 +97,14 @@ fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, Connect
     let started = OwnedServer::register_started(|| wrapped.spawn());
     started.map(|(child, server)| ServerProcess::new(child, server)).map_err(|error| {
         if error.kind() != io::ErrorKind::NotFound {
-            let denied = error.kind() == io::ErrorKind::PermissionDenied;
-            return not_started(command, if denied { "it is not executable".to_owned() } else { error.to_string() });
+            let reason = if error.kind() != io::ErrorKind::PermissionDenied {
+                error.to_string()
+            } else if program.is_dir() {
+                "it is a folder; name a program in it".to_owned()
+            } else {
+                "it is not executable; run `chmod +x` on it, or write its interpreter before it".to_owned()
+            };
+            return not_started(command, reason);
         }
         if cwd.is_dir() {
             return not_found(command, &program);

@@ -20,6 +20,7 @@ pub(crate) fn proof(survivors: Vec<(&str, Missing)>) -> Proof {
         leaf: "FAULT-TOOL-RESULT-PROPAGATION".to_owned(),
         verdict: Verdict::Survived,
         live: false,
+        only_on_stderr: false,
         reason: None,
         change: Vec::new(),
         mutants: Vec::new(),

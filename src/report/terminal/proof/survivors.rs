@@ -113,6 +113,9 @@ fn test<'a>(missing: &'a Missing, mutant: &'a MutantResult, seen: &mut ShownKill
 }
 
 fn advice(proof: &Proof, mutant: &MutantResult) -> String {
+    if mutant.only_on_stderr {
+        return "no test can notice it, since tests of a proof do not see standard error".to_owned();
+    }
     let reason = mutant.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let block = block(proof, &mutant.leaf).map(|block| format!("; try `{block}`, which is about {}", mutant.leaf));
     format!("no test is known that would notice it{reason}{}", block.unwrap_or_default())
