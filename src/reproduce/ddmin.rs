@@ -49,9 +49,58 @@ pub fn next_question<T: ?Sized + ToOwned>(
     next
 }
 
+/// Delta debugging whose questions take time to answer, or are too many to be asked all.
+#[derive(Debug)]
+pub struct SlowDdmin<T> {
+    items: Vec<T>,
+    answers: Vec<bool>,
+}
+
+impl<T: Clone> SlowDdmin<T> {
+    /// Begins with a list of which nothing is known.
+    pub fn new(items: Vec<T>) -> Self {
+        Self { items, answers: Vec::new() }
+    }
+
+    /// The next part of the list to try; `None` where nothing more can be left out.
+    pub fn next_part(&self) -> Option<Vec<T>> {
+        next_question::<[T]>(&self.answers, |ask| drop(ddmin(self.items.clone(), &mut |part| ask(part))))
+    }
+
+    /// Takes note of whether the last part is enough.
+    pub fn answer(&mut self, is_enough: bool) {
+        self.answers.push(is_enough);
+    }
+
+    /// The number of answers so far.
+    pub fn answers(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// The smallest list that is known to be enough.
+    pub fn smallest(self) -> Vec<T> {
+        let mut known = self.answers.into_iter();
+        ddmin(self.items, &mut |_| known.next().unwrap_or(false))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ddmin;
+    use super::{SlowDdmin, ddmin};
+
+    #[test]
+    fn questions_that_take_time_lead_to_the_same_list() {
+        for (most, expected) in [(usize::MAX, vec![3, 50]), (0, (0..100).collect()), (2, (50..100).collect())] {
+            let needed = if most == 2 { vec![70] } else { vec![3, 50] };
+            let mut search = SlowDdmin::new((0..100).collect::<Vec<u32>>());
+            while search.answers() < most
+                && let Some(part) = search.next_part()
+            {
+                search.answer(needed.iter().all(|item| part.contains(item)));
+            }
+            assert_eq!(search.smallest(), expected, "at most {most} questions");
+        }
+    }
 
     fn check(length: u32, needed: &[u32], most: usize) {
         let mut asked = 0;

@@ -15,7 +15,7 @@ use crate::event::{Finding, ReproductionCall};
 use crate::session::{AwaitedAnswers, CallFailure, FailureReason, RawMessage, Session, SessionReply, SessionRequest};
 use crate::wire::Era;
 
-pub use self::ddmin::{ddmin, next_question};
+pub use self::ddmin::{SlowDdmin, ddmin, next_question};
 pub use self::sent::{is_discovery, is_handshake, sent_call};
 pub use self::shrink::shrink;
 pub use self::suite_step::{literal, literal_text, suite_step};

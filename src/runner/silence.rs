@@ -12,7 +12,7 @@ use super::opening::{self, OpenSession, SessionOpening};
 use super::target::RunTarget;
 use crate::event::{FailureClass, Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
 use crate::plan::Case;
-use crate::reproduce::{Player, ddmin, is_discovery, is_handshake, next_question, sent_call};
+use crate::reproduce::{Player, SlowDdmin, is_discovery, is_handshake, sent_call};
 use crate::session::{CallFailure, FailureReason};
 use crate::source::duration_text;
 use crate::wire::{Direction, Frame};
@@ -126,20 +126,16 @@ async fn needed_calls(
     last: &ReproductionCall,
     limit: PlayingLimit,
 ) -> Vec<ReproductionCall> {
-    let mut answers: Vec<bool> = Vec::new();
-    let search = |answers: &mut Vec<bool>| {
-        next_question::<[ReproductionCall]>(answers, |ask| drop(ddmin(earlier.to_vec(), &mut |rest| ask(rest))))
-    };
-    while let Some(rest) = search(&mut answers) {
-        if answers.len() >= MOST_ATTEMPTS || Instant::now() >= limit.until || target.stop.is_set() {
+    let mut search = SlowDdmin::new(earlier.to_vec());
+    while let Some(rest) = search.next_part() {
+        if search.answers() >= MOST_ATTEMPTS || Instant::now() >= limit.until || target.stop.is_set() {
             break;
         }
         let calls: Vec<ReproductionCall> = rest.into_iter().chain([last.clone()]).collect();
         let played = if calls.len() == 1 { None } else { play(target, case, &calls, limit).await };
-        answers.push(played.is_some_and(|played| played.silent_at.is_some()));
+        search.answer(played.is_some_and(|played| played.silent_at.is_some()));
     }
-    let mut known = answers.into_iter();
-    let mut needed = ddmin(earlier.to_vec(), &mut |_| known.next().unwrap_or(false));
+    let mut needed = search.smallest();
     needed.push(last.clone());
     needed
 }

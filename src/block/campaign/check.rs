@@ -18,7 +18,7 @@ use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
 use crate::generate::Rng;
 use crate::plan::{BoxFuture, Check, CheckContext};
-use crate::reproduce::{ddmin, next_question};
+use crate::reproduce::SlowDdmin;
 use crate::source::duration_text;
 use crate::suite::{ServerKind, Suite};
 
@@ -382,15 +382,11 @@ async fn smallest(
     clean: &CleanStates,
     set: Vec<FaultKind>,
 ) -> Result<Vec<FaultKind>, CheckEnd> {
-    let mut answers: Vec<bool> = Vec::new();
-    loop {
-        let next = next_question::<[FaultKind]>(&answers, |ask| drop(ddmin(set.clone(), &mut |rest| ask(rest))));
-        let Some(rest) = next else { break };
-        let breaks = if rest.is_empty() { false } else { trial.strike(&rest, clean).await?.is_broken() };
-        answers.push(breaks);
+    let mut search = SlowDdmin::new(set);
+    while let Some(rest) = search.next_part() {
+        search.answer(if rest.is_empty() { false } else { trial.strike(&rest, clean).await?.is_broken() });
     }
-    let mut known = answers.into_iter();
-    Ok(ddmin(set, &mut |_| known.next().unwrap_or(false)))
+    Ok(search.smallest())
 }
 
 /// Faults in words: the same ones in a row are counted.

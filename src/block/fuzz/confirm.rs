@@ -9,7 +9,7 @@ use super::problem::FuzzProblem;
 use super::replay::FuzzTarget;
 use crate::check::{CheckEnd, Confirmation};
 use crate::event::FindingKind;
-use crate::reproduce::{ddmin, next_question};
+use crate::reproduce::SlowDdmin;
 
 /// The number of times that a problem that showed again is tried once more.
 const REPEATS: usize = 2;
@@ -97,13 +97,12 @@ impl Trial<'_> {
         let earlier = calls[..calls.len() - 1].to_vec();
         // Every replay of a hang takes as long as its timeout.
         let most = if self.problem.kind == FindingKind::Hang { 1 } else { usize::MAX };
-        let mut answers = Vec::new();
-        while answers.len() < most && !self.is_over() {
-            let search = |ask: &mut dyn FnMut(&[GeneratedCall]) -> bool| drop(ddmin(earlier.clone(), ask));
-            let Some(mut fewer) = next_question(&answers, search) else { break };
+        let mut search = SlowDdmin::new(earlier);
+        while search.answers() < most && !self.is_over() {
+            let Some(mut fewer) = search.next_part() else { break };
             fewer.extend(calls.last().cloned());
             let shows = self.shows_at_last_call(&fewer).await;
-            answers.push(shows);
+            search.answer(shows);
             if shows {
                 calls = fewer;
             }
