@@ -8,6 +8,7 @@ pub(crate) mod answer_data;
 pub(crate) mod answer_pattern;
 pub(crate) mod canary;
 mod confirm;
+pub(crate) mod denied_tool;
 mod end;
 pub(crate) mod evidence;
 pub(crate) mod hang;

@@ -53,6 +53,8 @@ impl Code {
     pub const ERROR_CONTENT: Self = Self::new("error-content");
     /// A tool refused arguments that somebody gave, or a call that takes none.
     pub const VALID_CALL_REFUSED: Self = Self::new("valid-call-refused");
+    /// A tool is listed, and its calls are answered as if there were no such tool.
+    pub const TOOL_DENIED: Self = Self::new("tool-denied");
     /// A tool serves calls that its schema forbids.
     pub const NOT_VALIDATED: Self = Self::new("input-not-validated");
 

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::conversation::Conversation;
 use super::ending::{SessionEndReason, end};
 use super::exchange::CaseSpeaker;
+use super::history::History;
 use super::opening::{OpenSession, open_requested};
 use super::sessions::TargetSessions;
 use super::snapshot::Purpose;
@@ -20,7 +21,7 @@ use super::target::RunTarget;
 use super::verdict::{add_findings, without_own_limits};
 use super::{Options, Stop, finding, snapshot};
 use crate::diagnosis;
-use crate::event::{CheckResult, Finding, Outcome, Phase};
+use crate::event::{CheckResult, Code, Finding, Outcome, Phase};
 use crate::plan::{
     BoxFuture, Case, Check, CheckContext, CloseServer, ClosedServer, FreshServers, OpenServer, RunningServer,
     ServerChoice, StepOutcome, StepRunner, SuiteSetup,
@@ -68,11 +69,26 @@ pub(crate) async fn run_check(
         probed = check.run(context) => probed,
         () = wait_for_stop(&options.stop, check) => CheckResult::because(Outcome::Inconclusive, options.stop.reason()),
     };
+    let probed = match &target.history {
+        Some(history) => report_denials_beside(probed, history),
+        None => probed,
+    };
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
     let mut judged = without_own_limits(CheckResult { findings, duration: begun.elapsed(), ..probed });
     add_findings(&mut judged, servers.take_broken_messages());
     judged
+}
+
+/// Leaves tools that the server lists and does not know to the findings about the whole server, where each stands once.
+fn report_denials_beside(mut probed: CheckResult, history: &History) -> CheckResult {
+    let is_denial = |found: &mut Finding| found.code == Code::TOOL_DENIED;
+    let denied: Vec<Finding> = probed.findings.extract_if(.., is_denial).collect();
+    if !denied.is_empty() && probed.findings.is_empty() {
+        probed.outcome = Outcome::Inconclusive;
+    }
+    denied.into_iter().for_each(|found| history.record_denied(found));
+    probed
 }
 
 /// Waits until the run is asked to stop, and then for a check that ends by itself.

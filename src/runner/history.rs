@@ -19,6 +19,8 @@ pub(crate) struct History {
     has_written: AtomicBool,
     /// By tool, the first valid call that was answered with an internal error.
     internal_errors: Mutex<BTreeMap<String, Exchange>>,
+    /// Listed tools that the server does not know when they are called, by their messages.
+    denied: Mutex<BTreeMap<String, Finding>>,
 }
 
 impl History {
@@ -71,8 +73,19 @@ impl History {
         self.internal_errors.lock().entry(tool.to_owned()).or_insert_with(|| exchange.clone());
     }
 
+    /// Takes note of a listed tool whose call was answered as if there were no such tool.
+    pub(crate) fn record_denied(&self, found: Finding) {
+        self.denied.lock().entry(found.message.clone()).or_insert(found);
+    }
+
+    /// The findings about the whole server.
+    pub(crate) fn judge(&self) -> Vec<Finding> {
+        let denied = std::mem::take(&mut *self.denied.lock());
+        self.judge_internal_errors().into_iter().chain(denied.into_values()).collect()
+    }
+
     /// The finding about tools that answer calls, which their schemas allow, with an internal error.
-    pub(crate) fn judge_internal_errors(&self) -> Option<Finding> {
+    fn judge_internal_errors(&self) -> Option<Finding> {
         let errors = self.internal_errors.lock();
         let (tool, exchange) = errors.first_key_value()?;
         let others = match errors.len() - 1 {

@@ -7,7 +7,7 @@ use crate::plan::MustServe;
 use crate::plan::arguments::ConfigSource;
 use crate::source::{Sources, Span, visible_line};
 use crate::suite::Step;
-use crate::wire::surroundings_lack;
+use crate::wire::{denies_tool, surroundings_lack};
 
 /// The code of a failure that is answered as if it were none.
 const UNFLAGGED: &str = "error-as-success";
@@ -63,7 +63,9 @@ pub(crate) fn valid_call_refused(
             None => CheckResult::because(Outcome::Inconclusive, Reason::PreconditionFailed(found.message)),
         };
     }
-    let Some(must_serve) = must_serve else {
+    let is_denied = tool.as_ref().is_some_and(|tool| denies_tool(&words, tool));
+    // That is reported beside the cases.
+    let Some(must_serve) = must_serve.filter(|_| !is_denied) else {
         return CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call));
     };
     let tool = tool.unwrap_or_default();

@@ -93,8 +93,8 @@ impl TargetSessions {
         self.reusable.finish(&self.target).await;
         self.shared.finish(&self.target).await;
         if let Some(revision) = self.target.known_revision() {
-            let internal_errors = self.target.history.as_ref().and_then(History::judge_internal_errors);
-            self.target.report(revision.as_str(), self.target.shutdowns.judge().into_iter().chain(internal_errors));
+            let of_calls = self.target.history.iter().flat_map(History::judge);
+            self.target.report(revision.as_str(), self.target.shutdowns.judge().into_iter().chain(of_calls));
         }
     }
 }

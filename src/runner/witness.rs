@@ -6,12 +6,13 @@ use super::conversation::{Conversation, is_success};
 use super::exchange::{CaseSpeaker, StepResponse};
 use super::history;
 use super::precondition::{self, ValidCallRefusal};
+use crate::check::denied_tool::denied_tool;
 use crate::event::{CallPurpose, CheckResult, FailureClass, Finding, Phase, Reason, RefusedCall, StepProblem};
 use crate::matching::{breaks_own_schema, words_of};
 use crate::session::SessionRequest;
 use crate::source::{shorten, visible_line};
 use crate::suite::Step;
-use crate::wire::admitted_failure;
+use crate::wire::{ListKind, admitted_failure, denies_tool};
 
 /// The code with which a server says that it broke.
 const INTERNAL: i64 = -32603;
@@ -88,6 +89,7 @@ impl Conversation<'_> {
                     if let (true, Some(tool), Some(history)) = (is_internal, &tool, self.history) {
                         history.record_internal_error(tool, &self.exchanges[index]);
                     }
+                    self.note_denial(tool.as_deref().unwrap_or_default(), &words, index).await;
                     return Err(ValidCallError::Refused(Box::new(ValidCallRefusal {
                         exchange: index,
                         tool,
@@ -118,6 +120,22 @@ impl Conversation<'_> {
         let help = self.config_source.help_to_give_arguments(exchange.tool.as_deref().unwrap_or("TOOL"));
         let reason = Reason::NothingServed(format!("{}; give valid arguments {help}", last_words(&exchange.received)));
         CheckResult { reason: Some(reason), ..checked }
+    }
+
+    /// Takes note of a refusal that denies a tool, if the server still lists it.
+    async fn note_denial(&self, tool: &str, words: &str, index: usize) {
+        let Some(history) = self.history.filter(|_| denies_tool(words, tool)) else { return };
+        let exchange = &self.exchanges[index];
+        let CaseSpeaker { session, owner, .. } = &self.speaker;
+        let listed = session.list(owner, ListKind::Tools).await;
+        let is_listed = listed.is_ok_and(|reply| {
+            let tools = reply.message["result"]["tools"].as_array();
+            tools.is_some_and(|tools| tools.iter().any(|listed| listed["name"] == tool))
+        });
+        if is_listed && !exchange.sent.contains(tool) {
+            let found = Finding { frame: exchange.answer_frame, ..denied_tool(tool, words) };
+            history.record_denied(found.with_evidence("the call", format!("{tool} {}", exchange.sent)));
+        }
     }
 
     /// Why nothing follows from a call on which refusals rest, if it is known to get no answer.

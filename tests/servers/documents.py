@@ -2,7 +2,8 @@
 """Documents of a kind of their own, records and sums (2025-11-25, stdio): `documents.py FOLDER [FAULT]`.
 
 Faults: `dots` follows any path, `same` answers every path alike, `rewrite` changes any document, `address` puts the id of a
-record into an address as it is, `list` does so for its end only, `eval` evaluates a sum.
+record into an address as it is, `list` does so for its end only, `eval` evaluates a sum. No faults: with `path`, the id of
+a record is the path of a file, and with `endpoint` it is said to be a part of an address.
 """
 
 import ast
@@ -63,9 +64,11 @@ class Documents:
         return self.folder
 
     def get_record(self, id):
-        part = id if self.fault in ("address", "list") else urllib.parse.quote(id, safe="")
+        if self.fault == "path":
+            id = posixpath.normpath(id)
+        part = id if self.fault in ("address", "list", "endpoint") else urllib.parse.quote(id, safe="")
         path = urllib.parse.urlsplit(f"https://records.test/records/{part}").path
-        if self.fault == "address" or path.endswith("%2F.."):
+        if self.fault in ("address", "endpoint") or path.endswith("%2F.."):
             path = posixpath.normpath(urllib.parse.unquote(path))
         elif self.fault == "list":
             path = f"/records/{part}"
@@ -103,6 +106,8 @@ def main(folder, fault=""):
         except (OSError, ValueError, SyntaxError, NameError, TypeError, RecursionError) as error:
             raise Refused(f"this cannot be served: {type(error).__name__}") from error
 
+    if fault == "endpoint":
+        TOOLS[3]["inputSchema"]["properties"]["id"] = {**TEXT, "description": "The endpoint below `/records`, such as `r1?x=1`."}
     server.list_tools = lambda params: {"tools": TOOLS}
     server.call_tool = call
     server.serve()

@@ -17,13 +17,14 @@ use super::drive::{Driver, ForbiddenCall, SessionLog, SessionOutcome};
 use super::problem_list::{NotedProblem, ProblemStage};
 use super::replay::FuzzTarget;
 use super::{finding, problem, state_leak};
+use crate::check::denied_tool::denied_tool;
 use crate::check::{CheckEnd, CheckLimits, CheckSession, Confirmation};
 use crate::event::{CheckResult, Code, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
 use crate::plan::arguments::{ConfigSource, server_folder};
 use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
 use crate::session::Session;
 use crate::source::{beginning_of_json, shorten, visible_line};
-use crate::wire::{Direction, Tool, surroundings_lack};
+use crate::wire::{Direction, Tool, denies_tool, surroundings_lack};
 
 /// The number of characters of a call or a refusal that a sentence quotes.
 const SHOWN: usize = 160;
@@ -228,7 +229,9 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     let lacking = surroundings_lack(&refusal).filter(|_| counts.serves_nothing());
     if findings.is_empty() && counts.serves_nothing() && stopped.is_none() && lacking.is_none() {
         let tool = context.catalog.tool(&calls.callees[0].name);
-        findings.extend(tool.and_then(|tool| never_served(context, tool, &refusal)));
+        let denied =
+            tool.filter(|tool| denies_tool(&refusal, &tool.name)).map(|tool| denied_tool(&tool.name, &refusal));
+        findings.extend(denied.or_else(|| never_served(context, tool?, &refusal)));
     }
     let outcome = outcome(&findings, counts.served, stopped.is_some() || counts.unjudged > 0);
     if let Some(words) = lacking.filter(|_| outcome == Outcome::Inconclusive) {

@@ -1,7 +1,8 @@
 //! Values that become part of an address as they are: a client that may choose an id then chooses the path or the query of
 //! a request that the server makes with its own rights (CVE-2026-32871).
 //!
-//! Nothing follows unless unknown values are refused, with any other character behind or before the valid one, too.
+//! Nothing follows unless unknown values are refused, with any other character behind or before the valid one, too. Nor does
+//! anything follow for an argument that is a path: it may be written in many ways, and where it leads is judged elsewhere.
 
 use serde_json::json;
 
@@ -35,10 +36,27 @@ const ADDRESS_PARTS: [&str; 8] = [
     "zq7xkw%2F..%2FVALID",
 ];
 
+/// Words of descriptions of parameters that are paths, in lower case.
+const DESCRIBED_PATHS: [&str; 12] = [
+    "path",
+    "paths",
+    "pathname",
+    "subpath",
+    "endpoint",
+    "endpoints",
+    "route",
+    "url",
+    "uri",
+    "file",
+    "folder",
+    "directory",
+];
+
 /// Tries parts of an address in a parameter, and reports those that are served.
 pub(crate) async fn attack(probed: &mut ProbedTool<'_>, parameter: &Parameter<'_>) -> Result<(), CheckEnd> {
     let Some(valid) = parameter.text().filter(|valid| is_id(valid)) else { return Ok(()) };
-    if is_path(parameter) || is_address(parameter) {
+    let about = parameter.schema()["description"].as_str().unwrap_or_default();
+    if is_path(parameter) || is_address(parameter) || describes_path(about) {
         return Ok(());
     }
     let Some(pattern) = served_pattern(probed, parameter, valid).await? else { return Ok(()) };
@@ -55,6 +73,9 @@ pub(crate) async fn attack(probed: &mut ProbedTool<'_>, parameter: &Parameter<'_
             served.push((text, reply));
         }
     }
+    if served.iter().all(|(text, _)| may_be_path(text)) {
+        return Ok(());
+    }
     let texts: Vec<String> = served.iter().map(|(text, _)| format!("`{text}`")).collect();
     if let Some((text, reply)) = served.into_iter().next() {
         let is_same = pattern.matches(&reply.message) || pattern.matches_echo(&reply.message, &text, valid);
@@ -62,6 +83,19 @@ pub(crate) async fn attack(probed: &mut ProbedTool<'_>, parameter: &Parameter<'_
         probed.note(found.with_evidence("served", texts.join(", ")), Some(reply));
     }
     Ok(())
+}
+
+/// The description of a parameter says that its value is a path, of a file or of an API.
+fn describes_path(about: &str) -> bool {
+    let about = about.to_lowercase().replace("path parameter", "");
+    let mut words = about.split(|letter: char| !letter.is_alphanumeric());
+    words.any(|word| DESCRIBED_PATHS.contains(&word))
+}
+
+/// Another way to write a path of a file, or a place within what the value names. Only an address has a query, or is
+/// decoded.
+fn may_be_path(text: &str) -> bool {
+    !text.contains(['?', '&', '%'])
 }
 
 /// Nothing in an id has a meaning in an address, or in the name of a file.
@@ -129,6 +163,30 @@ mod tests {
         ] {
             assert_eq!(is_id(valid), expected, "{valid}");
         }
+    }
+
+    #[test]
+    fn paths_are_no_ids() {
+        for (about, expected) in [
+            ("The path of the note, without its ending.", true),
+            ("API endpoint below /v1", true),
+            ("Name of the file", true),
+            ("The id of the user (path parameter)", false),
+            ("The pathology report's id", false),
+            ("", false),
+        ] {
+            assert_eq!(describes_path(about), expected, "{about}");
+        }
+    }
+
+    #[test]
+    fn other_ways_to_write_a_path_prove_nothing() {
+        let served_by = |accept: fn(&str) -> bool| ADDRESS_PARTS.into_iter().filter(move |text| accept(text));
+        // A file, whose path is brought into one form; a title with a fragment; an address.
+        assert!(served_by(|text| text.contains("/.")).all(may_be_path));
+        assert!(served_by(|text| text.ends_with('#')).all(may_be_path));
+        assert!(!served_by(|text| text.contains('?')).all(may_be_path));
+        assert!(!served_by(|text| text.contains("%2F")).all(may_be_path));
     }
 
     #[test]
