@@ -6,7 +6,7 @@ use crate::source::Node;
 
 use super::context_path::{ContextPath, PathRoot};
 use super::input::CallInput;
-use super::parameters::literal;
+use super::parameters::{check_pattern, literal};
 use super::{Unconverted, cannot_convert, item_schema};
 
 /// A side of a comparison.
@@ -65,7 +65,10 @@ pub(crate) fn expectation(node: &Node, input: &CallInput) -> Result<Value, Uncon
         "length_at_most" => length(node, input, |length| json!({ "max": length })),
         "length_at_least" => length(node, input, |length| json!({ "min": length })),
         "is_type" => Ok(json!({ "at": place(member("path")?, input)?, "type": literal(member("type")?) })),
-        "matches_regex" => Ok(json!({ "at": place(member("path")?, input)?, "matches": literal(member("pattern")?) })),
+        "matches_regex" => {
+            check_pattern(member("pattern")?)?;
+            Ok(json!({ "at": place(member("path")?, input)?, "matches": literal(member("pattern")?) }))
+        }
         "matches_schema" => Ok(json!({ "at": place(member("path")?, input)?, "schema": literal(member("schema")?) })),
         "all_of" => Ok(json!({ "all": all("assert")? })),
         "any_of" => Ok(json!({ "any": all("assert")? })),

@@ -6,7 +6,7 @@ use crate::source::{Located, Node};
 
 use super::assertion::expectation;
 use super::input::CallInput;
-use super::parameters::{literal, literal_text};
+use super::parameters::{check_pattern, literal, literal_text};
 use super::{Unconverted, cannot_convert, unknown_members};
 
 /// The properties of a file, and what is left out of them, by name.
@@ -124,7 +124,7 @@ fn conditions(node: &Node) -> Result<Vec<String>, Unconverted> {
     Ok(conditions)
 }
 
-/// A regular expression as a condition: templates know beginnings, ends and parts.
+/// A regular expression as a condition: that of a beginning, end or part in words that are read at once.
 fn pattern_condition(name: &str, node: &Node) -> Result<String, Unconverted> {
     let pattern = node.text().unwrap_or_default();
     let (begins, rest) = pattern.strip_prefix('^').map_or((false, pattern), |rest| (true, rest));
@@ -140,9 +140,8 @@ fn pattern_condition(name: &str, node: &Node) -> Result<String, Unconverted> {
     // Without parentheses, `^a|b$` has other alternatives.
     let is_grouped = pattern.contains('(') || words.len() == 1 || !begins && !ends;
     if !words.iter().all(is_word) || !is_grouped {
-        let why =
-            format!("templates know no regular expressions, and `{pattern}` is more than a beginning, end or part");
-        return Err(cannot_convert(node, why));
+        check_pattern(node)?;
+        return Ok(format!("{name} is matching({})", json!(pattern)));
     }
     let each = words.iter().map(|word| {
         let word = json!(word);

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use regex::Regex;
 use serde_json::Value;
 
+use super::{Unconverted, cannot_convert};
 use crate::source::{Diagnostic, Node, SourceId, Span, did_you_mean, yaml_writer};
 
 /// The name that stands for the tool of a loop, and is filled in by the suite.
@@ -111,6 +113,15 @@ pub(crate) fn literal_text(text: &str) -> String {
         }
     }
     whole + &crate::reproduce::literal_text(&text[at..])
+}
+
+/// Fails for a regular expression with parts that mcprove does not know, such as look-around and references to groups.
+pub(crate) fn check_pattern(node: &Node) -> Result<(), Unconverted> {
+    let pattern = node.text().unwrap_or_default();
+    let Err(error) = Regex::new(pattern) else { return Ok(()) };
+    let reason = error.to_string();
+    let reason = reason.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
+    Err(cannot_convert(node, format!("`{pattern}` is no regular expression that mcprove knows: {reason}")))
 }
 
 #[cfg(test)]

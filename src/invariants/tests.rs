@@ -78,6 +78,10 @@ fn what_has_no_counterpart_is_a_skipped_test_that_says_why() {
         ("equals, lhs: $.response.n, rhs: $.input.gone", "the arguments have no value at this path"),
         ("sounds_like, path: $.response.n", "there is no assertion of the kind `sounds_like`"),
         ("length_eq, path: $.response.a, value: $.response.n", "a length is compared with a value of the same answer"),
+        (
+            "matches_regex, path: $.response.n, pattern: '^(?!a)'",
+            "is no regular expression that mcprove knows: look-around",
+        ),
         ("is_type, type: integer", "the assertion has no `path`"),
         (
             "for_each, path: '$.response.a[*]', assert: [{ kind: equals, lhs: $.item, rhs: $.response.n }]",
@@ -144,7 +148,9 @@ fn loops_over_tools_keep_their_conditions() {
              tool.annotations is defined and tool.annotations.openWorldHint is defined and not tool.annotations.openWorldHint",
         ),
         ("name_matches: ^read_", "tool.name is startingwith(\"read_\")"),
-        ("name_matches: '^(get|list)_.*$'", ""),
+        ("name_matches: '^(get|list)_.*$'", r#"tool.name is matching("^(get|list)_.*$")"#),
+        ("name_matches: '^get_\\w+s$'", r#"tool.name is matching("^get_\\w+s$")"#),
+        ("name_matches: '^(?!get)'", ""),
         ("name_matches: '^(get|list)$'", "(tool.name == \"get\" or tool.name == \"list\")"),
         ("name_matches: 'user$'", "tool.name is endingwith(\"user\")"),
         ("description_matches: file", "tool.description is defined and \"file\" in tool.description"),
@@ -152,7 +158,8 @@ fn loops_over_tools_keep_their_conditions() {
         let (property, left_out) = of(condition);
         if expected.is_empty() {
             assert!(
-                property.is_null() && left_out.unwrap().contains("templates know no regular expressions"),
+                property.is_null()
+                    && left_out.unwrap().contains("is no regular expression that mcprove knows: look-around"),
                 "{condition}"
             );
             continue;

@@ -12,7 +12,8 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use minijinja::value::{Serde, ValueKind};
-use minijinja::{Environment, ErrorKind, UndefinedBehavior};
+use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
+use regex::RegexBuilder;
 use serde_json::{Map, Value as Json};
 
 use super::{Node, Span, Value};
@@ -28,6 +29,9 @@ pub const UNFILLED: &str = "unfilled-template";
 
 /// Why a template is given up that takes more than [`STEPS`].
 const TOO_MANY_STEPS: &str = "it takes more than a million steps";
+
+/// The number of bytes of a compiled regular expression.
+const LARGEST_PATTERN: usize = 1 << 20;
 
 /// The number of steps of a template.
 const STEPS: u64 = 1_000_000;
@@ -215,8 +219,16 @@ fn environment_of(undefined: UndefinedBehavior) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(undefined);
     environment.set_fuel(Some(STEPS));
+    environment.add_test("matching", is_matching);
     growth::limit(&mut environment);
     environment
+}
+
+/// A regular expression finds a match in a text: `name is matching("^get_")`.
+fn is_matching(text: &str, pattern: &str) -> Result<bool, Error> {
+    let wrong = |error: &regex::Error| Error::new(ErrorKind::InvalidOperation, error.to_string());
+    let compiled = RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build().map_err(|error| wrong(&error))?;
+    Ok(compiled.is_match(text))
 }
 
 fn is_builtin(environment: &Environment<'_>, name: &str) -> bool {
@@ -316,6 +328,9 @@ mod tests {
         check("{{ id }}{{ n }}", json!("u13"));
         check("{{ n + 1 }}", json!(4));
         check("plain", json!("plain"));
+        check("{{ id is matching('^u[0-9]+$') }}", json!(true));
+        check("{{ id is matching('^v') }}", json!(false));
+        assert!(fill_text("{{ id is matching('(') }}", &names()).is_err());
         assert!(fill_text("{{ nope }}", &names()).unwrap_err().to_string().contains("nope"));
         assert!(fill_text("{{ id.nope.more }}", &names()).is_err());
     }
