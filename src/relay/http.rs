@@ -21,6 +21,7 @@ use super::connection::ConnectionReset;
 use super::events::{EventSplitter, RelayedEvent};
 use super::interrupted::ResumedStream;
 use super::traffic::RelayedExchange;
+use super::upstream::Unreached;
 use super::{BATCH, Relay, RelayStop};
 use crate::fault::{ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerReply};
 use crate::transport::Transfer;
@@ -101,7 +102,11 @@ where
                 let request = Request::from_parts(parts, Body::from(copy.bytes));
                 tokio::spawn(read_and_drop(next(request)));
             }
-            next(request()).await
+            let response = next(request()).await;
+            if response.extensions().get::<Unreached>().is_some() {
+                exchange.unhear();
+            }
+            response
         }
         None if matches!(exchange.live.request.kind(), MessageKind::Notification | MessageKind::Response) => {
             StatusCode::ACCEPTED.into_response()

@@ -351,6 +351,13 @@ impl RelayedExchange {
         self.report_end(&relay, call, (outcome, conforms), changed.delay());
     }
 
+    /// Takes back that the server heard of the call: it could not be reached.
+    pub(crate) fn unhear(&self) {
+        if let Some(call) = self.call.lock().as_mut() {
+            call.heard = 0;
+        }
+    }
+
     /// Leaves the call out of the figures: its answer is not read.
     pub(crate) fn forget(&self) {
         self.call.lock().take();

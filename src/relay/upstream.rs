@@ -166,11 +166,19 @@ impl Upstream {
                     cause = deeper.source();
                 }
                 let text = format!("mcprove relay: the server at {} did not answer: {reason}\n", self.address);
-                (StatusCode::BAD_GATEWAY, text).into_response()
+                let mut response = (StatusCode::BAD_GATEWAY, text).into_response();
+                if error.is_connect() {
+                    response.extensions_mut().insert(Unreached);
+                }
+                response
             }
         }
     }
 }
+
+/// Stands at a response of the relay: no connection to the server came about, so that it heard nothing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unreached;
 
 /// A `Host` that is a name of this machine, with any port.
 fn names_this_machine(host: &HeaderValue) -> bool {
