@@ -21,6 +21,8 @@ choice! {
         LostRequest = "lost_request",
         /// The server gets the request twice.
         DuplicateRequest = "duplicate_request",
+        /// The server gets the request five times at once, as from a client that loses its patience.
+        RetryStorm = "retry_storm",
         /// The answer comes too late: the client has cancelled the request.
         LateAnswer = "late_answer",
         /// The server does its work, and its answer is an error.
@@ -62,7 +64,12 @@ pub(crate) enum StruckEnding {
 impl FaultKind {
     /// It may strike a tool of that nature: a call that must be made once is not made twice.
     pub(crate) fn fits(self, nature: ToolNature) -> bool {
-        self != Self::DuplicateRequest || nature.may_be_repeated()
+        !self.repeats() || nature.may_be_repeated()
+    }
+
+    /// The server hears of the call more than once.
+    fn repeats(self) -> bool {
+        matches!(self, Self::DuplicateRequest | Self::RetryStorm)
     }
 
     /// The server receives a call that it strikes.
@@ -90,7 +97,7 @@ impl FaultKind {
             Self::LostResponse | Self::LostRequest | Self::Garbage | Self::Kill | Self::KillAtWork | Self::Pause => {
                 StruckEnding::Unanswered
             }
-            Self::DuplicateRequest | Self::Error => StruckEnding::Answered,
+            Self::DuplicateRequest | Self::RetryStorm | Self::Error => StruckEnding::Answered,
             Self::LateAnswer => StruckEnding::Cancelled,
         }
     }
@@ -112,6 +119,7 @@ impl FaultKind {
             Self::LostResponse
             | Self::LostRequest
             | Self::DuplicateRequest
+            | Self::RetryStorm
             | Self::Error
             | Self::Garbage
             | Self::Kill
@@ -161,7 +169,7 @@ mod tests {
     #[test]
     fn tools_that_may_have_their_effect_again_are_called_once() {
         let doubled = |nature| FaultKind::ALL.into_iter().filter(|kind| kind.fits(nature)).count();
-        assert_eq!(doubled(ToolNature::Plain), FaultKind::ALL.len() - 1);
+        assert_eq!(doubled(ToolNature::Plain), FaultKind::ALL.len() - 2);
         assert_eq!(doubled(ToolNature::Idempotent), FaultKind::ALL.len());
     }
 }

@@ -56,7 +56,7 @@ settings! {
     struct Campaign as "campaign", at span {
         /// The tools: all by default, or a list of names and patterns such as `create_*`.
         tools: ToolSelection,
-        /// The kinds of faults, by default all of them; `duplicate_request` strikes only tools that say
+        /// The kinds of faults, by default all of them; `duplicate_request` and `retry_storm` strike only tools that say
         /// `idempotentHint: true`, and `kill`, `kill_at_work` and `pause` only servers with a `command`.
         faults: BTreeSet<FaultKind>,
         /// Whether what a call writes has to outlive the server's process; by default a clean end and a new start tell.

@@ -29,7 +29,7 @@ pub(crate) struct ChaosRunArgs {
     #[arg(long, value_name = "TOOL")]
     tool: Vec<String>,
     /// Strikes with this kind of fault only; may be given several times: `lost_response`, `lost_request`,
-    /// `duplicate_request`, `late_answer`, `error`, `garbage`, `kill`, `kill_at_work`, `pause`.
+    /// `duplicate_request`, `retry_storm`, `late_answer`, `error`, `garbage`, `kill`, `kill_at_work`, `pause`.
     #[arg(long, value_name = "FAULT")]
     fault: Vec<String>,
     /// The number of faults that strike calls in a row, of tools that say that they are idempotent; 3 by default.
