@@ -106,6 +106,16 @@ impl Canaries {
         shown.first().copied().filter(|_| !shown.contains(&own))
     }
 
+    /// The first canary in a text that is not whole.
+    pub(crate) fn torn_in(&self, text: &str) -> Option<String> {
+        let ends = text.match_indices(&self.stem).map(|(at, _)| &text[at..]);
+        let torn = ends.filter_map(|text| {
+            let end = text.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(text.len());
+            (end < self.length()).then(|| text[..end].to_owned())
+        });
+        torn.min_by_key(String::len)
+    }
+
     /// The numbers of the canaries in a text, and how often each is there.
     pub(crate) fn counted_in(&self, text: &str) -> BTreeMap<u64, usize> {
         let mut counted = BTreeMap::new();
@@ -213,6 +223,24 @@ mod tests {
             assert_eq!(canaries.find(&one.to_uppercase()), [one.as_str()]);
             assert_eq!(one.len(), canaries.length());
             assert!(canaries.is_in(&repeated) && !canaries.is_in(&stranger.of(18)));
+        }
+    }
+
+    #[test]
+    fn a_canary_that_is_cut_off_is_torn() {
+        let canaries = Canaries::of_tool(7, "add");
+        let [whole, other] = [3, 18].map(|number| canaries.of(number));
+        let torn = &whole[..whole.len() - 4];
+        for (text, expected) in [
+            (format!("[\"{whole}\", \"{torn}\"]"), Some(torn)),
+            (format!("{other}\n{torn}"), Some(torn)),
+            (format!("{whole} {other}"), None),
+            // A name with more behind it, and another tool's.
+            (format!("{whole}x"), None),
+            (Canaries::of_tool(7, "sub").of(3)[..17].to_owned(), None),
+            (String::new(), None),
+        ] {
+            assert_eq!(canaries.torn_in(&text).as_deref(), expected, "{text}");
         }
     }
 

@@ -87,7 +87,9 @@ fn report_denials_beside(mut probed: CheckResult, history: &History) -> CheckRes
     if !denied.is_empty() && probed.findings.is_empty() {
         probed.outcome = Outcome::Inconclusive;
     }
-    denied.into_iter().for_each(|found| history.record_denied(found));
+    for found in denied {
+        history.record_denied(found);
+    }
     probed
 }
 

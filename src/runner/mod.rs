@@ -43,6 +43,7 @@ mod shutdowns;
 mod silence;
 mod snapshot;
 mod start;
+mod stores;
 mod suite;
 mod suite_steps;
 mod target;

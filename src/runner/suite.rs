@@ -1,6 +1,6 @@
 //! One suite: its cases begin in order, as many at a time as allowed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use super::opening::SessionError;
 use super::sessions::TargetSessions;
+use super::stores::{Stores, may_damage};
 use super::{Bail, Emitter, Options, RunMessage, case, case_result, rerun, tool_settings};
 use crate::event::{CaseResult, Event, Outcome, RunEnd};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
@@ -50,6 +51,8 @@ pub(crate) struct SuiteRun<'a> {
     broken: usize,
     /// Cases that may damage what the server has stored, and come after those that read it.
     damaging: Vec<Arc<Case>>,
+    /// What these cases do to the stores of the servers.
+    stores: Stores,
     /// Cases that look at what all others said, and wait for them.
     last: Vec<Arc<Case>>,
 }
@@ -70,6 +73,7 @@ impl<'a> SuiteRun<'a> {
             begun: HashMap::new(),
             broken: 0,
             damaging: Vec::new(),
+            stores: Stores::default(),
             last: Vec::new(),
         }
     }
@@ -87,10 +91,7 @@ impl<'a> SuiteRun<'a> {
             Order::Shuffled => self.run_shuffled().await,
         };
         self.finish_running().await;
-        for case in std::mem::take(&mut self.damaging) {
-            unreached.extend(self.start(case).await);
-        }
-        self.finish_running().await;
+        unreached.extend(self.run_damaging().await);
         for target in &self.targets {
             target.target.sections().into_iter().for_each(|section| self.emitter.send(RunMessage::Section(section)));
             target.finish().await;
@@ -109,6 +110,35 @@ impl<'a> SuiteRun<'a> {
             self.emitter.event(Event::CaseFinished(Box::new(result)));
         }
         unreached.len()
+    }
+
+    /// Runs the cases that may damage a store: one of each server at a time, and a look at the store after it.
+    async fn run_damaging(&mut self) -> Vec<Arc<Case>> {
+        let mut left: BTreeMap<usize, VecDeque<Arc<Case>>> = BTreeMap::new();
+        for case in std::mem::take(&mut self.damaging) {
+            left.entry(case.target).or_default().push_back(case);
+        }
+        for target in left.keys() {
+            if !self.is_over() {
+                self.stores.begin(*target, &self.targets[*target].target).await;
+            }
+        }
+        let mut unreached = Vec::new();
+        loop {
+            let round: Vec<Arc<Case>> = left.values_mut().filter_map(VecDeque::pop_front).collect();
+            if round.is_empty() {
+                return unreached;
+            }
+            for case in &round {
+                unreached.extend(self.start(Arc::clone(case)).await);
+            }
+            self.finish_running().await;
+            for case in &round {
+                if !self.is_over() {
+                    self.stores.check(case.target, &self.targets[case.target].target, case).await;
+                }
+            }
+        }
     }
 
     /// Waits for the cases that are under way.
@@ -239,7 +269,7 @@ impl<'a> SuiteRun<'a> {
     async fn begin(&mut self, case: Arc<Case>) -> Option<Arc<Case>> {
         match &case.body {
             Body::Scan(_) => self.last.push(case),
-            Body::Check(check) if check.may_damage_store() => self.damaging.push(case),
+            Body::Check(_) if may_damage(&case) => self.damaging.push(case),
             Body::Check(_) | Body::Script(_) | Body::Template(_) | Body::Skipped(_) | Body::Failed(_) => {
                 return self.start(case).await;
             }
@@ -308,9 +338,9 @@ impl<'a> SuiteRun<'a> {
                 (id, self.begun.get(&id).map(|begun| case_result::of_panic(self.suite_plan(), &begun.case, &words)))
             }
         };
-        let beside = self.begun.remove(&id).map(|begun| begun.beside).unwrap_or_default();
-        if let Some(mut result) = result {
+        if let (Some(RunningCase { case, beside }), Some(mut result)) = (self.begun.remove(&id), result) {
             note_concurrent_cases(&mut result, &beside);
+            self.stores.settle(&case, &mut result);
             self.count(result);
         }
     }

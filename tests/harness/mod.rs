@@ -328,6 +328,7 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"(sent   tools/call (?:add_note|list_notes) \S+) +frame \d+".to_owned(), "$1  frame [FRAME]"),
         (r#""id":\d+(,"result":\{"content":\[\{"type":"text","text":"\{\\"notes)"#.to_owned(), r#""id":[NUMBER]$1"#),
         // Which kill does damage is a race with a write.
+        (r"shown: `zq[0-9a-z]+`, and no more".to_owned(), "shown: `[PART]`, and no more"),
         (r"damaged: by \d of \d+ kills".to_owned(), "damaged: by [NUMBER] of [NUMBER] kills"),
         (
             r"unanswered: \d+ of \d+ calls; \d+ answers".to_owned(),

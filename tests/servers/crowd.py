@@ -3,10 +3,12 @@
 FAULT: `none`; `doubled`, stores a note twice that meets another one; `swapped`, answers with whatever note came last;
 `same-id`, gives notes that meet the same id; `stale`, refreshes its list later where notes meet; `behind`, confirms notes
 before they are in the file; `torn`, empties the file before it writes it, and does not start with an empty one; `forgets`,
-does the same, and starts with nothing; `locks`, waits at its start for a lock that a killed one has left; `floods`, does
-not wait for it and never stops talking; `twice`, stores a named note twice that is set twice at once; `posted`, does so
-where both requests have the same id; `drops`, drops answers that its output has no room for; `serial`, serves one connection
-at a time; `aborts`, ends with SIGABRT when its input ends behind many calls; `partial`, carries out requests whose bodies are
+does the same, and starts with nothing; `half`, appends notes to the file bit by bit, and shows what a killed one has left of
+the last; `lines`, does so, and shows whole notes only, as is right; `mixed`, leaves two lists in the file once notes have
+met, and does not start with them; `locks`, waits at its start for a lock that a killed one has left; `floods`, does not wait
+for it and never stops talking; `twice`, stores a named note twice that is set twice at once; `posted`, does so where both
+requests have the same id; `drops`, drops answers that its output has no room for; `serial`, serves one connection at a time;
+`aborts`, ends with SIGABRT when its input ends behind many calls; `partial`, carries out requests whose bodies are
 not whole; `pages`, has one place for all walks of its list of tools, and `paged`, one in each cursor.
 FILE: notes outlive the server there; `-` keeps none.
 PORT: serves HTTP there instead of standard input and output.
@@ -32,6 +34,7 @@ IDEMPOTENT = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint":
 TOOLS.append({"name": "set_note", "inputSchema": NAMED, "annotations": IDEMPOTENT})
 ECHO = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 TOOLS.append({"name": "show_text", "inputSchema": ECHO, "annotations": {"readOnlyHint": True}})
+LINES = FAULT in ("half", "lines")
 TEARS, LOCKS = FAULT in ("torn", "forgets"), FAULT in ("locks", "floods")
 MEETING = 0.03
 TEARING = 0.1
@@ -43,6 +46,7 @@ under_way, being_set = [], []
 place = 0
 serving = []
 last = None
+mixed = []
 
 
 def load():
@@ -50,6 +54,11 @@ def load():
         return []
     with open(FILE) as file:
         text = file.read()
+    if LINES:
+        lines = text.split("\n")
+        if FAULT == "lines" and lines[-1]:
+            os.truncate(FILE, len(text.encode()) - len(lines.pop().encode()))
+        return [{"id": f"n{at}", "text": line} for at, line in enumerate(lines, 1) if line]
     if not text and FAULT == "forgets":
         return []
     return json.loads(text)
@@ -57,6 +66,9 @@ def load():
 
 def save(kept):
     if not FILE:
+        return
+    if LINES:
+        append(kept[-1]["text"])
         return
     if TEARS:
         with open(FILE, "w") as file:
@@ -66,7 +78,20 @@ def save(kept):
         return
     with open(FILE + ".new", "w") as file:
         json.dump(kept, file)
+        if mixed:
+            json.dump(kept, file)
     os.replace(FILE + ".new", FILE)
+
+
+def append(text):
+    with open(FILE, "a+") as file:
+        file.seek(0)
+        if not file.read().endswith(("\n", "")[file.tell() == 0]):
+            file.write("\n")
+        for letter in text + "\n":
+            file.write(letter)
+            file.flush()
+            time.sleep(TEARING / len(text))
 
 
 def flush():
@@ -104,6 +129,8 @@ def add(text):
         notes.append(note)
         if FAULT == "doubled" and meets:
             notes.append(note)
+        if FAULT == "mixed" and meets:
+            mixed.append(note)
         if FAULT == "behind":
             later(flush)
         else:

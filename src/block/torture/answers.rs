@@ -35,10 +35,6 @@ impl Check for AnswersCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move { run(self, &context).await })
     }
-
-    fn may_damage_store(&self) -> bool {
-        true
-    }
 }
 
 async fn run(check: &AnswersCheck, context: &CheckContext<'_>) -> CheckResult {

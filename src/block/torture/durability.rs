@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::clients::{Clients, NumberedAnswer};
 use super::finding::{pass, result_with};
-use super::reads::{Read, missing_everywhere};
+use super::reads::{Read, missing_everywhere, torn_record};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
 use super::writes::{WriteStudy, WritingArguments};
@@ -79,6 +79,8 @@ struct DurableTool {
     learned: WritingArguments,
     /// Writes before a clean end.
     control: Vec<NumberedAnswer>,
+    /// After a clean end, each write is shown whole or not at all.
+    shows_whole_texts: bool,
 }
 
 impl DurableTool {
@@ -148,6 +150,8 @@ enum DamageKind {
     ConfirmedLost,
     /// So are those that had outlived a restart.
     AllLost,
+    /// The write that was under way is shown, but only this beginning of its text.
+    InPart(String),
     /// The server does not start or answer any more, as this message says.
     Unusable(String),
 }
@@ -239,7 +243,9 @@ impl<'a> DurabilityTrial<'a> {
         let control = clients.one_after_another(&calls).await?;
         let control: Vec<NumberedAnswer> = control.into_iter().filter(NumberedAnswer::is_served).collect();
         let canaries = study.canaries;
-        Ok((control.len() == CONFIRMED).then(|| DurableTool { name: name.to_owned(), canaries, learned, control }))
+        let name = name.to_owned();
+        let tool = DurableTool { name, canaries, learned, control, shows_whole_texts: false };
+        Ok((tool.control.len() == CONFIRMED).then_some(tool))
     }
 
     /// The tool with the reads that show its writes after a restart; `None` where none does.
@@ -254,8 +260,9 @@ impl<'a> DurabilityTrial<'a> {
         let complete = tool.learned.reads.iter().zip(&backs).filter(|(_, back)| back.is_complete());
         let reads: Vec<Read> = complete.map(|(read, _)| read.clone()).collect();
         let is_kept = !reads.is_empty();
+        let shows_whole_texts = is_kept && torn_record(clients, &reads, &tool.canaries).await?.is_none();
         let learned = WritingArguments { reads, ..tool.learned };
-        Ok(is_kept.then_some(DurableTool { learned, ..tool }))
+        Ok(is_kept.then_some(DurableTool { learned, shows_whole_texts, ..tool }))
     }
 
     /// Kills the server in one moment after another, and starts it again each time; hands back the last one.
@@ -271,7 +278,7 @@ impl<'a> DurabilityTrial<'a> {
             kills += 1;
             let Some(damage) = damage else { continue };
             losses += 1;
-            let is_over = damage.kind == DamageKind::AllLost;
+            let is_over = damage.kind != DamageKind::ConfirmedLost;
             let told = first.get_or_insert(damage);
             if is_over || losses > 1 {
                 let result = told.result(&tool.name, self.report(losses, kills));
@@ -343,11 +350,31 @@ impl<'a> DurabilityTrial<'a> {
         let read = backs.into_iter().find_map(|back| back.call);
         let numbers = |writes: &[NumberedAnswer]| writes.iter().map(|write| write.number).collect();
         let found = LostWrites::among(&missing, &numbers(&tool.control), &numbers(&confirmed));
+        if found.is_none()
+            && tool.shows_whole_texts
+            && let Some((torn, read)) = self.lasting_torn_record(&restarted, tool).await?
+        {
+            return Ok((restarted, Some(damage(DamageKind::InPart(torn), 0, Some(read)))));
+        }
         let Some(LostWrites { kind, lost }) = found else {
             self.kept = write.into_iter().chain(read).collect();
             return Ok((restarted, None));
         };
         Ok((restarted, Some(damage(kind, lost, read))))
+    }
+
+    /// A write that a restarted server shows in part, and still does once it had time to load everything.
+    async fn lasting_torn_record(
+        &self,
+        clients: &Clients<'_>,
+        tool: &DurableTool,
+    ) -> Result<Option<(String, Exchange)>, CheckEnd> {
+        let (reads, canaries) = (&tool.learned.reads, &tool.canaries);
+        if torn_record(clients, reads, canaries).await?.is_none() {
+            return Ok(None);
+        }
+        clients.wait(LOADING).await;
+        torn_record(clients, reads, canaries).await
     }
 
     fn report(&self, losses: u32, kills: u32) -> DamageReport<'_> {
@@ -387,14 +414,24 @@ impl KillDamage {
                     "what `{tool}` wrote before an earlier restart is gone after the server was killed among later writes"
                 ),
             ),
+            DamageKind::InPart(_) => (
+                "torn-store",
+                format!("after the server was killed among writes of `{tool}`, it shows a record that is not whole"),
+            ),
             DamageKind::Unusable(why) => {
                 ("torn-store", format!("after the server was killed among writes of `{tool}`, it {why}"))
             }
         };
         let mut found = Finding::new(code, message).with_evidence("killed", self.moment.clone());
-        if !matches!(self.kind, DamageKind::Unusable(_)) {
-            let lost = format!("{} of {} writes confirmed before the kill", self.lost, self.confirmed);
-            found = found.with_evidence("lost", lost);
+        match &self.kind {
+            DamageKind::ConfirmedLost | DamageKind::AllLost => {
+                let lost = format!("{} of {} writes confirmed before the kill", self.lost, self.confirmed);
+                found = found.with_evidence("lost", lost);
+            }
+            DamageKind::InPart(torn) => {
+                found = found.with_evidence("shown", format!("`{torn}`, and no more of its text"));
+            }
+            DamageKind::Unusable(_) => {}
         }
         let control = format!("{CONFIRMED} writes before a clean end are all shown after the restart");
         found = found
@@ -447,6 +484,7 @@ mod tests {
             (DamageKind::ConfirmedLost, 1, false),
             (DamageKind::ConfirmedLost, 2, true),
             (DamageKind::AllLost, 1, true),
+            (DamageKind::InPart("zq1".to_owned()), 1, true),
             (unusable(), 1, true),
         ] {
             assert_eq!(kind.is_certain(losses), expected, "{kind:?} {losses}");

@@ -265,6 +265,21 @@ pub(crate) fn missing_everywhere(backs: &[ReadBack]) -> BTreeSet<u64> {
     missing.iter().flatten().filter(|number| is_hidden(number)).copied().collect()
 }
 
+/// A write that one of the reads shows in part, and the exchange.
+pub(crate) async fn torn_record(
+    clients: &Clients<'_>,
+    reads: &[Read],
+    canaries: &Canaries,
+) -> Result<Option<(String, Exchange)>, CheckEnd> {
+    for read in reads.iter().filter(|read| read.shows_all()) {
+        let Some(reply) = read.read(clients, "", None).await? else { continue };
+        if let Some(torn) = canaries.torn_in(&text(&reply)) {
+            return Ok(Some((torn, exchange(&read.title(), &reply))));
+        }
+    }
+    Ok(None)
+}
+
 /// The texts that the reads show before anything is written.
 pub(crate) async fn texts_before(clients: &Clients<'_>, reads: &[Read]) -> Result<Vec<String>, CheckEnd> {
     let mut texts = Vec::new();
