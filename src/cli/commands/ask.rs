@@ -334,7 +334,7 @@ mod tests {
         ] {
             assert_eq!(question.request(&catalog), Ok(Request { method, params, doubts: Vec::new() }), "{question:?}");
         }
-        let misspelt = call("ad", "a=2").request(&catalog).unwrap_err();
+        let misspelt = call("addd", "a=2").request(&catalog).unwrap_err();
         assert_eq!(misspelt.help.as_deref(), Some("did you mean `add`?"));
         let wordless = call("add", "2").request(&catalog).unwrap_err();
         assert_eq!(wordless.help.as_deref(), Some("it is called as `add(a: number)`"));

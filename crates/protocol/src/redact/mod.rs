@@ -386,6 +386,10 @@ mod tests {
         }
         let long = Redactor::new(["hunter2-is-the-secret-of-all".to_owned()]);
         assert_eq!(long.text("a hunter2-is-7he-secret-of-all b"), format!("a {MASK}7{MASK} b"));
+        let sentence = Redactor::new(["not so secret".to_owned()]);
+        assert_eq!(sentence.text("echo secret"), "echo secret", "the end of another word and a word of its own");
+        assert_eq!(sentence.text("knot so secret"), format!("k{MASK}"));
+        assert_eq!(sentence.text("x so secret"), format!("x{MASK}"));
         assert_eq!(redactor.text("S3CR\\u0026T\\/%22value"), MASK);
         let alike = Redactor::new(["hunter2-s3cr&t/value".to_owned()]);
         assert_eq!(alike.text("a hunter2-s3cr&t/value b"), format!("a {MASK} b"));
