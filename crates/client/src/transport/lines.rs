@@ -6,6 +6,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::sync::mpsc;
 
 use super::disruption::{GatedReader, ReadGate, StreamControl};
+use super::large::{LARGE, LargeTurn};
 use super::{Incoming, MessageForm, Outgoing, Transfer, pieces};
 
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
@@ -103,8 +104,13 @@ async fn write_batch<W: AsyncWrite + Unpin>(writer: &mut W, batch: &mut Vec<u8>)
 pub(crate) async fn read_lines<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::Sender<Incoming>, gate: Arc<ReadGate>) {
     let mut reader = BufReader::with_capacity(64 << 10, GatedReader::new(reader, gate));
     loop {
-        let mut line = Vec::new();
-        let read = (&mut reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut line).await;
+        let (mut line, mut turn) = (Vec::new(), LargeTurn::default());
+        let mut read = (&mut reader).take(LARGE as u64).read_until(b'\n', &mut line).await;
+        if line.len() == LARGE && !line.ends_with(b"\n") {
+            turn.take(LARGE).await;
+            let rest = MAX_LINE_BYTES - LARGE as u64;
+            read = (&mut reader).take(rest).read_until(b'\n', &mut line).await.map(|more| LARGE + more);
+        }
         let whole = line.last() == Some(&b'\n');
         if whole {
             line.pop();
@@ -123,6 +129,7 @@ pub(crate) async fn read_lines<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::
             return;
         }
         wait_until_read(&incoming, length).await;
+        drop(turn);
     }
 }
 

@@ -12,6 +12,7 @@ use super::failure::{self, ConnectionBreak, HttpFailure};
 use super::stream::{self, EventStream};
 use super::{HttpConnection, HttpTransport, Incoming, MessageRole, OutgoingMessage, head, old_sse};
 use crate::transport::HttpDelivery;
+use crate::transport::large::LargeTurn;
 use crate::wire::{Era, HttpHead};
 
 /// The size of an answer in JSON, in bytes.
@@ -133,7 +134,8 @@ impl PostResponse<'_> {
         let is_answer =
             self.http.is_success() && self.facts().expects_an_answer && has_type(&self.http, "application/json");
         // Read to its end, the connection serves the next request.
-        let body = if is_answer { read_body(response).await? } else { beginning(response).await };
+        let mut turn = LargeTurn::default();
+        let body = if is_answer { read_body(response, &mut turn).await? } else { beginning(response).await };
         self.accept_body(body).await
     }
 
@@ -190,14 +192,17 @@ impl PostResponse<'_> {
 }
 
 /// The whole body.
-async fn read_body(mut response: Response) -> Result<Vec<u8>, HttpFailure> {
+async fn read_body(mut response: Response, turn: &mut LargeTurn) -> Result<Vec<u8>, HttpFailure> {
     let mut body = Vec::new();
     loop {
         match response.chunk().await {
             Ok(Some(piece)) if body.len() + piece.len() > MAX_BODY_BYTES => {
                 return Err(HttpFailure::TooLarge("its body has more than 64 MiB"));
             }
-            Ok(Some(piece)) => body.extend_from_slice(&piece),
+            Ok(Some(piece)) => {
+                body.extend_from_slice(&piece);
+                turn.take(body.len()).await;
+            }
             Ok(None) => return Ok(body),
             Err(error) => return Err(failure::of_error(&error, response.url(), ConnectionBreak::AfterHeaders)),
         }

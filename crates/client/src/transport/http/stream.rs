@@ -10,6 +10,7 @@ use tokio::time::sleep;
 use super::failure::{self, ConnectionBreak, HttpFailure, status_text};
 use super::{HttpConnection, Incoming, body, head};
 use crate::transport::HttpDelivery;
+use crate::transport::large::LargeTurn;
 use crate::wire::sse::{self, SseParser};
 use crate::wire::{HttpHead, is_response};
 
@@ -39,6 +40,7 @@ impl<'a> EventStream<'a> {
     /// Hands on every event of one response until it ends; says how it ended.
     pub(crate) async fn read_events(&mut self, mut response: Response, http: &Arc<HttpHead>) -> HttpFailure {
         self.parser = SseParser::default();
+        let (mut turn, mut waiting) = (LargeTurn::default(), 0);
         loop {
             let piece = match response.chunk().await {
                 Ok(Some(piece)) => piece,
@@ -56,12 +58,18 @@ impl<'a> EventStream<'a> {
             let Ok(events) = self.parser.push(&piece) else {
                 return HttpFailure::TooLarge("one event has more than 64 MiB");
             };
+            waiting += piece.len();
+            turn.take(waiting).await;
+            let is_over = !events.is_empty();
             self.last_id = self.parser.last_id().map(str::to_owned).or(self.last_id.take());
             for event in events.into_iter().filter(sse::SseEvent::is_message) {
                 self.has_moved = true;
                 self.has_answered |= is_response(&event.data);
                 let (bytes, http) = (event.data, Arc::clone(http));
                 self.shared.tell(Incoming::Message { bytes, http, delivery: self.origin }).await;
+            }
+            if is_over {
+                (turn, waiting) = (LargeTurn::default(), 0);
             }
         }
     }

@@ -1,0 +1,48 @@
+//! Large messages are read one at a time in the whole program: a message takes its size twice, as bytes and parsed, and
+//! sessions side by side would each hold one.
+//!
+//! Nobody waits long for a turn, since a server may stop in the middle of a message.
+
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
+
+/// The number of bytes from which on a message is large.
+pub(crate) const LARGE: usize = 8 << 20;
+
+/// The time to wait for a turn.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+static TURN: Semaphore = Semaphore::const_new(1);
+
+/// The turn to read a large message, until it is dropped; nothing where the time to wait was over.
+#[derive(Debug, Default)]
+pub(crate) struct LargeTurn(Option<SemaphorePermit<'static>>);
+
+impl LargeTurn {
+    /// Waits for the turn to read on where so many bytes make a message large.
+    pub(crate) async fn take(&mut self, bytes: usize) {
+        if bytes >= LARGE && self.0.is_none() {
+            self.0 = timeout(PATIENCE, TURN.acquire()).await.ok().and_then(Result::ok);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn one_large_message_is_read_at_a_time_and_nobody_waits_for_long() {
+        let (mut first, mut second, mut small) = (LargeTurn::default(), LargeTurn::default(), LargeTurn::default());
+        first.take(LARGE).await;
+        small.take(LARGE - 1).await;
+        second.take(LARGE).await;
+        let has_turn = [&first, &second, &small].map(|turn| turn.0.is_some());
+        assert_eq!(has_turn, [true, false, false], "the second one went on without");
+        drop(first);
+        second.take(LARGE).await;
+        assert!(second.0.is_some());
+    }
+}
