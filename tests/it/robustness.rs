@@ -72,7 +72,8 @@ fn the_loader_survives_every_slip() {
 }
 
 fn mutate(path: &Path) {
-    let original = fs::read_to_string(path).unwrap();
+    // One suite is no UTF-8, which the loader says.
+    let Ok(original) = fs::read_to_string(path) else { return };
     for seed in 1..=ROUNDS {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ original.len() as u64);
         let mut text = original.clone();
