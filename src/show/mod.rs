@@ -1,7 +1,7 @@
 //! What a server offers and answers, for people who look at it before they write a suite.
 //!
 //! Functions from lists, schemas and messages to text, and from words to arguments. Knows no suite, no case and no run.
-//! Start reading in [`Offer`].
+//! Start reading in `Offer`.
 
 mod answer;
 mod arguments;
