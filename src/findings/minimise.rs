@@ -27,7 +27,7 @@ pub struct Minimised {
 }
 
 /// The parts of a sequence without which the same can still be asked of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reducible {
     /// What is asked holds for every request: the server goes on, or the answer fits its schema.
     RequestsAndArguments,
@@ -43,8 +43,7 @@ impl Reducible {
         let ReproductionCheck::Broken(expectations) = check else { return Self::RequestsAndArguments };
         let each = expectations.iter().map(|expected| {
             let says = |key: &str| expected.get(key).is_some();
-            let is_absence = says("not") || expected.pointer("/text/not").is_some();
-            if says("output_schema") || is_absence {
+            if says("output_schema") || is_absence(expected) {
                 Self::RequestsAndArguments
             } else if says("refused") {
                 Self::Requests
@@ -52,8 +51,17 @@ impl Reducible {
                 Self::Nothing
             }
         });
-        each.max_by_key(|reducible| *reducible as u8).unwrap_or(Self::Nothing)
+        each.max().unwrap_or(Self::Nothing)
     }
+}
+
+/// Returns true if an answer must not hold a text, or must not be one error, whatever was asked; a value that must not be
+/// some other may well be that for other arguments.
+fn is_absence(expected: &Value) -> bool {
+    let is_text = |place: &str| {
+        expected.pointer(place).is_some_and(|inner| ["contains", "matches"].iter().any(|key| inner.get(key).is_some()))
+    };
+    expected.pointer("/not/error").is_some() || ["/not", "/not/text", "/text/not"].into_iter().any(is_text)
 }
 
 /// The identity that must not change from attempt to attempt.
@@ -228,6 +236,8 @@ mod tests {
             (broken(&[json!({"output_schema": true})]), Reducible::RequestsAndArguments),
             (broken(std::slice::from_ref(&no_trace)), Reducible::RequestsAndArguments),
             (broken(&[json!({"not": {"error": {"code": -32603}}})]), Reducible::RequestsAndArguments),
+            (broken(&[json!({"not": {"at": "result.structuredContent.sum", "equals": 0}})]), Reducible::Nothing),
+            (broken(&[json!({"text": {"not": {"equals": "0"}}})]), Reducible::Nothing),
             (broken(&[json!({"refused": true})]), Reducible::Requests),
             (broken(std::slice::from_ref(&sum)), Reducible::Nothing),
             // Smaller arguments may be invalid, and be refused rightly.
