@@ -1,7 +1,7 @@
 //! Large messages are read one at a time in the whole program: a message takes its size twice, as bytes and parsed, and
 //! sessions side by side would each hold one.
 //!
-//! Nobody waits long for a turn, since a server may stop in the middle of a message.
+//! Nobody waits long for a turn: a server may stop in the middle of a message, and who waits has a time for its answer.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 pub(crate) const LARGE: usize = 8 << 20;
 
 /// The time to wait for a turn.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 static TURN: Semaphore = Semaphore::const_new(1);
 

@@ -60,7 +60,6 @@ impl<'a> EventStream<'a> {
             };
             waiting += piece.len();
             turn.take(waiting).await;
-            let is_over = !events.is_empty();
             self.last_id = self.parser.last_id().map(str::to_owned).or(self.last_id.take());
             for event in events.into_iter().filter(sse::SseEvent::is_message) {
                 self.has_moved = true;
@@ -68,7 +67,8 @@ impl<'a> EventStream<'a> {
                 let (bytes, http) = (event.data, Arc::clone(http));
                 self.shared.tell(Incoming::Message { bytes, http, delivery: self.origin }).await;
             }
-            if is_over {
+            // Comments that keep a stream alive are no message.
+            if !self.parser.is_in_event() {
                 (turn, waiting) = (LargeTurn::default(), 0);
             }
         }
