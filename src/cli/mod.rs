@@ -55,7 +55,7 @@ enum CliCommand {
     Fuzz(Box<commands::fuzz::FuzzArgs>),
     Snapshot(Box<commands::snapshot::SnapshotArgs>),
     Tools(Box<commands::tools::ToolsArgs>),
-    Call(Box<commands::ask::CallArgs>),
+    Call(Box<commands::ask::ToolCallArgs>),
     Read(Box<commands::ask::ReadArgs>),
     Prompt(Box<commands::ask::PromptArgs>),
     Complete(Box<commands::ask::CompleteArgs>),

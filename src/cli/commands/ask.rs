@@ -43,7 +43,7 @@ pub(crate) struct AskArgs {
 
 /// Calls a tool of a server, and shows its answer; exits with 1 if the call fails.
 #[derive(Debug, Args)]
-pub(crate) struct CallArgs {
+pub(crate) struct ToolCallArgs {
     /// The tool.
     tool: String,
     /// Its arguments as `name=value`, which are read as the schema of the tool says, or all of them as one JSON object.
@@ -95,7 +95,7 @@ enum Question {
 
 /// A request that is ready to be sent.
 #[derive(Debug, PartialEq)]
-struct Request {
+struct ReadyRequest {
     method: &'static str,
     params: Value,
     /// Sentences about it that the user should know.
@@ -104,12 +104,12 @@ struct Request {
 
 /// A question that cannot be asked, and what to do.
 #[derive(Debug, PartialEq)]
-struct Mistake {
+struct UnaskableQuestion {
     message: String,
     help: Option<String>,
 }
 
-pub(crate) fn call(args: CallArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn call(args: ToolCallArgs, console: &Console) -> Result<Exit, Exit> {
     ask(&args.ask, AdHocCommand::Call, Question::Call { tool: args.tool, arguments: args.arguments }, console)
 }
 
@@ -137,6 +137,13 @@ fn ask(args: &AskArgs, command: AdHocCommand, question: Question, console: &Cons
     let verb = Verb { command, does: "ask", block: "schema_lint: {}" };
     let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
     let plan = plan_of(verb, &words, &args.server, members, console)?;
+    let targets: usize = plan.suites.iter().map(|planned| planned.targets.len()).sum();
+    if targets != 1 {
+        // A call may change something, and is made once.
+        let message = format!("one request goes to one server in one revision, and these are {targets}");
+        let help = "name one revision with `--revision`, and one server by its command or its URL";
+        return Err(console.fail(Exit::Usage, message, Some(help)));
+    }
     let asker = Asker { question, timeout: args.timeout };
     let words = VisitWords { undone: "nothing was asked", slow: None };
     let answers = visit(plan, &asker, &CurrentStep::default(), words, console)?;
@@ -172,8 +179,8 @@ fn ask(args: &AskArgs, command: AdHocCommand, question: Question, console: &Cons
 }
 
 /// The answer to a question, without secrets.
-struct Answer {
-    result: Result<(Vec<String>, Result<Replied, Finding>), Mistake>,
+struct RedactedAnswer {
+    result: Result<(Vec<String>, Result<Replied, Finding>), UnaskableQuestion>,
     frames: Vec<Value>,
 }
 
@@ -189,18 +196,18 @@ struct Asker {
 }
 
 impl Visitor for Asker {
-    type Output = Answer;
+    type Output = RedactedAnswer;
 
-    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Answer, Finding>> {
+    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<RedactedAnswer, Finding>> {
         Box::pin(async move {
             let ServerVisit { context, redactor, .. } = visit;
             let request = match self.question.request(context.catalog) {
                 Ok(request) => request,
-                Err(mistake) => return Ok(Answer { result: Err(mistake), frames: Vec::new() }),
+                Err(mistake) => return Ok(RedactedAnswer { result: Err(mistake), frames: Vec::new() }),
             };
             let session = context.servers.open(OpenServer::FRESH).await?;
             let begun = Instant::now();
-            let Request { method, params, doubts } = request;
+            let ReadyRequest { method, params, doubts } = request;
             let asked = SessionRequest {
                 owner: "",
                 method,
@@ -216,7 +223,7 @@ impl Visitor for Asker {
             let replied = replied
                 .map(|reply| Replied { message: redactor.value((*reply.message).clone()), elapsed })
                 .map_err(|failure| Finding::from(&failure));
-            Ok(Answer { result: Ok((doubts, replied)), frames })
+            Ok(RedactedAnswer { result: Ok((doubts, replied)), frames })
         })
     }
 }
@@ -236,32 +243,32 @@ impl Question {
     }
 
     /// The request that asks it of a server with this offer.
-    fn request(&self, catalog: &Catalog) -> Result<Request, Mistake> {
+    fn request(&self, catalog: &Catalog) -> Result<ReadyRequest, UnaskableQuestion> {
         match self {
             Self::Call { tool, arguments } => {
                 let names = || catalog.tools.iter().map(|tool| tool.name.as_str());
                 let Some(listed) = catalog.tool(tool) else { return Err(unknown("tool", tool, names())) };
                 let read = read_arguments(arguments, &listed.arguments_schema()).map_err(|message| {
                     let signature = Signature::of(listed);
-                    Mistake { message, help: Some(format!("it is called as `{}`", signature.line())) }
+                    UnaskableQuestion { message, help: Some(format!("it is called as `{}`", signature.line())) }
                 })?;
                 let params = json!({"name": tool, "arguments": read.arguments});
-                Ok(Request { method: "tools/call", params, doubts: read.doubts })
+                Ok(ReadyRequest { method: "tools/call", params, doubts: read.doubts })
             }
             Self::Read { uri } => {
-                Ok(Request { method: "resources/read", params: json!({"uri": uri}), doubts: Vec::new() })
+                Ok(ReadyRequest { method: "resources/read", params: json!({"uri": uri}), doubts: Vec::new() })
             }
             Self::Prompt { name, arguments } => {
                 let listed = catalog.prompts.iter().find(|prompt| prompt["name"] == **name);
                 let names = || catalog.prompts.iter().filter_map(|prompt| prompt["name"].as_str());
                 let Some(listed) = listed else { return Err(unknown("prompt", name, names())) };
                 let read = read_arguments(arguments, &schema_of_prompt(listed))
-                    .map_err(|message| Mistake { message, help: None })?;
+                    .map_err(|message| UnaskableQuestion { message, help: None })?;
                 let params = json!({"name": name, "arguments": read.arguments});
-                Ok(Request { method: "prompts/get", params, doubts: read.doubts })
+                Ok(ReadyRequest { method: "prompts/get", params, doubts: read.doubts })
             }
             Self::Complete { reference, argument } => {
-                let (name, value) = argument.split_once('=').ok_or_else(|| Mistake {
+                let (name, value) = argument.split_once('=').ok_or_else(|| UnaskableQuestion {
                     message: format!("`{argument}` has no `=`"),
                     help: Some("write the argument and the beginning of its value: `id=u`".to_owned()),
                 })?;
@@ -273,7 +280,7 @@ impl Question {
                     json!({"type": "ref/prompt", "name": reference})
                 };
                 let params = json!({"ref": to, "argument": {"name": name, "value": value}});
-                Ok(Request { method: "completion/complete", params, doubts: Vec::new() })
+                Ok(ReadyRequest { method: "completion/complete", params, doubts: Vec::new() })
             }
         }
     }
@@ -288,12 +295,12 @@ fn schema_of_prompt(prompt: &Value) -> Value {
     json!({"type": "object", "properties": properties, "required": required.collect::<Vec<_>>()})
 }
 
-fn unknown<'a>(noun: &str, name: &str, offered: impl Iterator<Item = &'a str> + Clone) -> Mistake {
+fn unknown<'a>(noun: &str, name: &str, offered: impl Iterator<Item = &'a str> + Clone) -> UnaskableQuestion {
     let help = did_you_mean(name, offered.clone()).unwrap_or_else(|| match offered.clone().count() {
         0 => format!("it offers no {noun}s"),
         _ => format!("`mcprove tools` lists what it offers: {}", offered.take(8).collect::<Vec<_>>().join(", ")),
     });
-    Mistake {
+    UnaskableQuestion {
         message: format!("the server has no {noun} `{}`", visible_line(name)),
         help: Some(visible_line(&help).into_owned()),
     }
@@ -332,7 +339,11 @@ mod tests {
                 json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "id", "value": "u"}}),
             ),
         ] {
-            assert_eq!(question.request(&catalog), Ok(Request { method, params, doubts: Vec::new() }), "{question:?}");
+            assert_eq!(
+                question.request(&catalog),
+                Ok(ReadyRequest { method, params, doubts: Vec::new() }),
+                "{question:?}"
+            );
         }
         let misspelt = call("addd", "a=2").request(&catalog).unwrap_err();
         assert_eq!(misspelt.help.as_deref(), Some("did you mean `add`?"));
