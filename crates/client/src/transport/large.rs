@@ -12,7 +12,7 @@ use tokio::time::timeout;
 pub(crate) const LARGE: usize = 8 << 20;
 
 /// The time to wait for a turn.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 static TURN: Semaphore = Semaphore::const_new(1);
 
