@@ -143,6 +143,7 @@ impl SuiteArgs {
         for loaded in &mut suites {
             // Cases are chosen by it, so it is known before they are planned.
             loaded.suite.read_only = calls == AllowedCalls::OnlyReading;
+            loaded.suite.environment = Some(Arc::clone(&console.environment.variables));
             if let Some(campaign) = &self.campaign {
                 campaign.add_to(loaded, &mut sources, &mut mistakes);
             }

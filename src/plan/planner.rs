@@ -13,8 +13,8 @@ use crate::event::Reason;
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::{
-    Action, Answers, Awaited, Carrier, Handshake, RestartPolicy, Row, ServerKind, Step, Suite, Test, ToolSelection,
-    is_builtin,
+    Action, Answers, Awaited, Carrier, Handshake, NeededVariable, RestartPolicy, Row, ServerKind, Step, Suite, Test,
+    ToolSelection, is_builtin,
 };
 use crate::wire::{Catalog, Tool};
 
@@ -141,6 +141,9 @@ impl Planner<'_> {
         if let Some(reason) = self.passed_over().filter(|_| test.only.is_none()) {
             return Body::Skipped(reason);
         }
+        if let Some(reason) = self.unset_variable(&test.needed_variables) {
+            return Body::Skipped(reason);
+        }
         let unfit = self.unfit(all_steps(test)).or_else(|| self.unfit_for_faults(test));
         match unfit.or_else(|| self.reason_against_all()) {
             Some(reason) => Body::Skipped(reason),
@@ -153,9 +156,16 @@ impl Planner<'_> {
         self.has_only.then(|| Reason::SkippedBySuite("another test is marked `only`".to_owned()))
     }
 
-    /// Why no case of the suite can run: without its setup a server is not what the cases take it for.
+    /// Why no case of the suite can run: it or its server needs a variable that is not set, or its setup cannot run, without
+    /// which a server is not what the cases take it for.
     pub(crate) fn reason_against_all(&self) -> Option<Reason> {
-        self.unfit(self.suite.setup.iter().chain(&self.suite.teardown))
+        let of_server = self.suite.servers.get(&self.target.server).map_or(&[][..], |server| &server.needs);
+        let unset = self.unset_variable(&self.suite.needs).or_else(|| self.unset_variable(of_server));
+        unset.or_else(|| self.unfit(self.suite.setup.iter().chain(&self.suite.teardown)))
+    }
+
+    fn unset_variable(&self, needed: &[NeededVariable]) -> Option<Reason> {
+        NeededVariable::unmet(needed, self.suite.environment.as_deref()?).map(Reason::SkippedBySuite)
     }
 
     /// Why steps cannot run on the target's server.

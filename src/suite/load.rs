@@ -213,6 +213,8 @@ impl<S> Loader<'_, S> {
             asked: None,
             ran_by: None,
             read_only: false,
+            needs: keys.needs,
+            environment: None,
             folder: folder.to_owned(),
             variables: keys.variables,
             servers: decode::servers(keys.server, keys.servers, folder, found),

@@ -7,7 +7,7 @@ use crate::source::{Located, Node};
 /// Puts an included suite under the one that includes it.
 ///
 /// Tests, blocks and setup of the included suite come first, its teardown last; its variables, servers, arguments and
-/// answers hold unless the including suite says otherwise; its run options do not count.
+/// answers hold unless the including suite says otherwise; what it needs is needed; its run options do not count.
 pub(crate) fn under<S>(own: LoadedSuite<S>, included: LoadedSuite<S>) -> LoadedSuite<S> {
     let LoadedSuite { mut suite, blocks: own } = own;
     let LoadedSuite { suite: included, mut blocks } = included;
@@ -22,6 +22,7 @@ pub(crate) fn under<S>(own: LoadedSuite<S>, included: LoadedSuite<S>) -> LoadedS
     if suite.servers.is_empty() {
         suite.servers = included.servers;
     }
+    suite.needs.extend(included.needs);
     for (tool, args) in included.arguments {
         suite.arguments.entry(tool).or_insert(args);
     }

@@ -27,9 +27,9 @@ pub use self::load::{Files, Servers, SuiteSource, load, normalize_path, why_unre
 pub use self::model::{
     Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Awaited, Cancel, CancelWhen, Capture,
     Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard,
-    HeaderValue, Http, HttpCredentials, HttpFlavour, HttpUser, Loop, MOST_PARALLEL, NamePattern, NamedTool, Order,
-    Payload, Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row, Rule, RuleLevel,
-    RunOptions, Server, ServerKind, SkipReason, Step, StepNeed, Suite, Test, TestNeed, Then, ToolNames, ToolSelection,
-    Wanted, is_named,
+    HeaderValue, Http, HttpCredentials, HttpFlavour, HttpUser, Loop, MOST_PARALLEL, NamePattern, NamedTool,
+    NeededVariable, Order, Payload, Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row,
+    Rule, RuleLevel, RunOptions, Server, ServerKind, SkipReason, Step, StepNeed, Suite, Test, TestNeed, Then,
+    ToolNames, ToolSelection, Wanted, is_named,
 };
 pub use self::snapshot::{Per, Snapshot};

@@ -193,7 +193,9 @@ impl Suite {
         let mut mistakes = Vec::new();
         let in_process = self.in_process(&mut mistakes);
         let selection = self.selection(&mut mistakes);
-        let Self { read, blocks, sources, environment, parallel, .. } = self;
+        let Self { mut read, blocks, sources, environment, parallel, .. } = self;
+        let environment = Arc::new(environment);
+        read.environment = Some(Arc::clone(&environment));
         if !mistakes.is_empty() {
             return Err(Error::new(mistakes, &sources, style));
         }
@@ -209,7 +211,7 @@ impl Suite {
         let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         let options = Options {
             processors: parallel,
-            environment: Arc::new(environment),
+            environment,
             in_process,
             snapshots: Arc::new(Snapshots { known: recorded::read_texts(&plan), purpose: Purpose::Compare }),
             ..Options::new(now, Stop::new().1)

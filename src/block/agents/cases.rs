@@ -21,6 +21,7 @@ pub(crate) fn case(
         return None;
     }
     let asked = agent.skip.clone().map(Reason::SkippedBySuite).or_else(|| planner.passed_over());
+    let asked = asked.or_else(|| planner.reason_against_all());
     let body = match asked.or_else(|| read_only(planner)) {
         Some(reason) => Body::Skipped(reason),
         None => Body::Check(Arc::new(AgentCheck { agent: Arc::clone(agent), log: Arc::clone(log), order })),

@@ -50,7 +50,10 @@ fn case(
     if planner.target.server != boundary.to.value {
         return None;
     }
-    let body = planner.passed_over().map_or_else(|| Body::Check(check), Body::Skipped);
+    let body = planner
+        .passed_over()
+        .or_else(|| planner.reason_against_all())
+        .map_or_else(|| Body::Check(check), Body::Skipped);
     let mut case = planner.case(&format!("{}: {title}: {about}", block.key), None, boundary.span, body);
     case.probes.extend(block.probes.iter().map(|probe| (*probe).to_owned()));
     Some(case)

@@ -291,6 +291,7 @@ fn build_plan(args: &SnapshotArgs, console: &Console) -> Result<Plan, Exit> {
     let mut loaded = loaded.map_err(|found| console.refuse(&found, &sources))?;
     args.calls.add_to(&mut loaded.suite);
     loaded.suite.read_only = args.read_only;
+    loaded.suite.environment = Some(Arc::clone(&console.environment.variables));
     let (sources, registry) = (Arc::new(sources), ChosenRegistry::BUILTIN.get());
     let plan = plan::build(vec![loaded], Selection::default(), registry, Arc::clone(&sources));
     plan.map_err(|found| console.refuse(&found, &sources))

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::source::Located;
-use crate::suite::grammar::Condition;
-use crate::suite::model::{Rule, TestNeed};
+use crate::suite::grammar::{Condition, Need};
+use crate::suite::model::{NeededVariable, Rule, TestNeed};
 use crate::wire::Revision;
 
 /// The rule for which a test stands, with the revisions in which it holds, oldest first.
@@ -16,9 +16,16 @@ pub(crate) fn rule(mut rule: Rule) -> Arc<Rule> {
     Arc::new(rule)
 }
 
-/// The needs of a test.
-pub(crate) fn needs(conditions: Vec<Condition>) -> Vec<TestNeed> {
-    conditions.into_iter().flat_map(need).collect()
+/// The variables and the other needs of a test.
+pub(crate) fn needs(written: Vec<Need>) -> (Vec<NeededVariable>, Vec<TestNeed>) {
+    let (mut variables, mut needs) = (Vec::new(), Vec::new());
+    for one in written {
+        match one {
+            Need::Variable(variable) => variables.push(variable),
+            Need::Condition(condition) => needs.extend(need(condition)),
+        }
+    }
+    (variables, needs)
 }
 
 fn need(condition: Condition) -> impl Iterator<Item = TestNeed> {

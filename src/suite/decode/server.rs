@@ -68,6 +68,7 @@ fn server(keys: ServerKeys, folder: &Path, found: &mut Vec<Diagnostic>) -> Optio
         folder: folder.to_owned(),
         // A built-in server keeps its data in memory, for one run.
         scratch: keys.scratch || is_builtin,
+        needs: keys.needs,
         protocol: keys.protocol,
     })
 }
@@ -115,6 +116,7 @@ impl Server {
             cwd: None,
             folder: std::path::PathBuf::new(),
             scratch: false,
+            needs: Vec::new(),
             protocol: vec![Protocol::Auto],
         }
     }

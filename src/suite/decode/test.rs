@@ -65,6 +65,7 @@ pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic
     check_steps_around(&keys.teardown, "teardown", found);
     check_unsnapped(&keys.verify, "verify", found);
     let verify = keys.verify.into_iter().enumerate();
+    let (needed_variables, needs) = rule::needs(needed.needs);
     let marked = |mark: Option<Located<bool>>| mark.filter(|mark| mark.value).map(|mark| mark.span);
     Some(Test {
         name: keys.name,
@@ -76,7 +77,8 @@ pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic
         setup: keys.setup,
         rule: rule.map(rule::rule),
         property: None,
-        needs: rule::needs(needed.needs),
+        needed_variables,
+        needs,
         preconditions: needed.preconditions,
         scans: needed.scan,
         handshake: if needed.handshake { Handshake::Perform } else { Handshake::Skip },

@@ -10,10 +10,10 @@ mod test;
 
 use crate::source::grammar::Shape;
 use crate::source::{Located, Node, settings};
-use crate::suite::model::{Answers, RunOptions, Step};
+use crate::suite::model::{Answers, NeededVariable, RunOptions, Step};
 
 pub(crate) use self::raw::{CancelKeys, CutKeys, EventCount, HEADER, SendKeys, TEXT_OR_BYTES};
-pub(crate) use self::rule::{Condition, NeedKeys, RuleKeys};
+pub(crate) use self::rule::{Condition, Need, NeedKeys, RuleKeys};
 pub(crate) use self::server::{AuthKeys, RETRIES, ServerKeys};
 pub(crate) use self::step::{ExchangeKeys, SnapshotKeys, StepCondition, StepKeys};
 pub(crate) use self::test::{INJECTED, TestKeys};
@@ -32,6 +32,8 @@ settings! {
             "write for example `server: { command: [node, dist/index.js] }`, or `server: { builtin: demo }`"),
         /// The servers under test by name; every test runs once on each unless it names one.
         pub(crate) servers: Vec<(Located<String>, ServerKeys)> => choice("servers"),
+        /// Variables of the environment, such as `env.TOKEN`; if one is not set, every case of the suite is skipped.
+        pub(crate) needs: Vec<NeededVariable> => shape(NEEDED_VARIABLES),
         /// The options of a run.
         pub(crate) run_options: Option<RunOptions>,
         /// The answers of the client when the server asks; without an answer, the client declines.
@@ -54,6 +56,9 @@ settings! {
 }
 
 const FAULTS: Shape = Shape::List(&Shape::Object(&crate::fault::NAMED));
+
+/// One variable of the environment, or several.
+pub(crate) const NEEDED_VARIABLES: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);
 
 /// Which tools something works on.
 pub(crate) const TOOLS: Shape = Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))]);

@@ -1,10 +1,10 @@
 //! The key of a test that stands for a rule of a specification, and what tests need.
 
-use crate::source::Located;
 use crate::source::grammar::Shape;
-use crate::source::settings;
+use crate::source::settings::Setting;
 use crate::source::template::Expression;
-use crate::suite::model::{Carrier, Rule, Step};
+use crate::source::{Diagnostic, Located, Node, settings};
+use crate::suite::model::{Carrier, NeededVariable, Rule, Step};
 
 settings! {
     /// A test that stands for a rule.
@@ -32,11 +32,30 @@ settings! {
     }
 }
 
+/// A need of a test: `env.NAME`, or a condition.
+#[derive(Debug, Clone)]
+pub(crate) enum Need {
+    Variable(NeededVariable),
+    Condition(Condition),
+}
+
+impl Setting for Need {
+    const SHAPE: Shape = Shape::Either(&[NeededVariable::SHAPE, Condition::SHAPE]);
+
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        match node.text() {
+            Some(_) => NeededVariable::decode(node, found).map(Self::Variable),
+            None => Condition::decode(node, found).map(Self::Condition),
+        }
+    }
+}
+
 settings! {
     /// What must be there before a test judges a server.
     pub(crate) struct NeedKeys as "a test with conditions" {
-        /// Conditions; if one does not hold, the test is skipped.
-        pub(crate) needs: Vec<Condition>,
+        /// Conditions, or variables of the environment, such as `env.TOKEN`; if one does not hold or is not set, the test is
+        /// skipped.
+        pub(crate) needs: Vec<Need> => shape(Shape::Either(&[NeededVariable::SHAPE, Shape::List(&Need::SHAPE)])),
         /// Steps that must succeed first, such as a valid call of the tool that must refuse another one. If they fail, the
         /// test is inconclusive.
         pub(crate) preconditions as "witness": Vec<Step>,

@@ -2,7 +2,9 @@
 
 use crate::source::grammar::Shape;
 use crate::source::{Located, Node, settings};
-use crate::suite::model::{ClientCredentials, HttpFlavour, Protocol};
+use crate::suite::model::{ClientCredentials, HttpFlavour, NeededVariable, Protocol};
+
+use super::NEEDED_VARIABLES;
 
 /// Keys of servers that mcprove starts; a built-in one may take the place of a command for a while.
 const PROCESS: &[&str] = &["command", "builtin"];
@@ -42,6 +44,8 @@ settings! {
         pub(crate) cwd: Option<Node> => shape(Shape::Text) beside(PROCESS),
         /// Whether the server's data may be changed: generated cases then call tools that write, but no destructive ones.
         pub(crate) scratch: bool,
+        /// Variables of the environment, such as `env.TOKEN`; if one is not set, every case on this server is skipped.
+        pub(crate) needs: Vec<NeededVariable> => shape(NEEDED_VARIABLES),
         /// The protocol revision: `auto` detects it; a list runs every case once per revision.
         pub(crate) protocol: Vec<Protocol> => default("auto")
             shape(Shape::Either(&[Protocol::WORDS, Shape::Set(&Protocol::WORDS)])),

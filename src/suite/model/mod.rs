@@ -1,6 +1,7 @@
 //! The typed settings of a suite.
 
 mod command_line;
+mod needed_variable;
 mod property;
 mod raw;
 mod rule;
@@ -12,6 +13,7 @@ mod web;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -19,6 +21,7 @@ use crate::source::{Located, Node};
 use crate::wire::Tool;
 
 pub use self::command_line::{AdHocCommand, CommandLine};
+pub use self::needed_variable::NeededVariable;
 pub use self::property::{ArgumentKind, Arguments, Generated, Property};
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, HeaderValue, Payload, RawHttp, RawSend, Then, Wanted};
 pub use self::rule::{Carrier, Rule, RuleLevel, TestNeed};
@@ -43,6 +46,10 @@ pub struct Suite {
     pub ran_by: Option<CommandLine>,
     /// True if only tools that change nothing are called, whatever else the suite says.
     pub read_only: bool,
+    /// The variables without which none of its cases runs.
+    pub needs: Vec<NeededVariable>,
+    /// The environment that decides what is skipped for a variable that is not set; `None` where nothing is.
+    pub environment: Option<Arc<BTreeMap<String, String>>>,
     /// The folder to which its paths are relative.
     pub folder: PathBuf,
     /// Names for templates, unfilled.

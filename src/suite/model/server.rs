@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Http;
+use super::{Http, NeededVariable};
 use crate::source::grammar::Shape;
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, Node, Span, choice, settings};
@@ -29,6 +29,8 @@ pub struct Server {
     pub folder: PathBuf,
     /// True if generated cases may change its data.
     pub scratch: bool,
+    /// The variables without which no case runs on it.
+    pub needs: Vec<NeededVariable>,
     /// The revisions to speak, each in a run of its own.
     pub protocol: Vec<Protocol>,
 }

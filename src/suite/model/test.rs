@@ -9,7 +9,7 @@ use crate::source::settings::Setting;
 use crate::source::template::Names;
 use crate::source::{Diagnostic, Located, Node, Span, choice, settings};
 
-use super::{Answers, Property, Rule, Step, TestNeed};
+use super::{Answers, NeededVariable, Property, Rule, Step, TestNeed};
 
 /// One test.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ pub struct Test {
     pub rule: Option<Arc<Rule>>,
     /// The generated values of a property; its steps run in rounds.
     pub property: Option<Arc<Property>>,
+    /// The variables of the environment without which it is skipped.
+    pub needed_variables: Vec<NeededVariable>,
     /// The needs without which it is skipped.
     pub needs: Vec<TestNeed>,
     /// Steps that must go well before the others say anything.
