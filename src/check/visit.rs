@@ -74,7 +74,7 @@ impl ShownText {
         let (frame, params, late, elapsed) = (0, Value::Null, Vec::new(), std::time::Duration::ZERO);
         let cancelled = Cancelled { frame, params, is_cancelled: false, late, progress_after: 0, elapsed };
         let cancelled = Self::of_cancelled_call(tool, &json!({}), &cancelled);
-        let request = ReproductionCall { method: "tools/call".to_owned(), params: json!({"name": tool}) };
+        let request = ReproductionCall::new("tools/call", json!({"name": tool}));
         Self { text: text.to_owned(), request: Some(request), is_served, ..cancelled }
     }
 
@@ -180,7 +180,7 @@ impl<'a> VisitRound<'a> {
             Err(failure) => {
                 self.note(&failure, tool);
                 if matches!(failure.reason, FailureReason::Timeout(_)) {
-                    let request = ReproductionCall { method: method.to_owned(), params };
+                    let request = ReproductionCall::new(method, params);
                     self.silent_request.get_or_insert(request);
                 }
                 None
@@ -248,7 +248,7 @@ impl<'a> VisitRound<'a> {
             place: format!("the answer of `{}`", tool.unwrap_or(&title)),
             text: reply.message.to_string(),
             tool: tool.map(str::to_owned),
-            request: Some(ReproductionCall { method: method.to_owned(), params: params.clone() }),
+            request: Some(ReproductionCall::new(method, params.clone())),
             exchange: Exchange {
                 phase: Phase::Steps,
                 title,
@@ -340,7 +340,7 @@ impl<'a> VisitRound<'a> {
 
 /// The request that shows an item of a list; `None` where the list shows all there is.
 fn request_for(kind: ListKind, item: &Value) -> Option<ReproductionCall> {
-    let call = |method: &str, params: Value| Some(ReproductionCall { method: method.to_owned(), params });
+    let call = |method: &str, params: Value| Some(ReproductionCall::new(method, params));
     match kind {
         ListKind::Resources => call("resources/read", json!({"uri": item["uri"].as_str()?})),
         ListKind::Prompts => {

@@ -1,5 +1,6 @@
 //! Findings with their evidence.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -141,19 +142,23 @@ pub struct Finding {
     /// The requests that show it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduction: Option<Box<Reproduction>>,
-    /// The expectation that did not hold, templates filled in; known while the run lasts, and in no recording of it.
+    /// The expectation that did not hold; known while the run lasts, and in no recording of it.
     #[serde(skip)]
     #[schemars(skip)]
-    pub expect: Option<Box<Value>>,
-    /// Its request and its expectation use no value of an earlier answer; known while the run lasts, and in no recording of
-    /// it.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub stands_alone: bool,
+    pub expect: Option<Box<BrokenExpectation>>,
     /// Why the step that found it could not be judged; known while the run lasts, and in no recording of it.
     #[serde(skip)]
     #[schemars(skip)]
     pub step_problem: Option<Box<StepProblem>>,
+}
+
+/// An expectation that did not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenExpectation {
+    /// The expectation as a suite writes it, with values in place of all names but those of earlier answers.
+    pub expected: Value,
+    /// The names of earlier answers that it uses.
+    pub uses: BTreeSet<String>,
 }
 
 /// Why a step could not be judged.
@@ -219,7 +224,6 @@ impl Finding {
             severity: None,
             reproduction: None,
             expect: None,
-            stands_alone: false,
             step_problem: None,
         }
     }

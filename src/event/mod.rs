@@ -28,7 +28,7 @@ pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome, Phase};
 pub use self::check::CheckResult;
 pub use self::code::{Code, CodeInfo, manual};
 pub use self::coverage::{Coverage, Figure, Gate, SuiteScore};
-pub use self::failure::{EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
+pub use self::failure::{BrokenExpectation, EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
 pub use self::identity::FindingIdentity;
 pub use self::isolation::{IsolationReport, Verdicts};
 pub use self::proof::{

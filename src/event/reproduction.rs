@@ -1,5 +1,7 @@
 //! The data that reproduces a finding.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -142,9 +144,10 @@ impl Reproduction {
         self.tool = self.tool.take().map(|tool| change(&tool));
         for call in self.sessions.iter_mut().flatten() {
             call.params = map_texts(std::mem::take(&mut call.params), change);
+            call.written = call.written.take().map(|written| map_texts(written, change));
         }
         match &mut self.check {
-            ReproductionCheck::Broken(expectations) => {
+            ReproductionCheck::Broken(expectations) | ReproductionCheck::InSequence(expectations) => {
                 *expectations =
                     std::mem::take(expectations).into_iter().map(|expected| map_texts(expected, change)).collect();
             }
@@ -173,6 +176,26 @@ pub struct ReproductionCall {
     pub method: String,
     /// The parameters, without what the revision adds to every request; `null` for none.
     pub params: Value,
+    /// The same as a suite writes them, with templates for values of earlier answers: a replay fills in what it is
+    /// answered. `None` where the parameters use no earlier answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Value>,
+    /// The values of the answer that later requests or the check use: by name, the path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub capture: BTreeMap<String, String>,
+}
+
+impl ReproductionCall {
+    /// A request that uses no earlier answer.
+    pub fn new(method: impl Into<String>, params: Value) -> Self {
+        Self { method: method.into(), params, written: None, capture: BTreeMap::new() }
+    }
+
+    /// Returns true if both say the same; values of earlier answers differ from run to run.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let params = |call: &Self| call.written.clone().unwrap_or_else(|| call.params.clone());
+        self.method == other.method && self.capture == other.capture && params(self) == params(other)
+    }
 }
 
 /// The check that tells if a finding shows.
@@ -185,8 +208,10 @@ pub enum ReproductionCheck {
     Silent(u64),
     /// A scan of this code finds something.
     Scan(Code),
-    /// One of these expectations about the last answer, as a suite writes them, does not hold.
+    /// One of these expectations about the last answer does not hold; no text in them is a template.
     Broken(Vec<Value>),
+    /// The same, of a test of several requests, as a suite writes them: the expectations may use values of earlier answers.
+    InSequence(Vec<Value>),
     /// The last answer holds this text, which the last request does not.
     Holds(String),
     /// The last answer differs from the answer that the same request gets as the only one of a fresh server.

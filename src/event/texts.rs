@@ -62,7 +62,7 @@ impl Event {
                 reproduction.change_texts(change);
             }
             if let Some(expect) = &mut found.expect {
-                **expect = map_texts(std::mem::take(expect), change);
+                expect.expected = map_texts(std::mem::take(&mut expect.expected), change);
             }
         }
     }

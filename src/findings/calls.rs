@@ -9,6 +9,7 @@ use crate::event::ReproductionCall;
 use crate::redact::Redactor;
 use crate::reproduce::{is_discovery, is_handshake, sent_call};
 use crate::runner::SessionFrames;
+use crate::session::WrittenRequest;
 use crate::source::map_texts;
 use crate::wire::{Channel, Direction, Frame};
 
@@ -22,11 +23,34 @@ const LONGEST: usize = 2_000;
 /// Why that cannot be played of which a server invented a secret: another run has another one.
 pub(crate) const CAPTURED_SECRET: &str = "it uses a secret that the suite captures from an answer";
 
+/// Who sent a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// The case in question.
+    Case,
+    /// The setup of its suite.
+    Setup,
+    /// Another case.
+    Other,
+}
+
+/// A request or notification.
+#[derive(Debug, Clone)]
+pub(crate) struct SentCall {
+    /// The number of its frame.
+    pub(crate) frame: u32,
+    pub(crate) sender: Sender,
+    /// The call with what was sent.
+    pub(crate) call: Arc<ReproductionCall>,
+    /// What the suite writes of it.
+    pub(crate) written: Option<Arc<WrittenRequest>>,
+}
+
 /// The messages of one session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SessionCalls {
-    /// Requests and notifications, each with the number of its frame and whether the case in question sent it.
-    sent: Vec<(u32, bool, Arc<ReproductionCall>)>,
+    /// Requests and notifications.
+    sent: Vec<SentCall>,
     /// Why they cannot be said again.
     pub(crate) unplayable: Option<&'static str>,
     /// The last frames, as in a transcript, secrets included.
@@ -36,15 +60,18 @@ pub(crate) struct SessionCalls {
 }
 
 /// The sent messages of one session, read once for all cases that look at it.
-pub(crate) struct SentCall<'a> {
+pub(crate) struct SentCalls<'a> {
     session: &'a SessionFrames,
     /// By the numbers of their frames, with marks in the place of secrets; `None` for what was sent beside the session.
     calls: Vec<(u32, Option<Arc<ReproductionCall>>)>,
+    written: BTreeMap<u32, Arc<WrittenRequest>>,
+    /// The first frame of a case: before, the suite was set up.
+    begun: u32,
     /// The server revealed a secret that the suite captures.
     is_confidential: bool,
 }
 
-impl<'a> SentCall<'a> {
+impl<'a> SentCalls<'a> {
     pub(crate) fn of(session: &'a SessionFrames, redactor: &Redactor) -> Self {
         let nobody: &[u32] = session.owners.get("").map_or(&[], Vec::as_slice);
         let mut calls = Vec::new();
@@ -61,7 +88,14 @@ impl<'a> SentCall<'a> {
         }
         let is_confidential =
             redactor.has_captured() && session.frames.iter().any(|frame| redactor.holds_captured(&frame.to_json()));
-        Self { session, calls, is_confidential }
+        let written = session.written.iter().map(|(frame, written)| {
+            let params = written.params.clone();
+            let params = params.map(|params| map_texts(params, &|text| redactor.restorable(text)));
+            (*frame, Arc::new(WrittenRequest { params, ..written.clone() }))
+        });
+        let cases = session.owners.iter().filter(|(owner, _)| !owner.is_empty());
+        let begun = cases.filter_map(|(_, frames)| frames.first().copied()).min().unwrap_or(u32::MAX);
+        Self { session, calls, written: written.collect(), begun, is_confidential }
     }
 
     /// Everything that was said, seen from one of the session's cases or from outside of them.
@@ -72,6 +106,11 @@ impl<'a> SentCall<'a> {
         let mut said = SessionCalls { unplayable, exit, ..SessionCalls::default() };
         for (seq, call) in &self.calls {
             let is_own = own.binary_search(seq).is_ok();
+            let sender = match is_own {
+                true => Sender::Case,
+                false if *seq < self.begun => Sender::Setup,
+                false => Sender::Other,
+            };
             match call {
                 // Of what others sent beside the session, nothing is left in it.
                 None if is_own => {
@@ -82,7 +121,11 @@ impl<'a> SentCall<'a> {
                     let is_bare = is_own && call.method == "initialize";
                     said.unplayable = said.unplayable.or(is_bare.then_some("it performs the handshake itself"));
                 }
-                Some(call) => said.sent.push((*seq, is_own, Arc::clone(call))),
+                Some(call) => {
+                    // Cases give the same names to values of their own.
+                    let written = self.written.get(seq).filter(|_| sender != Sender::Other).cloned();
+                    said.sent.push(SentCall { frame: *seq, sender, call: Arc::clone(call), written });
+                }
             }
         }
         let surplus = said.sent.len().saturating_sub(MOST);
@@ -93,24 +136,18 @@ impl<'a> SentCall<'a> {
 }
 
 impl SessionCalls {
-    /// The request of a frame.
-    pub(crate) fn of_frame(&self, frame: u32) -> Option<ReproductionCall> {
-        let (_, _, call) = self.sent.iter().find(|(seq, _, _)| *seq == frame)?;
-        Some(ReproductionCall::clone(call))
-    }
-
     /// The requests up to a frame, the last one of the case at the end; all of the case's where no frame is known.
-    pub(crate) fn until(&self, frame: Option<u32>) -> Vec<ReproductionCall> {
-        let own_end = self.sent.iter().filter(|(_, is_own, _)| *is_own).map(|(seq, _, _)| *seq).max();
+    pub(crate) fn until(&self, frame: Option<u32>) -> Vec<&SentCall> {
+        let is_own = |sent: &&SentCall| sent.sender == Sender::Case;
+        let own_end = self.sent.iter().filter(is_own).map(|sent| sent.frame).max();
         let end = frame.or(own_end).unwrap_or(u32::MAX);
-        let mut kept: Vec<&(u32, bool, Arc<ReproductionCall>)> =
-            self.sent.iter().filter(|(seq, _, _)| *seq <= end).collect();
+        let mut kept: Vec<&SentCall> = self.sent.iter().filter(|sent| sent.frame <= end).collect();
         // Others may have spoken since.
-        if let Some(at) = kept.iter().rposition(|(_, is_own, _)| *is_own) {
+        if let Some(at) = kept.iter().rposition(is_own) {
             let last = kept.remove(at);
             kept.push(last);
         }
-        kept.into_iter().map(|(_, _, call)| ReproductionCall::clone(call)).collect()
+        kept
     }
 }
 

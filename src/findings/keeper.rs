@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::{CAPTURED_SECRET, SentCall, SessionCalls, shorten};
-use super::sequence::{leaks, of_session, own_call, reproduction};
+use super::calls::{CAPTURED_SECRET, SentCalls, SessionCalls, shorten};
+use super::sequence::{KnownSequence, leaks, of_session, reproduction};
 use super::{FORMAT, FindingPlace, ServerStart, Stored};
 use crate::event::{
     CaseInfo, CaseResult, Code, EXIT, Event, Finding, FindingIdentity, FindingKind, IsolationReport, Outcome,
-    Reproduction, ReproductionCall, RequirementLevel, SessionJudged,
+    Reproduction, RequirementLevel, SessionJudged,
 };
 use crate::plan::Plan;
 use crate::redact::Redactor;
@@ -85,7 +85,7 @@ impl Keeper {
     pub fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
         if let Some(case) = &session.case {
             if let Some(sessions) = self.running.get_mut(case).filter(|sessions| sessions.len() < MOST_SESSIONS) {
-                sessions.push(SentCall::of(session, redactor).seen_from(Some(case)));
+                sessions.push(SentCalls::of(session, redactor).seen_from(Some(case)));
             }
             return;
         }
@@ -101,7 +101,7 @@ impl Keeper {
         if here.is_empty() && own.is_empty() {
             return;
         }
-        let sent = SentCall::of(session, redactor);
+        let sent = SentCalls::of(session, redactor);
         for result in here {
             self.case(&result, &[sent.seen_from(Some(&result.case.id))]);
         }
@@ -130,20 +130,14 @@ impl Keeper {
 
     fn case(&mut self, result: &CaseResult, sessions: &[SessionCalls]) {
         for (finding, identity) in failing_findings(result) {
-            let reproduction = reproduction(result, finding, identity.kind, sessions);
-            let is_leak =
-                reproduction.as_ref().is_ok_and(|found| identity.kind == FindingKind::PropertyFailure && leaks(found));
-            let kind = if is_leak { FindingKind::StateLeak } else { identity.kind };
-            let whole = reproduction.map(|found| Reproduction { kind, ..found });
-            let own = whole.as_ref().ok().filter(|_| !is_leak);
-            let own = own.and_then(|whole| own_call(result, finding, whole, sessions));
-            let sequence = whole.map(|whole| match own {
-                Some(call) => KnownSequence {
-                    reproduction: Reproduction { sessions: vec![vec![call]], ..whole.clone() },
-                    original: Some(whole.sessions),
-                },
-                None => KnownSequence { reproduction: whole, original: None },
-            });
+            let mut sequence = reproduction(result, finding, identity.kind, sessions);
+            let mut kind = identity.kind;
+            if let Ok(KnownSequence { reproduction, .. }) = &mut sequence {
+                if kind == FindingKind::PropertyFailure && leaks(reproduction) {
+                    kind = FindingKind::StateLeak;
+                }
+                reproduction.kind = kind;
+            }
             let identity = FindingIdentity { kind, ..identity };
             self.keep(result, finding, identity, sequence, sessions.last());
         }
@@ -257,12 +251,6 @@ impl Keeper {
     }
 }
 
-/// The requests that show a finding again, and the longer sequence from which they were taken.
-struct KnownSequence {
-    reproduction: Reproduction,
-    original: Option<Vec<Vec<ReproductionCall>>>,
-}
-
 /// A case that never began failed for a mistake in the suite: no request was sent.
 fn is_mistake(result: &CaseResult) -> bool {
     let is_of_suite = |finding: &Finding| {
@@ -360,7 +348,7 @@ mod tests {
             from_command_line: false,
             findings: Vec::new(),
         };
-        let call = ReproductionCall { method: name.to_owned(), params: json!(null) };
+        let call = ReproductionCall::new(name, json!(null));
         let tool = Some(name.to_owned());
         let found = Reproduction {
             kind: FindingKind::Crash,

@@ -40,12 +40,16 @@ enum Reducible {
 
 impl Reducible {
     fn of(check: &ReproductionCheck) -> Self {
-        let ReproductionCheck::Broken(expectations) = check else { return Self::RequestsAndArguments };
+        let (ReproductionCheck::Broken(expectations) | ReproductionCheck::InSequence(expectations)) = check else {
+            return Self::RequestsAndArguments;
+        };
+        // A call may be refused, or not, for what was said before.
+        let is_alone = matches!(check, ReproductionCheck::Broken(_));
         let each = expectations.iter().map(|expected| {
             let says = |key: &str| expected.get(key).is_some();
             if says("output_schema") || is_absence(expected) {
                 Self::RequestsAndArguments
-            } else if says("refused") {
+            } else if says("refused") && is_alone {
                 Self::Requests
             } else {
                 Self::Nothing
@@ -136,7 +140,9 @@ impl Minimiser<'_> {
             .flat_map(|(session, calls)| (0..calls.len()).map(move |call| (session, call)))
             .collect();
         for (session, call) in places.into_iter().rev() {
-            let Some(arguments) = arguments(&best.sessions[session][call]).cloned() else { continue };
+            // Values of earlier answers are no arguments of ours.
+            let own = Some(&best.sessions[session][call]).filter(|call| call.written.is_none());
+            let Some(arguments) = own.and_then(arguments).cloned() else { continue };
             let known = best.clone();
             let whole = texts_with_secrets(&arguments);
             let found = shrink(&arguments, &mut |smaller| {
@@ -244,6 +250,11 @@ mod tests {
             (broken(&[json!({"is_error": false})]), Reducible::Nothing),
             (broken(&[no_trace, sum]), Reducible::Nothing),
             (broken(&[]), Reducible::Nothing),
+            (ReproductionCheck::InSequence(vec![json!({"refused": true})]), Reducible::Nothing),
+            (
+                ReproductionCheck::InSequence(vec![json!({"text": {"not": {"contains": "{{ first }}"}}})]),
+                Reducible::RequestsAndArguments,
+            ),
         ] {
             assert_eq!(Reducible::of(&check), expected, "{check:?}");
         }

@@ -64,6 +64,7 @@ fn steps(stored: &Stored) -> Option<Vec<Value>> {
         ReproductionCheck::Silent(_)
         | ReproductionCheck::Scan(_)
         | ReproductionCheck::Broken(_)
+        | ReproductionCheck::InSequence(_)
         | ReproductionCheck::Holds(_)
         | ReproductionCheck::Differs
         | ReproductionCheck::Block(_) => None,
@@ -92,6 +93,7 @@ fn test(stored: &Stored) -> Option<Value> {
 fn expectations(check: &ReproductionCheck) -> Map<String, Value> {
     let (expect, timeout) = match check {
         ReproductionCheck::Broken(expected) => (expected.iter().map(literal).collect(), None),
+        ReproductionCheck::InSequence(expected) => (expected.clone(), None),
         ReproductionCheck::Holds(text) => (vec![json!({"text": {"not": {"contains": literal(&json!(text))}}})], None),
         ReproductionCheck::Silent(limit) => (Vec::new(), Some(format!("{limit}ms"))),
         ReproductionCheck::Ends

@@ -2,20 +2,21 @@
 //!
 //! Knows nothing of where findings are kept, nor of how servers are started. Start reading in [`replay`].
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::Stored;
-use crate::diagnosis::of_violations;
+use crate::diagnosis::{MISSING, of_violations};
 use crate::event::{Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
-use crate::matching::{Answer, Expectation};
+use crate::matching::{Answer, Expectation, MismatchKind, ValuePath};
 use crate::plan::{FreshServers, OpenServer};
 use crate::reproduce::{Player, WATCH};
 use crate::session::{Session, SessionReply};
-use crate::source::template::{Names, from_json};
-use crate::source::{Node, SourceFile, Sources, Span};
+use crate::source::template::{Names, fill, from_json, literal_text};
+use crate::source::{Node, SourceFile, Sources, Span, map_texts};
 use crate::wire::{Catalog, canonical};
 
 /// The owner of a replay's frames.
@@ -68,11 +69,12 @@ async fn play_all(
     stage: &ReplayStage<'_>,
 ) -> Result<ReplayResult, Box<Finding>> {
     let mut played = PlayedCalls::default();
+    let mut names = Names::new();
     let empty = [Vec::new()];
     let sessions = if reproduction.sessions.is_empty() { &empty[..] } else { &reproduction.sessions[..] };
     let host = host(reproduction, stage).await?;
     for calls in sessions.iter().skip(usize::from(host.is_some())) {
-        played = play(calls, host.as_ref(), &reproduction.check, stage).await?;
+        played = play(calls, host.as_ref(), &reproduction.check, stage, &mut names).await?;
     }
     if let Some(host) = host {
         host.close(WATCH).await;
@@ -80,10 +82,11 @@ async fn play_all(
     let last = sessions.last().and_then(|calls| calls.last());
     let shown = match (&reproduction.check, last) {
         (ReproductionCheck::Differs, Some(call)) => {
-            let alone = play(std::slice::from_ref(call), None, &ReproductionCheck::Differs, stage).await?;
+            let alone = std::slice::from_ref(call);
+            let alone = play(alone, None, &ReproductionCheck::Differs, stage, &mut names).await?;
             differs(&played, &alone)
         }
-        _ => find_finding(&played, reproduction, stage.catalog),
+        _ => find_finding(&played, reproduction, stage.catalog, &names),
     };
     Ok(match (shown, played.findings.into_iter().next()) {
         (Some(found), _) if is_same(stored, &found) => ReplayResult::Again(Box::new(found)),
@@ -93,10 +96,11 @@ async fn play_all(
 }
 
 fn is_same(stored: &Stored, found: &Finding) -> bool {
-    if stored.kind != FindingKind::Crash {
-        return true;
-    }
     let signature = found.signature(stored.kind);
+    if stored.kind != FindingKind::Crash {
+        // An answer that lacks what is compared says nothing about the comparison.
+        return found.code.as_str() != MISSING || signature == stored.signature;
+    }
     // A recording may not know how the server ended.
     stored.signature.is_empty() || signature.is_empty() || signature == stored.signature
 }
@@ -129,12 +133,13 @@ async fn host(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> Result<Op
     Ok(Some(session))
 }
 
-/// Plays one session with a fresh server, or with that of another session.
+/// Plays one session with a fresh server, or with that of another session; what its answers provide is added to `names`.
 async fn play(
     calls: &[ReproductionCall],
     host: Option<&Session>,
     check: &ReproductionCheck,
     stage: &ReplayStage<'_>,
+    names: &mut Names,
 ) -> Result<PlayedCalls, Box<Finding>> {
     let beside = match host {
         Some(host) => stage.servers.open(OpenServer::of(host)).await.ok(),
@@ -157,15 +162,29 @@ async fn play(
             | ReproductionCheck::Silent(_)
             | ReproductionCheck::Scan(_)
             | ReproductionCheck::Broken(_)
+            | ReproductionCheck::InSequence(_)
             | ReproductionCheck::Holds(_)
             | ReproductionCheck::Differs
             | ReproductionCheck::Block(_) => stage.patience,
         };
-        match (Player { session: &session, owner: OWNER, timeout }).send(call).await {
-            Ok(reply) => played.answer = reply,
+        let call = match with_values(call, names) {
+            Ok(call) => call,
+            Err(found) => {
+                played.answer = None;
+                played.failed.push((about(call).to_owned(), found));
+                break;
+            }
+        };
+        match (Player { session: &session, owner: OWNER, timeout }).send(&call).await {
+            Ok(reply) => {
+                if let Err(found) = capture(&call, reply.as_ref(), names) {
+                    played.failed.push((about(&call).to_owned(), found));
+                }
+                played.answer = reply;
+            }
             Err(failure) => {
                 played.answer = None;
-                played.failed.push((about(call).to_owned(), Finding::from(&failure)));
+                played.failed.push((about(&call).to_owned(), Finding::from(&failure)));
             }
         }
         if !session.is_open() {
@@ -188,8 +207,32 @@ async fn play(
     Ok(played)
 }
 
+/// A request with the values that earlier answers of this replay provided.
+fn with_values<'a>(call: &'a ReproductionCall, names: &Names) -> Result<Cow<'a, ReproductionCall>, Finding> {
+    let Some(written) = &call.written else { return Ok(Cow::Borrowed(call)) };
+    let filled = fill(&node_of(written), names);
+    let filled = filled.map_err(|unfilled| Finding::new(MISSING, unfilled.reason.to_string()))?;
+    Ok(Cow::Owned(ReproductionCall { params: filled.to_json(), ..call.clone() }))
+}
+
+/// Adds the values of an answer that later requests or the check use.
+fn capture(call: &ReproductionCall, reply: Option<&SessionReply>, names: &mut Names) -> Result<(), Finding> {
+    for (name, path) in &call.capture {
+        let found = match (ValuePath::parse(path), reply) {
+            (Ok(path), Some(reply)) => path.find(&reply.message).map(Cow::into_owned),
+            (Ok(_), None) => Err("there is no answer".to_owned()),
+            (Err(reason), _) => Err(reason),
+        };
+        match found {
+            Ok(value) => drop(names.insert(name.clone(), value)),
+            Err(reason) => return Err(Finding::new(MISSING, format!("`{name}` cannot be captured: {reason}"))),
+        }
+    }
+    Ok(())
+}
+
 /// The finding, where it shows.
-fn find_finding(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog) -> Option<Finding> {
+fn find_finding(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog, names: &Names) -> Option<Finding> {
     let last = wanted.sessions.last().and_then(|calls| calls.last());
     let of_kind = |kind: FindingKind| {
         // An effect of several requests belongs to none of them.
@@ -204,7 +247,14 @@ fn find_finding(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog) 
             let failed = played.failed.iter().map(|(_, found)| found);
             played.findings.iter().chain(failed).find(|found| found.code == *code).cloned()
         }
-        ReproductionCheck::Broken(expectations) => unmet(expectations, last?, played.answer.as_ref()?, catalog),
+        ReproductionCheck::Broken(expectations) => {
+            let literal: Vec<Value> =
+                expectations.iter().map(|expected| map_texts(expected.clone(), &literal_text)).collect();
+            unmet(&literal, last?, played.answer.as_ref()?, catalog, names)
+        }
+        ReproductionCheck::InSequence(expectations) => {
+            unmet(expectations, last?, played.answer.as_ref()?, catalog, names)
+        }
         ReproductionCheck::Holds(text) => {
             let answer = played.answer.as_ref()?;
             let holds = answer.message.to_string().contains(text) || plain_texts(&answer.message).contains(text);
@@ -218,8 +268,13 @@ fn find_finding(played: &PlayedCalls, wanted: &Reproduction, catalog: &Catalog) 
 }
 
 /// The first thing about an answer that is not as expected.
-fn unmet(expectations: &[Value], call: &ReproductionCall, reply: &SessionReply, catalog: &Catalog) -> Option<Finding> {
-    let names = Names::new();
+fn unmet(
+    expectations: &[Value],
+    call: &ReproductionCall,
+    reply: &SessionReply,
+    catalog: &Catalog,
+    names: &Names,
+) -> Option<Finding> {
     let answer = Answer {
         method: &call.method,
         params: &reply.params,
@@ -227,10 +282,12 @@ fn unmet(expectations: &[Value], call: &ReproductionCall, reply: &SessionReply, 
         notifications: &reply.notifications,
         elapsed: reply.elapsed,
         catalog,
-        names: &names,
+        names,
     };
-    let built = expectations.iter().filter_map(|written| Expectation::build(&literal(written), &mut Vec::new()));
+    let built = expectations.iter().filter_map(|written| Expectation::build(&node_of(written), &mut Vec::new()));
     let mismatch = built.flat_map(|expectation| expectation.evaluate(&answer)).next()?;
+    let is_unfilled = mismatch.kind == MismatchKind::Unfilled;
+    let mismatch = if is_unfilled { mismatch.into_missing() } else { mismatch };
     let found = Finding {
         path: mismatch.path,
         expected: mismatch.expected,
@@ -250,7 +307,7 @@ fn manner(message: &Value) -> &'static str {
 }
 
 /// An expectation that somebody wrote, without a text that it could be quoted from.
-fn literal(written: &Value) -> Node {
+pub(crate) fn node_of(written: &Value) -> Node {
     let source = Sources::default().add(SourceFile::new("", ""));
     from_json(written, Span { source, start: 0, end: 0 })
 }

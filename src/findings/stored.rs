@@ -174,7 +174,7 @@ fn is_part(part: &[Vec<ReproductionCall>], whole: &[Vec<ReproductionCall>]) -> b
         && part.iter().all(|calls| {
             sessions.any(|said| {
                 let mut said = said.iter();
-                calls.iter().all(|call| said.any(|other| other == call))
+                calls.iter().all(|call| said.any(|other| other.is_same(call)))
             })
         })
 }

@@ -51,19 +51,10 @@ impl Expectation {
         &self.parts.node
     }
 
-    /// The expectation with its templates filled in, and with values in place of the names of its expressions; `None`
-    /// where a template cannot be filled in, or an expression uses a name that is not `known`.
-    pub fn fill(&self, names: &Names, known: impl Fn(&str) -> bool) -> Option<serde_json::Value> {
-        let used = self.free_names();
-        let bound: Option<Names> = used
-            .into_iter()
-            .map(|name| {
-                let value = names.get(&name.value).filter(|_| known(&name.value))?;
-                Some((name.value, value.clone()))
-            })
-            .collect();
-        let node = item::bind(&self.parts.node, &bound?)?;
-        template::fill(&node, names).ok().map(|node| node.to_json())
+    /// The expectation as a suite writes it, in which `is_open` names stay names, and every other one is replaced by its
+    /// value; `None` where one has no value, or an expression becomes too long.
+    pub fn bind(&self, names: &Names, is_open: &mut dyn FnMut(&str) -> bool) -> Option<serde_json::Value> {
+        item::bind(&self.parts.node, names, is_open)
     }
 
     /// The place of that YAML.

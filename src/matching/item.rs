@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value as Json;
+
 use super::always;
 use super::answer::{self, AnswerCheck};
 use super::mismatch::{GroupVerdict, Mismatch, reasons};
@@ -210,30 +212,33 @@ pub(crate) fn members(node: &Node, members: &mut BTreeSet<String>) {
     }
 }
 
-/// An item with values in place of names in its `assert:` expressions; `None` where one becomes too long.
-pub(crate) fn bind(node: &Node, names: &Names) -> Option<Node> {
-    if names.is_empty() {
-        return Some(node.clone());
-    }
-    let items = |items: &[Node]| items.iter().map(|item| bind(item, names)).collect::<Option<Vec<_>>>();
-    let value = match &node.value {
-        Value::List(list) => Value::List(items(list)?),
-        Value::Map(entries) => {
-            let entries = entries.iter().map(|(key, value)| {
-                let bound = match (key.value.as_str(), value.text()) {
-                    ("assert", Some(expression)) => {
-                        Node { value: Value::Text(template::bind(expression, names)?), span: value.span }
-                    }
-                    ("not" | "all" | "any", _) => bind(value, names)?,
-                    _ => value.clone(),
-                };
-                Some((key.clone(), bound))
-            });
-            Value::Map(entries.collect::<Option<_>>()?)
+/// An item as a suite writes it, in which `is_open` names stay names, and every other one is replaced by its value; `None`
+/// where one has no value, or an expression becomes too long.
+pub(crate) fn bind(node: &Node, names: &Names, is_open: &mut dyn FnMut(&str) -> bool) -> Option<Json> {
+    match &node.value {
+        Value::List(items) => {
+            items.iter().map(|item| bind(item, names, is_open)).collect::<Option<Vec<_>>>().map(Json::Array)
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => node.value.clone(),
-    };
-    Some(Node { value, span: node.span })
+        Value::Map(entries) => {
+            let bound = entries.iter().map(|(key, value)| {
+                let value = match (key.value.as_str(), value.text()) {
+                    ("assert", Some(expression)) if !template::is_template(expression) => {
+                        let used = answer::free_names(expression).into_iter().filter(|name| !is_open(name));
+                        let known = used.map(|name| names.get(&name).cloned().map(|value| (name, value)));
+                        let bound = template::bind(expression, &known.collect::<Option<Names>>()?)?;
+                        template::literal_text(&bound).into()
+                    }
+                    ("not" | "all" | "any", _) => bind(value, names, is_open)?,
+                    _ => template::bind_templates(&value.to_json(), names, is_open)?,
+                };
+                Some((key.value.clone(), value))
+            });
+            bound.collect::<Option<serde_json::Map<_, _>>>().map(Json::Object)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {
+            template::bind_templates(&node.to_json(), names, is_open)
+        }
+    }
 }
 
 /// The names that the `assert:` expressions below an item need from the suite, with their places.

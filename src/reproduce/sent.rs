@@ -7,7 +7,7 @@ use crate::wire::{Frame, ListKind};
 
 /// A sent message, to be sent again; `None` for answers to the server.
 pub fn sent_call(frame: &Frame) -> Option<ReproductionCall> {
-    let raw = || ReproductionCall { method: String::new(), params: frame.text().into() };
+    let raw = || ReproductionCall::new("", frame.text().into());
     let Ok(message) = frame.json() else { return Some(raw()) };
     let is_sound = message["jsonrpc"] == "2.0" && message.get("id").is_none_or(|id| id.is_number() || id.is_string());
     let method = match message["method"].as_str() {
@@ -21,7 +21,7 @@ pub fn sent_call(frame: &Frame) -> Option<ReproductionCall> {
     }
     let mut params = message.get("params").cloned().unwrap_or_default();
     without_era(&mut params);
-    Some(ReproductionCall { method, params })
+    Some(ReproductionCall::new(method, params))
 }
 
 /// Takes out what the revision adds to every request.

@@ -1,40 +1,42 @@
 //! Requests as steps of suites, whose texts are no templates.
 
-use std::fmt::Write as _;
-
 use serde_json::{Map, Value, json};
 
 use crate::event::ReproductionCall;
 use crate::redact::{Part, mark, parts};
-use crate::source::template::is_template;
+use crate::source::{map_texts, template};
 
-/// A request in the words of a suite.
+/// A request in the words of a suite, with what it captures.
 pub fn suite_step(call: &ReproductionCall) -> Map<String, Value> {
-    let params = &call.params;
+    let mut step = action(&call.method, &call.written.clone().unwrap_or_else(|| literal(&call.params)));
+    if !call.capture.is_empty() {
+        step.insert("capture".to_owned(), json!(call.capture));
+    }
+    step
+}
+
+/// A request whose parameters are written as a suite writes them.
+fn action(method: &str, params: &Value) -> Map<String, Value> {
     let members = params.as_object().map_or(0, Map::len);
     let name = params["name"].as_str();
     let object =
         |members: Vec<(&str, Value)>| members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let arguments = params.get("arguments").filter(|arguments| arguments.is_object());
     let is_plain = members == 1 + usize::from(arguments.is_some());
-    match (call.method.as_str(), name) {
-        ("", _) => object(vec![("send", literal(params))]),
+    match (method, name) {
+        ("", _) => object(vec![("send", params.clone())]),
         (method @ ("tools/call" | "prompts/get"), Some(name)) if is_plain => {
             let word = if method == "tools/call" { "call" } else { "prompt" };
             let arguments = arguments.filter(|arguments| **arguments != json!({}));
-            object(
-                [(word, literal(&name.into()))]
-                    .into_iter()
-                    .chain(arguments.map(|args| ("args", literal(args))))
-                    .collect(),
-            )
+            let arguments = arguments.map(|args| ("args", args.clone()));
+            object([(word, name.into())].into_iter().chain(arguments).collect())
         }
         ("resources/read", _) if members == 1 && params["uri"].is_string() => {
-            object(vec![("read", literal(&params["uri"]))])
+            object(vec![("read", params["uri"].clone())])
         }
         (method, _) => {
             let word = if method.starts_with("notifications/") { "notify" } else { "request" };
-            let params = Some(params).filter(|params| !params.is_null()).map(|params| ("params", literal(params)));
+            let params = Some(params).filter(|params| !params.is_null()).map(|params| ("params", params.clone()));
             object([(word, literal(&method.into()))].into_iter().chain(params).collect())
         }
     }
@@ -42,38 +44,16 @@ pub fn suite_step(call: &ReproductionCall) -> Map<String, Value> {
 
 /// A value that a suite does not take for a template, but for secrets, which it reads from the environment.
 pub fn literal(value: &Value) -> Value {
-    match value {
-        Value::String(text) => literal_text(text).into(),
-        Value::Array(items) => items.iter().map(literal).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| (literal_text(name), literal(value))).collect::<Map<_, _>>().into()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
+    map_texts(value.clone(), &literal_text)
 }
 
 /// The same for a text.
 pub fn literal_text(text: &str) -> String {
-    if !is_template(text) {
-        return text.to_owned();
-    }
-    let mut whole = String::new();
-    for part in parts(text) {
-        let said = match part {
-            Part::Literal(said) => said,
-            Part::Secret(variable) => {
-                whole += &mark(variable);
-                continue;
-            }
-        };
-        let mut rest = said.as_ref();
-        while let Some(at) = ["{{", "{%", "{#"].iter().filter_map(|mark| rest.find(mark)).min() {
-            let _ = write!(whole, "{}{{{{ '{}' }}}}", &rest[..at], &rest[at..at + 2]);
-            rest = &rest[at + 2..];
-        }
-        whole += rest;
-    }
-    whole
+    let written = |part| match part {
+        Part::Literal(said) => template::literal_text(&said),
+        Part::Secret(variable) => mark(variable),
+    };
+    if template::is_template(text) { parts(text).into_iter().map(written).collect() } else { text.to_owned() }
 }
 
 #[cfg(test)]

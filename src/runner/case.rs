@@ -424,6 +424,7 @@ impl CaseRun<'_> {
             config_source,
             history,
             given,
+            has_captured: target.names.as_ref().is_ok_and(|own| opened.names.len() > own.len()),
             faults: self.faults,
             ..Conversation::new(speaker, names, target)
         }

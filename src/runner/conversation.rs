@@ -1,12 +1,12 @@
 //! The steps of a case or a suite, one after another: fill in, speak, judge, capture.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::exchange::{CaseSpeaker, Intent, IntentError, StepResponse, intend, name_of_call};
+use super::exchange::{CaseSpeaker, Intent, IntentError, StepResponse, intend, name_of_call, written_params};
 use super::finding;
 use super::history::History;
 use super::permission::{self, ReadOnlyFilter};
@@ -14,7 +14,7 @@ use super::snapshot::SnapshotRecorder;
 use super::target::RunTarget;
 use super::{injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
-use crate::event::{Exchange, FailureClass, Finding, Phase, Reason, RequirementLevel, StepProblem};
+use crate::event::{BrokenExpectation, Exchange, FailureClass, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
 use crate::matching::{Answer, Expectation, MismatchKind, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
@@ -64,6 +64,8 @@ pub(crate) struct Conversation<'a> {
     pub(crate) given: [Option<&'a Names>; 3],
     /// The values of the round of a property.
     pub(crate) drawn: Names,
+    /// True if an earlier answer provided a value, of this session or of one before.
+    pub(crate) has_captured: bool,
 }
 
 impl<'a> Conversation<'a> {
@@ -89,6 +91,7 @@ impl<'a> Conversation<'a> {
             broken: Vec::new(),
             given: [None; 3],
             drawn: Names::new(),
+            has_captured: false,
             history: None,
             faults: None,
             config_source: ConfigSource::Suite,
@@ -205,6 +208,7 @@ impl<'a> Conversation<'a> {
             },
             Err(found) => Err(found),
         };
+        self.note_written(step, index);
         self.note_raw_call(index, &result);
         if let Ok(Some(heard)) = &result {
             let is_raw = matches!(step.action, Action::Http(_) | Action::Send(_));
@@ -239,6 +243,20 @@ impl<'a> Conversation<'a> {
         }
         let why = Reason::never_answered(tool).to_string();
         Err(Finding::new("timeout", why).with_problem(StepProblem::NeverAnswered))
+    }
+
+    /// Takes note of the parameters as the suite writes them, where they use earlier answers.
+    fn note_written(&self, step: &Step, index: usize) {
+        let frame = self.exchanges[index].frame;
+        if frame == 0 || !self.has_captured {
+            return;
+        }
+        let is_open = |name: &str| self.is_of_answer(name);
+        if let Some((params, uses)) = written_params(&step.action, &self.names, &is_open) {
+            self.speaker.session.note_written(frame, |written| {
+                (written.params, written.uses) = (Some(params), uses);
+            });
+        }
     }
 
     /// Takes note of the answer to a call that is no request of the session, or of its silence.
@@ -345,8 +363,7 @@ impl<'a> Conversation<'a> {
     /// it lacks, and not the suite or the environment.
     fn is_captured(&self, template: Span) -> bool {
         let is_given = |name: &String| {
-            ["session", "server"].contains(&name.as_str())
-                || self.given.iter().flatten().any(|given| given.contains_key(name))
+            OF_SESSION.contains(&name.as_str()) || self.given.iter().flatten().any(|given| given.contains_key(name))
         };
         names_of(self.sources.text(template)).iter().any(|name| self.names.contains_key(name) && !is_given(name))
     }
@@ -358,12 +375,22 @@ impl<'a> Conversation<'a> {
         value.is_some() && given.any(|names| names.get(name) == value)
     }
 
-    /// Returns true if a call and an expectation of its answer use nothing that an earlier answer provided.
-    fn stands_alone(&self, step: &Step, expectation: &Expectation) -> bool {
-        let Some((tool, arguments)) = step.action.as_call() else { return false };
-        let nodes = std::iter::once(tool).chain(arguments).chain([expectation.node()]);
-        let mut used = nodes.flat_map(|node| names_of(&node.to_json().to_string()));
-        used.all(|name| self.is_known_before(&name))
+    /// Returns true if an answer provided the value of a name.
+    fn is_of_answer(&self, name: &str) -> bool {
+        self.names.contains_key(name) && !OF_SESSION.contains(&name) && !self.is_known_before(name)
+    }
+
+    /// An expectation that did not hold; `None` where it depends on more than the case's answers.
+    fn broken_expectation(&self, expectation: &Expectation) -> Option<BrokenExpectation> {
+        let (mut uses, mut is_of_session) = (BTreeSet::new(), false);
+        let expected = expectation.bind(&self.names, &mut |name| {
+            is_of_session |= OF_SESSION.contains(&name);
+            let is_open = self.is_of_answer(name);
+            uses.extend(is_open.then(|| name.to_owned()));
+            is_open
+        });
+        let expected = expected.filter(|_| !is_of_session)?;
+        Some(BrokenExpectation { expected, uses })
     }
 
     pub(crate) fn judge(&mut self, step: &Step, heard: &StepResponse, index: usize) -> Vec<Finding> {
@@ -395,11 +422,10 @@ impl<'a> Conversation<'a> {
             if let Some(unjudged) = mismatches.iter().find(|mismatch| mismatch.weight == MismatchWeight::Unjudged) {
                 self.inconclusive_reason.get_or_insert_with(|| Reason::NotEvaluated(unjudged.message.clone()));
             }
-            let expect = expectation.fill(answer.names, |name| self.is_known_before(name)).map(Box::new);
+            let expect = self.broken_expectation(expectation).map(Box::new);
             let found =
                 mismatches.into_iter().map(|mismatch| diagnosis::of_mismatch(mismatch, self.sources, Some(index)));
-            let stands_alone = self.stands_alone(step, expectation);
-            told.extend(found.map(|found| Finding { expect: expect.clone(), stands_alone, ..found }));
+            told.extend(found.map(|found| Finding { expect: expect.clone(), ..found }));
         }
         let (mut found, doubts): (Vec<Finding>, Vec<_>) =
             told.into_iter().partition(|told| told.level == RequirementLevel::Must);
@@ -430,6 +456,10 @@ impl<'a> Conversation<'a> {
                         self.redactor.capture(&value);
                     }
                     self.names.insert(name.value.clone(), value.into_owned());
+                    self.has_captured = true;
+                    self.speaker.session.note_written(heard.reply.frame, |written| {
+                        written.captures.insert(name.value.clone(), path.as_str().to_owned());
+                    });
                 }
                 Err(reason) => {
                     let found = Finding::new("capture", format!("`{}` cannot be captured: {reason}", name.value));
@@ -440,6 +470,9 @@ impl<'a> Conversation<'a> {
         problems
     }
 }
+
+/// The names that a session provides.
+const OF_SESSION: [&str; 2] = ["session", "server"];
 
 /// The names that a session provides: `session` and, over HTTP, `server`.
 fn of_session(session: &Session) -> Names {

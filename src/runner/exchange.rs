@@ -1,5 +1,7 @@
 //! One step against one session: what is sent, what comes back.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use crate::event::{Exchange, Finding, Phase, StepProblem};
 use crate::session::{
     CallFailure, CancelSignal, CancelTrigger, Cancellation, FailureReason, Session, SessionReply, SessionRequest,
 };
-use crate::source::template::{Names, Unfilled, fill, text_of};
+use crate::source::template::{Names, TemplateError, Unfilled, bind_templates, fill, from_json, text_of};
 use crate::source::{Node, beginning, beginning_of_json};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
 use crate::wire::{Catalog, Era, ListKind, Revision};
@@ -53,7 +55,9 @@ pub(crate) enum IntentError {
 
 /// The message that a step sends, and the exchange that it begins; `Err` says why it cannot be sent.
 pub(crate) fn intend(step: &Step, names: &Names, phase: Phase) -> (Exchange, Result<Intent, IntentError>) {
-    match intent(&step.action, names).and_then(|intent| with_cancellation(intent, step, names)) {
+    match intent(&step.action, names, &|node| fill(node, names))
+        .and_then(|intent| with_cancellation(intent, step, names))
+    {
         Ok(intent) => {
             let tool = called_tool(&intent).map(str::to_owned);
             (Exchange { tool, sent: sent_text(&intent), ..blank(phase, title(&intent)) }, Ok(intent))
@@ -90,7 +94,7 @@ fn wants_session_id(step: &Step, names: &Names) -> bool {
     match names.get_mut("session") {
         Some(session) if is_http && session.get("id").is_none() => {
             session["id"] = "id".into();
-            intent(&step.action, &names).is_ok()
+            intent(&step.action, &names, &|node| fill(node, &names)).is_ok()
         }
         Some(_) | None => false,
     }
@@ -198,10 +202,37 @@ fn note(
     }
 }
 
-fn intent(action: &Action, names: &Names) -> Result<Intent, Unfilled> {
-    let text = |node: &Node| fill(node, names).map(|node| text_of(&node.to_json()));
-    let value =
-        |node: &Option<Node>| node.as_ref().map(|node| fill(node, names).map(|node| node.to_json())).transpose();
+/// The parameters of a request as its suite writes them, in which only `is_open` names are left, and these names; `None`
+/// where it uses none of them, or nobody can send it again.
+pub(crate) fn written_params(
+    action: &Action,
+    names: &Names,
+    is_open: &dyn Fn(&str) -> bool,
+) -> Option<(Value, BTreeSet<String>)> {
+    if matches!(action, Action::Http(_) | Action::Send(_)) {
+        return None;
+    }
+    let uses = RefCell::new(BTreeSet::new());
+    let bind = |node: &Node| {
+        let bound = bind_templates(&node.to_json(), names, &mut |name| {
+            let is_open = is_open(name);
+            uses.borrow_mut().extend(is_open.then(|| name.to_owned()));
+            is_open
+        });
+        let unbound = || Unfilled { span: node.span, reason: TemplateError::Invalid(String::new()) };
+        bound.map(|bound| from_json(&bound, node.span)).ok_or_else(unbound)
+    };
+    let params = match intent(action, names, &bind).ok()? {
+        Intent::Request { params, .. } | Intent::Notify { params, .. } => params?,
+        Intent::List(_) | Intent::Wait(_) | Intent::Cancel { .. } | Intent::Send(_) | Intent::Http(_) => return None,
+    };
+    let uses = uses.into_inner();
+    (!uses.is_empty()).then_some((params, uses))
+}
+
+fn intent(action: &Action, names: &Names, fill: &dyn Fn(&Node) -> Result<Node, Unfilled>) -> Result<Intent, Unfilled> {
+    let text = |node: &Node| fill(node).map(|node| text_of(&node.to_json()));
+    let value = |node: &Option<Node>| node.as_ref().map(|node| fill(node).map(|node| node.to_json())).transpose();
     let request = |method: &str, params: Value| Intent::Request { method: method.to_owned(), params: Some(params) };
     Ok(match action {
         Action::Call { tool, args } => {
@@ -216,7 +247,7 @@ fn intent(action: &Action, names: &Names) -> Result<Intent, Unfilled> {
             }
             request("prompts/get", params.into())
         }
-        Action::Complete { params } => request("completion/complete", fill(params, names)?.to_json()),
+        Action::Complete { params } => request("completion/complete", fill(params)?.to_json()),
         Action::List(kind) => Intent::List(*kind),
         Action::Request { method, params } => Intent::Request { method: text(method)?, params: value(params)? },
         Action::Notify { method, params } => Intent::Notify { method: text(method)?, params: value(params)? },
@@ -388,7 +419,7 @@ mod tests {
     fn the_sign_of_life_is_that_of_the_revision() {
         for (revision, method) in [("2025-11-25", "ping"), ("2026-07-28", "server/discover"), ("", "ping")] {
             let names = Names::from_iter([("session".to_owned(), json!({ "revision": revision }))]);
-            match intent(&Action::Alive, &names) {
+            match intent(&Action::Alive, &names, &|node| fill(node, &names)) {
                 Ok(Intent::Request { method: asked, params: None }) => assert_eq!(asked, method, "{revision}"),
                 Ok(_) | Err(_) => panic!("a sign of life is a request without parameters"),
             }

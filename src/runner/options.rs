@@ -11,7 +11,7 @@ use super::Snapshots;
 use crate::baseline::Baseline;
 use crate::event::{Event, Reason, RunEnd};
 use crate::redact::Redactor;
-use crate::session::SessionEnd;
+use crate::session::{SessionEnd, WrittenRequest};
 use crate::suite::{MOST_PARALLEL, Order, Suite};
 use crate::transport::stdio::ServerCommand;
 use crate::transport::{Link, TransportKind};
@@ -305,6 +305,8 @@ pub struct SessionFrames {
     pub forgotten: ForgottenCalls,
     /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
     pub owners: BTreeMap<String, Vec<u32>>,
+    /// What the suite writes of requests, by their frames.
+    pub written: BTreeMap<u32, WrittenRequest>,
     /// The end of the conversation by the server; `None` where it did not end it.
     pub ending: Option<SessionEnd>,
 }

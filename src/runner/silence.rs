@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_finding_keeps_the_requests() {
-        let call = ReproductionCall { method: "ping".to_owned(), params: serde_json::Value::Null };
+        let call = ReproductionCall::new("ping", serde_json::Value::Null);
         let found = describe(&[call.clone(), call], 7, Duration::from_secs(2));
         assert!(found.message.contains("at request 7 of a session"), "{}", found.message);
         let kept = found.reproduction.unwrap();

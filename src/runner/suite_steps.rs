@@ -19,7 +19,8 @@ pub(crate) async fn set_up(target: &RunTarget, session: Session) -> Result<OpenS
         return Ok(OpenSession { session, names });
     }
     let speaker = CaseSpeaker { session: &session, owner: "", catalog: target.known_catalog() };
-    let mut conversation = Conversation::new(speaker, names, target);
+    let given = [target.names.as_ref().ok(), None, None];
+    let mut conversation = Conversation { given, ..Conversation::new(speaker, names, target) };
     let failed = Box::pin(conversation.all(Phase::SuiteSetup, steps)).await.err();
     let names = conversation.captured_names();
     drop(conversation);

@@ -292,6 +292,7 @@ impl RunTarget {
             frames: closed.frames,
             forgotten: closed.forgotten,
             owners: closed.owners,
+            written: closed.written,
             ending: closed.end,
         }
     }

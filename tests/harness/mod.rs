@@ -325,6 +325,7 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // Texts that no other run has.
         (r"kw[0-9a-f]{8}q[0-9a-f]{3}".to_owned(), "[CANARY]"),
         (r"kw[0-9a-f]{8}\b".to_owned(), "[CANARY BEGINNING]"),
+        (r"\bt-[0-9a-f]{6}\b".to_owned(), "[TICKET]"),
         // Texts of calls that run at the same time, and how often was looked for them.
         (r"zq[0-9a-f]{7}r[0-9a-f]{4}v[0-9a-f]{6}".to_owned(), "[CANARY]"),
         (r"(sent   tools/call (?:add_note|list_notes) \S+) +frame \d+".to_owned(), "$1  frame [FRAME]"),

@@ -183,7 +183,7 @@ impl CallGenerator {
     /// A call as a finding holds it.
     pub(crate) fn reproduction(&self, made: &GeneratedCall) -> ReproductionCall {
         let params = json!({"name": self.callees[made.tool].name, "arguments": made.arguments});
-        ReproductionCall { method: "tools/call".to_owned(), params }
+        ReproductionCall::new("tools/call", params)
     }
 
     /// The rule that a call breaks, and for which it must be refused.

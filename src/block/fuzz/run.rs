@@ -146,7 +146,7 @@ fn setup_calls(session: &Session) -> Vec<ReproductionCall> {
             members.remove("_meta");
         }
         let is_handshake = ["initialize", "server/discover"].contains(&method);
-        (!is_handshake).then(|| ReproductionCall { method: method.to_owned(), params })
+        (!is_handshake).then(|| ReproductionCall::new(method, params))
     });
     calls.collect()
 }

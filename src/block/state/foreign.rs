@@ -43,7 +43,7 @@ impl Search<'_> {
     /// Asks as one user in the session of another one, for a sign of life and for what that session shows.
     pub(crate) async fn look_in_foreign_session(&mut self, owner: &UserSession, sender: &UserSession) {
         let (Some(foreign), Some(own)) = (owner.session_id(), sender.session_id()) else { return };
-        let ping = ReproductionCall { method: "ping".to_owned(), params: Value::Null };
+        let ping = ReproductionCall::new("ping", Value::Null);
         let is_own_served = self.is_served_in(sender, &own, &ping).await;
         if foreign == own || !is_own_served || self.is_served_in(sender, UNKNOWN_ID, &ping).await {
             return;

@@ -225,7 +225,7 @@ impl ReplaySearch<'_> {
                 .is_none_or(|exchange| exchange.messages().is_empty() && exchange.ended != ExchangeEnd::Complete)
             {
                 let (method, params) = (body["method"].as_str().unwrap_or_default().to_owned(), body["params"].clone());
-                self.silent_request.get_or_insert(ReproductionCall { method, params });
+                self.silent_request.get_or_insert(ReproductionCall::new(method, params));
             }
             let Some(exchange) = answered else { continue };
             is_answered |= exchange.messages().iter().any(|message| belongs_to(message, &canary));

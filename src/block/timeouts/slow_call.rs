@@ -313,7 +313,7 @@ impl CallSearch<'_> {
     }
 
     async fn find_hang(&self, params: &Value) -> Option<Finding> {
-        let call = ReproductionCall { method: "tools/call".to_owned(), params: params.clone() };
+        let call = ReproductionCall::new("tools/call", params.clone());
         find_hang(self.client.context, self.client.limits().clone(), &call).await
     }
 

@@ -91,7 +91,9 @@ impl FindingPlayer {
     /// Lists the tools of the server, where a verdict depends on them, or which of them may be called.
     fn learn(&mut self, stored: &Stored, read_only: bool) -> Result<(), NotPlayed> {
         let check = stored.reproduction.as_ref().map(|reproduction| &reproduction.check);
-        if read_only || matches!(check, Some(ReproductionCheck::Broken(_))) || stored.start.server.get("url").is_some()
+        if read_only
+            || matches!(check, Some(ReproductionCheck::Broken(_) | ReproductionCheck::InSequence(_)))
+            || stored.start.server.get("url").is_some()
         {
             let (fresh, urgency) = (&self.fresh, &mut self.urgency);
             self.catalog = self.runtime.block_on(unless_stopped(urgency, fresh.catalog()))?;
@@ -177,6 +179,7 @@ fn doing(stored: &Stored, sequence: &Reproduction) -> String {
         | ReproductionCheck::Silent(_)
         | ReproductionCheck::Scan(_)
         | ReproductionCheck::Broken(_)
+        | ReproductionCheck::InSequence(_)
         | ReproductionCheck::Holds(_)
         | ReproductionCheck::Differs => "sends its requests to a fresh server".to_owned(),
     };

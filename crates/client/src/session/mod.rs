@@ -25,6 +25,7 @@ mod roots;
 mod state;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,6 +50,7 @@ pub use self::raw::{AwaitedAnswers, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;
 pub use self::roots::{client_root, root_folder};
 pub use self::state::OwnedViolation;
+pub use self::written::WrittenRequest;
 
 /// The settings of a session.
 #[derive(Debug, Clone)]
@@ -184,6 +186,11 @@ impl Session {
         self.peer.lock().frames_of(owner)
     }
 
+    /// Takes note of what a suite writes of the request in a frame.
+    pub fn note_written(&self, frame: u32, note: impl FnOnce(&mut WrittenRequest)) {
+        note(self.peer.lock().written.entry(frame).or_default());
+    }
+
     /// The last lines of standard error, oldest first.
     pub fn stderr_tail(&self) -> Vec<String> {
         self.peer.lock().transcript.stderr_tail(failure::STDERR_LINES)
@@ -279,6 +286,8 @@ pub struct ClosedSession {
     pub forgotten: ForgottenCalls,
     /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
     pub owners: BTreeMap<String, Vec<u32>>,
+    /// What a suite writes of requests, by their frames.
+    pub written: BTreeMap<u32, WrittenRequest>,
     /// By code of the scans, how much was looked at that could have broken the rule.
     pub seen: BTreeMap<&'static str, u32>,
     /// `stdio`, `memory`, `http` or `sse`.

@@ -192,10 +192,22 @@ impl Connection {
         let mut violations = state.take_violations(None);
         violations.extend(state.take_violations(Some(NO_OWNER)));
         let owners = std::mem::take(&mut state.frames);
+        let written = std::mem::take(&mut state.written);
         let seen = state.scanner.occasions();
         let (transport, frames) = (state.transport, state.transcript.take_frames());
         let forgotten = state.transcript.take_forgotten();
-        ClosedSession { violations, frames, forgotten, owners, seen, transport, end: ending, unreported_exit, shutdown }
+        ClosedSession {
+            violations,
+            frames,
+            forgotten,
+            owners,
+            written,
+            seen,
+            transport,
+            end: ending,
+            unreported_exit,
+            shutdown,
+        }
     }
 
     /// Ends the connection by force: a process of ours is killed. Nothing is left to report about its end.

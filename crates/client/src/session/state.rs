@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::ClientAnswers;
 use super::headers::Headers;
+use super::{ClientAnswers, WrittenRequest};
 use crate::transport::{self, HttpFailure, MessageRole, Outgoing, ServerExit, TransportKind};
 use crate::wire::{
     Channel, Direction, Era, Id, Members, ProtocolViolation, ReadLimit, RpcMessage, ScanRule, Scanner, Transcript,
@@ -155,6 +155,7 @@ pub(crate) struct SessionState {
     /// Messages that answer nothing, and the memory that they take.
     unasked: (usize, usize),
     pub frames: BTreeMap<String, Vec<u32>>,
+    pub(crate) written: BTreeMap<u32, WrittenRequest>,
     answers: ClientAnswers,
 }
 
@@ -180,6 +181,7 @@ impl SessionState {
             violations: Vec::new(),
             unasked: (0, 0),
             frames: BTreeMap::new(),
+            written: BTreeMap::new(),
             answers,
         }
     }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{Node, Span, Value};
 
-pub use self::bind::bind;
+pub use self::bind::{bind, bind_templates, literal_text};
 pub use self::check::{Expression, check, check_expression, check_text, expression_problem};
 
 /// The names that templates can use, with their values.
