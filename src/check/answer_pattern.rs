@@ -17,14 +17,17 @@ pub(crate) enum AnswerPattern {
     Members(Vec<(String, AnswerPattern)>),
 }
 
-/// A text in which some parts may be any.
+/// A text in which some parts may be any. The words are looked up in it: a list of them takes many times its size.
 #[derive(Debug, Clone)]
 pub(crate) enum TextPattern {
-    /// Its words, and `None` for any word.
-    Words(Vec<Option<String>>),
+    /// This one, but for the words with these numbers, in order.
+    Words(String, Vec<usize>),
     /// The words at its ends.
-    Ends(Vec<String>, Vec<String>),
+    Ends(String, String),
 }
+
+/// The most words that may be any.
+const MOST_FREE: usize = 10_000;
 
 impl AnswerPattern {
     /// The pattern of two answers to the same call.
@@ -79,47 +82,46 @@ impl AnswerPattern {
 
 impl TextPattern {
     fn of(first: &str, second: &str) -> Self {
-        let (words, others) = (words_of(first), words_of(second));
-        if words.len() == others.len() {
-            return Self::Words(
-                zip(words, others).map(|(one, other)| (one == other).then(|| one.to_owned())).collect(),
-            );
+        let counts = (words_of(first).count(), words_of(second).count());
+        let differing = zip(words_of(first), words_of(second)).enumerate().filter(|(_, (one, other))| one != other);
+        let free: Vec<usize> = differing.map(|(at, _)| at).take(MOST_FREE + 1).collect();
+        if counts.0 == counts.1 && free.len() <= MOST_FREE {
+            return Self::Words(first.to_owned(), free);
         }
-        let shorter = words.len().min(others.len());
-        let count_equal =
-            |one: &mut dyn Iterator<Item = (&&str, &&str)>| one.take_while(|(one, other)| one == other).count();
-        let begin = count_equal(&mut zip(&words, &others));
-        let end = count_equal(&mut zip(words.iter().rev(), others.iter().rev())).min(shorter - begin);
-        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        Self::Ends(owned(&words[..begin]), owned(&words[words.len() - end..]))
+        let shorter = counts.0.min(counts.1);
+        let equal = free.first().copied().unwrap_or(shorter);
+        let begin: usize = words_of(first).take(equal).map(str::len).sum();
+        let pairs = zip(words_of(first).rev(), words_of(second).rev()).take(shorter - equal);
+        let end: usize = pairs.take_while(|(one, other)| one == other).map(|(one, _)| one.len()).sum();
+        Self::Ends(first[..begin].to_owned(), first[first.len() - end..].to_owned())
     }
 
     fn matches(&self, text: &str) -> bool {
-        let words = words_of(text);
         match self {
-            Self::Words(pattern) => {
-                let fits = |(known, word): (&Option<String>, &str)| known.as_deref().is_none_or(|known| known == word);
-                pattern.len() == words.len() && zip(pattern, words.iter().copied()).all(fits)
+            Self::Words(pattern, free) => {
+                let (mut words, mut free) = (words_of(text), free.iter().peekable());
+                let fits = |(at, known): (usize, &str)| {
+                    let is_free = free.next_if_eq(&&at).is_some();
+                    words.next().is_some_and(|word| is_free || word == known)
+                };
+                words_of(pattern).enumerate().all(fits) && words.next().is_none()
             }
             Self::Ends(begin, end) => {
-                words.len() >= begin.len() + end.len()
-                    && zip(begin, &words).all(|(known, word)| known == word)
-                    && zip(end.iter().rev(), words.iter().rev()).all(|(known, word)| known == word)
+                words_of(text).count() >= words_of(begin).count() + words_of(end).count()
+                    && zip(words_of(begin), words_of(text)).all(|(known, word)| known == word)
+                    && zip(words_of(end).rev(), words_of(text).rev()).all(|(known, word)| known == word)
             }
         }
     }
 }
 
 /// Letters and digits that follow one another are a word, and any other character is one.
-fn words_of(text: &str) -> Vec<&str> {
-    let (mut words, mut from) = (Vec::new(), 0);
-    for (at, letter) in text.char_indices().filter(|(_, letter)| !letter.is_alphanumeric()) {
-        words.extend((from < at).then(|| &text[from..at]));
-        from = at + letter.len_utf8();
-        words.push(&text[at..from]);
-    }
-    words.extend((from < text.len()).then(|| &text[from..]));
-    words
+fn words_of(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let is_separator = |letter: char| !letter.is_alphanumeric();
+    text.split_inclusive(is_separator).flat_map(move |piece| {
+        let (word, separator) = piece.split_at(piece.rfind(is_separator).unwrap_or(piece.len()));
+        [word, separator].into_iter().filter(|part| !part.is_empty())
+    })
 }
 
 fn have_same_names(members: &Map<String, Value>, others: &Map<String, Value>) -> bool {
@@ -186,7 +188,9 @@ mod tests {
         for (text, expected) in
             [("", &[][..]), ("PID 7", &["PID", " ", "7"]), ("é.1s", &["é", ".", "1s"]), ("::a", &[":", ":", "a"])]
         {
-            assert_eq!(words_of(text), expected);
+            assert_eq!(words_of(text).collect::<Vec<_>>(), expected);
+            let reversed: Vec<&str> = words_of(text).rev().collect();
+            assert!(reversed.iter().rev().eq(expected), "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::event::{CallPurpose, CheckResult, Code, Exchange, Finding, Outcome, P
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
 use crate::session::SessionReply;
-use crate::source::beginning_of_json;
+use crate::source::{beginning_of_json, shorten};
 
 /// The number of characters of a message that are shown.
 pub(crate) const SHOWN: usize = 600;
@@ -15,14 +15,14 @@ const SHOWN_REFUSAL: usize = 240;
 /// The number of names that a sentence has.
 const MOST_NAMES: usize = 5;
 
-/// The result where no valid call of a tool was served.
-pub(crate) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&SessionReply>) -> CheckResult {
+/// The result where no valid call of a tool was served, of which this is the last one.
+pub(crate) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&Exchange>) -> CheckResult {
     refused_with_help(tool, refusal, ConfigSource::of(context.suite).help_to_give_arguments(tool))
 }
 
 /// The same where `help` says how to give arguments, to be continued after `give valid arguments `.
-pub(crate) fn refused_with_help(tool: &str, refusal: Option<&SessionReply>, help: String) -> CheckResult {
-    let answer = refusal.map(|reply| beginning_of_json(&*reply.message, SHOWN_REFUSAL)).unwrap_or_default();
+pub(crate) fn refused_with_help(tool: &str, refusal: Option<&Exchange>, help: String) -> CheckResult {
+    let answer = refusal.map(|exchange| shorten(&exchange.received, SHOWN_REFUSAL)).unwrap_or_default();
     CheckResult::because(Outcome::Inconclusive, valid_call_refused(tool, answer, help))
 }
 
@@ -66,6 +66,14 @@ pub(crate) fn exchange(title: &str, reply: &SessionReply) -> Exchange {
         frame: reply.frame,
         answer_frame: Some(reply.answer_frame),
         elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
+    }
+}
+
+/// A call of a tool, or a resource that was read, as it is shown, which is all of it that is kept.
+pub(crate) fn shown_call(reply: &SessionReply) -> Exchange {
+    match reply.params["name"].as_str() {
+        Some(tool) => exchange(&format!("tools/call {tool}"), reply),
+        None => exchange("resources/read", reply),
     }
 }
 

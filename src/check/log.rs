@@ -1,8 +1,6 @@
 //! Everything that a check sent and received, for its result.
 
-use super::evidence::exchange;
 use crate::event::{CheckResult, Code, Exchange, Finding};
-use crate::session::SessionReply;
 
 /// The exchanges and frames of a check so far.
 #[derive(Debug, Default)]
@@ -25,11 +23,6 @@ impl CheckLog {
         self.frames.extend(shown.into_iter().flatten().filter(|frame| *frame > 0));
         self.exchanges.push(exchange);
         self.exchanges.len() - 1
-    }
-
-    /// Adds a request and its answer; returns its index.
-    pub(crate) fn add_reply(&mut self, title: &str, reply: &SessionReply) -> usize {
-        self.add(exchange(title, reply))
     }
 
     pub(crate) fn exchanges(&self) -> &[Exchange] {

@@ -131,7 +131,7 @@ impl From<&UnreportedExit> for Finding {
 pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
     let class = match failure {
         HttpFailure::TooLarge(_) => {
-            let finding = Finding::new(ReadLimit::Memory.code(), failure.message(method));
+            let finding = Finding::new(ReadLimit::Length.code(), failure.message(method));
             return finding.with_problem(StepProblem::AnswerNotRead);
         }
         HttpFailure::ConnectionRefused { .. } | HttpFailure::Dns { .. } | HttpFailure::Unreachable { .. } => {

@@ -17,7 +17,7 @@ use crate::source::template::Names;
 use crate::source::{Node, Sources};
 use crate::suite::{AddedSettings, Step, Suite};
 use crate::transport::{Shutdown, ShutdownOrder};
-use crate::wire::Catalog;
+use crate::wire::{Catalog, MAX_COMPARED_MEMORY};
 
 /// A boxed future, as in the crate `futures`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -182,6 +182,12 @@ pub trait Check: Debug + Send + Sync {
     /// Returns true if it ends soon by itself when the run is stopped, with what it has found so far.
     fn ends_by_itself(&self) -> bool {
         false
+    }
+
+    /// The memory that a message may take to be read, in bytes: several are kept and compared. `None` for any message, where
+    /// nothing of them is kept.
+    fn largest_message(&self) -> Option<usize> {
+        Some(MAX_COMPARED_MEMORY)
     }
 
     /// Returns true if it sends anything to the server; otherwise it looks at what the server listed.

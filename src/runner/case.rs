@@ -25,7 +25,7 @@ use super::suite_steps::tear_down_and_report;
 use super::target::{CASE_TIMEOUT, RunTarget};
 use super::verdict::{
     Notices, add_exit, add_violations, after_teardown, apply_known_failures, badness, continues_after_restart,
-    downgrade_should, join_parts, of_findings, skip_reason_of, skipped_by, with_notices,
+    downgrade_should, join_parts, of_findings, skip_reason_of, skipped_by, with_notices, without_own_limits,
 };
 use super::witness::ValidCallError;
 use super::{Options, SessionFrames, check, crash, finding, hang, injected, rerun, rounds};
@@ -40,6 +40,7 @@ use crate::session::OwnedViolation;
 use crate::source::duration_text;
 use crate::source::template::{Names, fill, from_json};
 use crate::suite::{Action, Handshake, Order};
+use crate::wire::MAX_COMPARED_MEMORY;
 
 /// The event that a case begins an attempt.
 fn start_event(case: &Case, attempt: u32) -> Event {
@@ -180,6 +181,8 @@ impl CaseRun<'_> {
         };
         let result = run_with_control(self.sessions, self.case, &run_once).await;
         let result = hang::settle(self.target, self.case, result);
+        let is_generated = self.target.is_generated(self.case) || self.script.rounds.is_some();
+        let result = if is_generated { without_own_limits(result) } else { result };
         // The start of its server is no part of a case, unless it came to nothing else.
         let duration = if result.duration.is_zero() { begun.elapsed() } else { result.duration };
         downgrade_should(self.case, CheckResult { duration, ..result })
@@ -398,6 +401,9 @@ impl CaseRun<'_> {
 
     fn converse<'a>(&'a self, opened: &'a OpenSession) -> Conversation<'a> {
         let (target, case) = (self.target, self.case);
+        if target.is_generated(case) || self.script.rounds.is_some() {
+            opened.session.limit_answers(&case.id, MAX_COMPARED_MEMORY);
+        }
         let mut names = opened.names.clone();
         names.extend(case.all_names());
         // Tokens stand in the environment.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -18,7 +18,7 @@ use super::sessions::TargetSessions;
 use super::snapshot::Purpose;
 use super::suite_steps::{set_up, tear_down};
 use super::target::RunTarget;
-use super::verdict::{add_findings, without_own_limits};
+use super::verdict::{add_findings, without_own_limits, without_unread_answers};
 use super::{Options, Stop, finding, snapshot};
 use crate::diagnosis;
 use crate::event::{CheckResult, Code, Finding, Outcome, Phase};
@@ -43,7 +43,8 @@ pub(crate) async fn run_check(
     let _ = sessions.shared.catalog(target).await;
     let catalog = target.known_catalog();
     let suite = target.suite();
-    let servers = TargetServers::new(sessions, case, options);
+    let servers =
+        TargetServers { largest_message: check.largest_message(), ..TargetServers::new(sessions, case, options) };
     let names = sessions.shared.names(target).await;
     let recordings = &target.emitter.recordings;
     let record =
@@ -75,7 +76,8 @@ pub(crate) async fn run_check(
     };
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
-    let mut judged = without_own_limits(CheckResult { findings, duration: begun.elapsed(), ..probed });
+    let judged = without_own_limits(CheckResult { findings, duration: begun.elapsed(), ..probed });
+    let mut judged = without_unread_answers(judged, servers.not_read.load(Ordering::Relaxed));
     add_findings(&mut judged, servers.take_broken_messages());
     judged
 }
@@ -111,6 +113,10 @@ pub(crate) struct TargetServers<'a> {
     strikes: AtomicBool,
     /// The messages that break the published schema, the first of each code and place.
     broken_messages: Mutex<Vec<Finding>>,
+    /// The memory that a message may take to be read, in bytes; `None` for any message.
+    largest_message: Option<usize>,
+    /// The number of messages that took more.
+    not_read: Arc<AtomicUsize>,
 }
 
 impl<'a> TargetServers<'a> {
@@ -122,6 +128,8 @@ impl<'a> TargetServers<'a> {
             learned: Mutex::default(),
             strikes: AtomicBool::new(false),
             broken_messages: Mutex::default(),
+            largest_message: None,
+            not_read: Arc::default(),
         }
     }
 
@@ -130,6 +138,12 @@ impl<'a> TargetServers<'a> {
     }
 
     async fn open(&self, request: OpenServer<'_>) -> Result<Session, Finding> {
+        let session = self.open_unlimited(request).await?;
+        self.largest_message.iter().for_each(|largest| session.limit_messages(*largest));
+        Ok(session)
+    }
+
+    async fn open_unlimited(&self, request: OpenServer<'_>) -> Result<Session, Finding> {
         let target = self.target();
         if request.faults.is_some() {
             self.strikes.store(true, Ordering::Relaxed);
@@ -189,6 +203,7 @@ impl<'a> TargetServers<'a> {
             tear_down(target, session, self.setup_names()).await;
         }
         self.note_broken_messages(session);
+        self.not_read.fetch_add(session.not_read(), Ordering::Relaxed);
         let ended = end(target, session, reason).await;
         ClosedServer { exit: ended.exit, shutdown: ended.shutdown }
     }
@@ -205,7 +220,9 @@ impl FreshServers for TargetServers<'_> {
 
     fn of_server<'a>(&'a self, server: &str) -> Option<Box<dyn FreshServers + 'a>> {
         let target = self.target().other_server(server, self.options)?;
-        Some(Box::new(Self::new(&Arc::new(TargetSessions::of(target, self.options)), self.case, self.options)))
+        let sessions = Arc::new(TargetSessions::of(target, self.options));
+        let (largest_message, not_read) = (self.largest_message, Arc::clone(&self.not_read));
+        Some(Box::new(Self { largest_message, not_read, ..Self::new(&sessions, self.case, self.options) }))
     }
 
     fn running(&self) -> Vec<RunningServer> {

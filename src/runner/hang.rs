@@ -10,8 +10,7 @@ use parking_lot::Mutex;
 
 use super::target::RunTarget;
 use crate::event::{CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel, StepProblem};
-use crate::plan::{Body, Case};
-use crate::suite::is_builtin;
+use crate::plan::Case;
 
 /// The tools that answer nothing and of which a case has failed for it.
 #[derive(Debug, Default)]
@@ -44,9 +43,7 @@ pub(crate) fn tool_without_answer(target: &RunTarget, case: &Case, result: &Chec
     if !fails_for_silence(result) {
         return None;
     }
-    let is_derived = case.is_derived || case.rule.is_some() || matches!(case.body, Body::Check(_));
-    let is_generated = is_derived || is_builtin(target.plan.sources.file(case.span.source));
-    target.answered.as_ref().filter(|_| is_generated)?.silent_tool_of(&case.id)
+    target.answered.as_ref().filter(|_| target.is_generated(case))?.silent_tool_of(&case.id)
 }
 
 fn fails_for_silence(result: &CheckResult) -> bool {

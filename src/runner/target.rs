@@ -16,12 +16,12 @@ use super::scan::ScanResults;
 use super::shutdowns::ShutdownCounts;
 use super::{Emitter, Options, SessionFrames, Stop, Tamper, finding, micros, names};
 use crate::event::{Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
-use crate::plan::{Case, ChosenTools, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
+use crate::plan::{Body, Case, ChosenTools, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
 use crate::redact::Redactor;
 use crate::session::{AnsweredTools, ClosedSession, ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
-use crate::suite::{Protocol, RestartPolicy, Server, Suite};
+use crate::suite::{Protocol, RestartPolicy, Server, Suite, is_builtin};
 use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
@@ -217,6 +217,12 @@ impl RunTarget {
     /// The server's catalog; `None` if it was not requested or could not be listed.
     pub(crate) fn listed_catalog(&self) -> Option<Arc<Catalog>> {
         self.catalog.get()?.clone().ok()
+    }
+
+    /// Returns true if nobody wrote a case for this server.
+    pub(crate) fn is_generated(&self, case: &Case) -> bool {
+        let is_derived = case.is_derived || case.rule.is_some() || matches!(case.body, Body::Check(_));
+        is_derived || is_builtin(self.plan.sources.file(case.span.source))
     }
 
     /// The sections that blocks write about the listed tools; empty if the list is not known.

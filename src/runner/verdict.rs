@@ -10,7 +10,7 @@ use crate::event::{
 use crate::plan::{Body, Case};
 use crate::session::OwnedViolation;
 use crate::suite::{Action, RuleLevel, Step};
-use crate::wire::Frame;
+use crate::wire::{Frame, MAX_COMPARED_MEMORY};
 
 /// The result of steps of which one went wrong: a failure, unless no step could be judged.
 pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
@@ -45,16 +45,34 @@ pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
     }
 }
 
-/// A check that failed for nothing but limits of this program has judged nothing.
+/// A case that nobody wrote for this server, and that failed for nothing but limits of this program, has judged nothing.
 pub(crate) fn without_own_limits(result: CheckResult) -> CheckResult {
     let is_limit = |found: &Finding| found.step_problem.as_deref() == Some(&StepProblem::AnswerNotRead);
     match result.findings.first() {
-        Some(first) if result.outcome == Outcome::Failed && result.findings.iter().all(is_limit) => {
+        Some(first)
+            if matches!(result.outcome, Outcome::Failed | Outcome::Errored) && result.findings.iter().all(is_limit) =>
+        {
             let reason = Some(Reason::AnswerNotRead(first.message.clone()));
-            CheckResult { outcome: Outcome::Errored, reason, ..result }
+            CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..result }
         }
         Some(_) | None => result,
     }
+}
+
+/// A check that failed for nothing, without a look at some answers, has judged nothing.
+pub(crate) fn without_unread_answers(result: CheckResult, not_read: usize) -> CheckResult {
+    if !matches!(result.outcome, Outcome::Passed | Outcome::Inconclusive) || not_read == 0 {
+        return result;
+    }
+    let answers = if not_read == 1 { "1 answer was".to_owned() } else { format!("{not_read} answers were") };
+    let passed = result.reason.filter(|_| result.outcome == Outcome::Passed);
+    let passed = passed.map(|reason| format!("; otherwise it passed: {reason}")).unwrap_or_default();
+    let why = format!(
+        "{answers} not read: a check keeps and compares answers, so it reads none that takes more than {} MiB of memory or \
+         has more than 127 levels{passed}",
+        MAX_COMPARED_MEMORY >> 20
+    );
+    CheckResult { outcome: Outcome::Inconclusive, reason: Some(Reason::AnswerNotRead(why)), ..result }
 }
 
 /// The result where a step would have called a tool that must not be called, or needs what the server may leave out.
@@ -369,10 +387,11 @@ mod tests {
 
     #[test]
     fn limits_of_this_program_fail_no_check() {
-        use Outcome::{Errored, Failed, Passed};
+        use Outcome::{Errored, Failed, Inconclusive, Passed};
         let limit = || Finding::new("answer-too-large", "x").with_problem(StepProblem::AnswerNotRead);
         let rows = [
-            (Failed, vec![limit(), limit()], Errored),
+            (Failed, vec![limit(), limit()], Inconclusive),
+            (Errored, vec![limit()], Inconclusive),
             (Failed, vec![limit(), Finding::new("equals", "x")], Failed),
             (Failed, vec![], Failed),
             (Passed, vec![limit()], Passed),
@@ -380,6 +399,24 @@ mod tests {
         for (outcome, found, expected) in rows {
             let result = CheckResult::found(outcome, found);
             assert_eq!(without_own_limits(result.clone()).outcome, expected, "{result:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_read_is_not_passed() {
+        use Outcome::{Failed, Inconclusive, Passed, Skipped, Warned};
+        for (outcome, not_read, expected) in [
+            (Passed, 0, (Passed, false)),
+            (Passed, 2, (Inconclusive, true)),
+            (Inconclusive, 0, (Inconclusive, false)),
+            (Inconclusive, 1, (Inconclusive, true)),
+            (Failed, 1, (Failed, false)),
+            (Warned, 1, (Warned, false)),
+            (Skipped, 1, (Skipped, false)),
+        ] {
+            let result = without_unread_answers(CheckResult::new(outcome), not_read);
+            let says_so = matches!(result.reason, Some(Reason::AnswerNotRead(_)));
+            assert_eq!((result.outcome, says_so), expected, "{outcome:?} {not_read}");
         }
     }
 

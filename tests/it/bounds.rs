@@ -53,6 +53,26 @@ fn an_answer_that_fills_the_memory_is_not_read() {
     shows(&run("nested-answer", 60, 1), &told);
 }
 
+/// Checks keep answers and compare them, so they read none that is large, and pass nothing for what they did not read.
+#[test]
+fn checks_read_no_long_answers_and_pass_nothing_for_them() {
+    let scene = Scene::new("greedy-checks");
+    let blocks = "fuzz: { cases: 3 }\nstate: true\nsecurity: { scan: false, packs: [injection] }\n";
+    for (name, mebibytes) in [("long", 40), ("short", 1)] {
+        let server = format!("server: {{ command: [python3, ../servers/greedy.py, long-answer, '{mebibytes}'] }}");
+        scene.write(&format!("{name}.yml"), &format!("suite: {name}\n{server}\n{blocks}"));
+    }
+    let (seen, peak) = scene.begin("run --no-findings --parallel 4 long.yml").finish_weighed();
+    assert!(peak > 0 && peak < MOST, "{peak} MiB\n{}", seen.text());
+    assert_eq!(seen.status, 4, "{}", seen.text());
+    shows(
+        &seen.text(),
+        &["reads none that takes more than 8 MiB of memory", "more than 8 MiB of memory, so it is not read"],
+    );
+    let shown = scene.run("run --no-findings --parallel 4 short.yml").text();
+    assert!(!shown.contains("not read"), "{shown}");
+}
+
 #[test]
 fn an_answer_that_is_nested_too_deep_is_not_read() {
     let told = ["error[answer-too-deep]: the answer to `tools/call` is nested more than 127 levels deep", "1 errored"];

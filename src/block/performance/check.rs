@@ -11,10 +11,10 @@ use tokio::time::Instant;
 use super::Load;
 use super::growth::Growth;
 use super::measurement::{Measurement, Measurements};
-use crate::check::evidence::refused_with_help;
+use crate::check::evidence::{refused_with_help, shown_call};
 use crate::check::latency::latency_text;
 use crate::check::{CheckEnd, CheckLimits, CheckLog, CheckRequest, CheckSession, SessionCaller, call_params};
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{CallFailure, SessionReply};
@@ -32,6 +32,10 @@ pub(crate) struct LoadCheck {
 impl Check for LoadCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move { run(self, &context).await })
+    }
+
+    fn largest_message(&self) -> Option<usize> {
+        None
     }
 }
 
@@ -85,10 +89,11 @@ struct LoadCalls {
     /// The duration of each served call.
     times: Vec<Duration>,
     refused: usize,
-    /// The served call that took longest.
-    slowest: Option<SessionReply>,
+    /// The served call that took longest, and its time.
+    slowest: Option<Exchange>,
+    slowest_time: Duration,
     /// The first refused call, and the time of the one that took longest.
-    refusal: Option<SessionReply>,
+    refusal: Option<Exchange>,
     slowest_refusal: Duration,
     failure: Option<CallFailure>,
     /// The resources of the server's processes before and after; nothing where nobody can tell.
@@ -123,7 +128,7 @@ impl LoadCaller {
         let mut calls = LoadCalls::default();
         while Instant::now() < deadline && next.fetch_add(1, Ordering::Relaxed) < most {
             match self.caller.send(CheckRequest::new("tools/call", Value::clone(&self.params))).await {
-                Ok(reply) => calls.count(reply),
+                Ok(reply) => calls.count(&reply),
                 Err(failure) => {
                     next.store(most, Ordering::Relaxed);
                     calls.failure = Some(failure);
@@ -136,16 +141,16 @@ impl LoadCaller {
 }
 
 impl LoadCalls {
-    fn count(&mut self, reply: SessionReply) {
+    fn count(&mut self, reply: &SessionReply) {
         if !reply.is_served() {
             self.refused += 1;
             self.slowest_refusal = self.slowest_refusal.max(reply.elapsed);
-            self.refusal.get_or_insert(reply);
+            self.refusal.get_or_insert_with(|| shown_call(reply));
             return;
         }
         self.times.push(reply.elapsed);
-        if self.slowest.as_ref().is_none_or(|slowest| slowest.elapsed < reply.elapsed) {
-            self.slowest = Some(reply);
+        if self.slowest_time < reply.elapsed {
+            (self.slowest_time, self.slowest) = (reply.elapsed, Some(shown_call(reply)));
         }
     }
 
@@ -154,7 +159,8 @@ impl LoadCalls {
         Self {
             times: self.times,
             refused: self.refused + other.refused,
-            slowest: [self.slowest, other.slowest].into_iter().flatten().max_by_key(|reply| reply.elapsed),
+            slowest: if self.slowest_time < other.slowest_time { other.slowest } else { self.slowest },
+            slowest_time: self.slowest_time.max(other.slowest_time),
             refusal: self.refusal.or(other.refusal),
             slowest_refusal: self.slowest_refusal.max(other.slowest_refusal),
             failure: self.failure.or(other.failure),
@@ -179,7 +185,7 @@ fn verdict(judged: &JudgedLoad<'_>, calls: LoadCalls, measurement: &Measurement)
     if calls.times.is_empty() {
         return refused_with_help(tool, calls.refusal.as_ref(), help.clone());
     }
-    let (title, mut log) = (format!("tools/call {tool}"), CheckLog::default());
+    let mut log = CheckLog::default();
     let mut result = CheckResult::new(Outcome::Passed);
     let mut broken = load.bounds().broken(measurement, tool);
     if let (Some(bounds), Some(growth)) = (&load.growth, &calls.growth) {
@@ -192,10 +198,10 @@ fn verdict(judged: &JudgedLoad<'_>, calls: LoadCalls, measurement: &Measurement)
                    `command`; leave `growth` out elsewhere";
         return CheckResult::inconclusive(why);
     }
-    let exchange = calls.slowest.map(|slowest| log.add_reply(&title, &slowest));
+    let exchange = calls.slowest.map(|slowest| log.add(slowest));
     result.findings.extend(broken.into_iter().map(|found| Finding { exchange, ..found }));
     if let Some(refusal) = calls.refusal {
-        let exchange = Some(log.add_reply(&title, &refusal));
+        let exchange = Some(log.add(refusal));
         let all = calls.refused + measurement.served_calls();
         let message = format!(
             "`{tool}` refused {} of {all} identical valid calls, {} at a time; the slowest refusal took {}",
@@ -224,10 +230,10 @@ mod tests {
     fn calls(times: &[u64], refused: usize) -> LoadCalls {
         let mut calls = LoadCalls::default();
         for took in times {
-            calls.count(SessionReply { elapsed: Duration::from_millis(*took), ..tests::served("ok") });
+            calls.count(&SessionReply { elapsed: Duration::from_millis(*took), ..tests::served("ok") });
         }
         (1..=refused as u64).for_each(|number| {
-            calls.count(SessionReply { elapsed: Duration::from_millis(20 * number), ..tests::refused() });
+            calls.count(&SessionReply { elapsed: Duration::from_millis(20 * number), ..tests::refused() });
         });
         calls
     }
@@ -284,6 +290,6 @@ mod tests {
     fn calls_of_several_workers_are_added_up() {
         let all = calls(&[10, 30], 1).and(calls(&[20], 2));
         assert_eq!((all.times.len(), all.refused), (3, 3));
-        assert_eq!(all.slowest.map(|reply| reply.elapsed), Some(Duration::from_millis(30)));
+        assert_eq!(all.slowest.map(|call| call.elapsed_us), Some(30_000));
     }
 }

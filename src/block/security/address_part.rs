@@ -11,6 +11,7 @@ use super::path::is_path;
 use super::probed_tool::ProbedTool;
 use crate::check::CheckEnd;
 use crate::check::answer_pattern::AnswerPattern;
+use crate::check::evidence::shown_call;
 use crate::event::Finding;
 use crate::plan::put::Parameter;
 use crate::session::SessionReply;
@@ -66,21 +67,20 @@ pub(crate) async fn attack(probed: &mut ProbedTool<'_>, parameter: &Parameter<'_
             return Ok(());
         }
     }
-    let mut served: Vec<(String, SessionReply)> = Vec::new();
+    let (mut served, mut first) = (Vec::new(), None);
     for text in ADDRESS_PARTS {
         let text = text.replace("VALID", valid);
         if let Some(reply) = send(probed, parameter, &text).await?.filter(SessionReply::is_served) {
-            served.push((text, reply));
+            first.get_or_insert_with(|| {
+                let is_same = pattern.matches(&reply.message) || pattern.matches_echo(&reply.message, &text, valid);
+                (finding(&probed.subject(), parameter.name(), valid, &text, is_same), shown_call(&reply))
+            });
+            served.push(text);
         }
     }
-    if served.iter().all(|(text, _)| may_be_path(text)) {
-        return Ok(());
-    }
-    let texts: Vec<String> = served.iter().map(|(text, _)| format!("`{text}`")).collect();
-    if let Some((text, reply)) = served.into_iter().next() {
-        let is_same = pattern.matches(&reply.message) || pattern.matches_echo(&reply.message, &text, valid);
-        let found = finding(&probed.subject(), parameter.name(), valid, &text, is_same);
-        probed.note(found.with_evidence("served", texts.join(", ")), Some(reply));
+    if let Some((found, call)) = first.filter(|_| !served.iter().all(|text| may_be_path(text))) {
+        let texts: Vec<String> = served.iter().map(|text| format!("`{text}`")).collect();
+        probed.note(found.with_evidence("served", texts.join(", ")), Some(call));
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use super::outside::{WatchedFolder, end_of_replaced};
 use super::probed_tool::ProbedTool;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
+use crate::check::evidence::shown_call;
 use crate::event::{CheckResult, Finding, Outcome};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -162,7 +163,7 @@ impl ExecutionSearch<'_, '_> {
         let at = self.sent.iter().rposition(is_left)?;
         let sent = self.sent.swap_remove(at);
         let _ = self.folder.restore();
-        self.probed.note(finding(&self.probed.subject(), &sent), reply.cloned());
+        self.probed.note(finding(&self.probed.subject(), &sent), reply.map(shown_call));
         Some(sent.payload.interpreter)
     }
 

@@ -12,7 +12,8 @@ use super::listener::LoopbackListener;
 use super::probed_tool::ProbedTool;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
-use crate::event::{CheckResult, Finding, RequirementLevel};
+use crate::check::evidence::shown_call;
+use crate::event::{CheckResult, Exchange, Finding, RequirementLevel};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::redact::percent_encode;
@@ -119,13 +120,19 @@ struct SentAddress {
     url: String,
     /// The part of it that nothing else has.
     token: String,
-    /// The server's answer, if there is one that can be read.
-    reply: Option<SessionReply>,
+    /// The request with the server's answer, if there is one that can be read.
+    call: Option<Exchange>,
+    is_refused: bool,
     /// Somebody asked the listener for it.
     is_visited: bool,
 }
 
 impl SentAddress {
+    fn of(disguise: &'static str, url: String, token: String, reply: Option<&SessionReply>) -> Self {
+        let is_refused = reply.is_some_and(|reply| !reply.is_served());
+        Self { disguise, url, token, call: reply.map(shown_call), is_refused, is_visited: false }
+    }
+
     fn is_plain(&self) -> bool {
         DISGUISES[..PLAIN].iter().any(|(name, _)| *name == self.disguise)
     }
@@ -158,7 +165,7 @@ impl FetchSearch<'_, '_> {
         for listed in catalog.resources.iter().filter_map(|resource| resource["uri"].as_str()).take(MOST_LISTED) {
             let reply = self.probed.request("resources/read", json!({"uri": listed})).await?;
             let is_served = reply.as_ref().is_some_and(SessionReply::is_served);
-            self.probed.note_valid(reply, is_served);
+            self.probed.note_valid(reply.as_ref(), is_served);
             if is_served {
                 break;
             }
@@ -187,7 +194,7 @@ impl FetchSearch<'_, '_> {
             let Some(params) = params(&url) else { continue };
             let reply = self.probed.request(method, params).await;
             ended = reply.as_ref().map(|_| ()).map_err(Clone::clone);
-            sent.push(SentAddress { disguise, url, token, reply: reply.unwrap_or_default(), is_visited: false });
+            sent.push(SentAddress::of(disguise, url, token, reply.unwrap_or_default().as_ref()));
             if ended.is_err() {
                 break;
             }
@@ -201,7 +208,7 @@ impl FetchSearch<'_, '_> {
         let found = finding(&FetchSubject { subject: &subject, is_tool, place, forbids: self.forbids }, &sent);
         if let Some(found) = found {
             let first = sent.into_iter().find(|address| address.is_visited);
-            self.probed.note(found, first.and_then(|address| address.reply));
+            self.probed.note(found, first.and_then(|address| address.call));
         }
         ended
     }
@@ -222,9 +229,9 @@ fn finding(of: &FetchSubject<'_>, sent: &[SentAddress]) -> Option<Finding> {
     let FetchSubject { subject, is_tool, place, forbids } = *of;
     let first = sent.iter().find(|address| address.is_visited)?;
     let ways: Vec<&str> = sent.iter().filter(|address| address.is_visited).map(|address| address.disguise).collect();
-    let is_refused = |address: &SentAddress| address.reply.as_ref().is_some_and(|reply| !reply.is_served());
     // A server that served the plain address without a visit may follow it later, or fetch only some.
-    let is_bypass = !first.is_plain() && sent.iter().filter(|address| address.is_plain()).all(is_refused);
+    let is_bypass =
+        !first.is_plain() && sent.iter().filter(|address| address.is_plain()).all(|address| address.is_refused);
     let message = if is_bypass {
         format!("`{subject}` follows a disguised address of this machine {place}, and not the plain one")
     } else {
@@ -321,7 +328,8 @@ mod tests {
             ([None, None, served()], [false, false, true], false, Some(("fetches", RequirementLevel::Should))),
         ] {
             let sent = DISGUISES.iter().zip(answers).zip(visits).map(|(((disguise, _), reply), is_visited)| {
-                SentAddress { disguise, url: "http://x".to_owned(), token: "t".to_owned(), reply, is_visited }
+                let sent = SentAddress::of(disguise, "http://x".to_owned(), "t".to_owned(), reply.as_ref());
+                SentAddress { is_visited, ..sent }
             });
             let sent: Vec<SentAddress> = sent.collect();
             let of = FetchSubject { subject: "get", is_tool: true, place: "in `url`", forbids };

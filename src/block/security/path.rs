@@ -22,7 +22,8 @@ use super::spelling::{PathSpelling, SpelledPath};
 use crate::check::CheckEnd;
 use crate::check::answer_pattern::AnswerPattern;
 use crate::check::canary::Canaries;
-use crate::event::{CheckResult, Finding, Outcome, RequirementLevel};
+use crate::check::evidence::shown_call;
+use crate::event::{CheckResult, Exchange, Finding, Outcome, RequirementLevel};
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
@@ -539,7 +540,7 @@ impl PathSearch<'_, '_> {
         level: RequirementLevel,
     ) {
         let found = finding(&self.probed.subject(), argument, self.limit, level, &first);
-        self.probed.note(found.with_evidence("ways out", first_ways(spellings)), first.reply);
+        self.probed.note(found.with_evidence("ways out", first_ways(spellings)), first.call);
     }
 
     /// Reads addresses of resources that nobody listed.
@@ -554,7 +555,7 @@ impl PathSearch<'_, '_> {
         for uri in valid {
             let reply = self.probed.request("resources/read", json!({"uri": uri})).await?;
             let is_served = reply.as_ref().is_some_and(|reply| reply.message.get("result").is_some());
-            self.probed.note_valid(reply, is_served);
+            self.probed.note_valid(reply.as_ref(), is_served);
             self.is_root_served |= is_served && (!names_paths || self.is_in_root(&uri));
             if self.is_root_served {
                 break;
@@ -643,7 +644,7 @@ struct PathEscapes {
 struct PathEscape {
     path: String,
     effect: String,
-    reply: Option<SessionReply>,
+    call: Option<Exchange>,
 }
 
 impl PathEscapes {
@@ -651,7 +652,7 @@ impl PathEscapes {
         if !self.spellings.contains(&path.kind) {
             self.spellings.push(path.kind);
         }
-        self.first.get_or_insert_with(|| PathEscape { path: path.text.clone(), effect, reply: reply.cloned() });
+        self.first.get_or_insert_with(|| PathEscape { path: path.text.clone(), effect, call: reply.map(shown_call) });
     }
 }
 
@@ -714,7 +715,7 @@ mod tests {
     fn a_way_out_of_roots_is_a_failure_only_for_a_server_that_keeps_to_them() {
         use RequirementLevel::{Must, Should};
         let effect = "the answer shows `canary`".to_owned();
-        let first = PathEscape { path: "../x".to_owned(), effect, reply: None };
+        let first = PathEscape { path: "../x".to_owned(), effect, call: None };
         for (limit, level, expected) in [
             (FolderLimit::Suite, Must, "`read` leaves the folder that it may use by its argument `path`"),
             (FolderLimit::Client, Must, "`read` leaves the client's roots by its argument `path`"),

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::SecuritySettings;
 use super::heavy::EXPANDED_TEXT;
-use crate::check::evidence::refused;
+use crate::check::evidence::{refused, shown_call};
 use crate::check::{CheckEnd, CheckLog, CheckRequest, CheckSession, goes_on, outcome_of};
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::put::{Parameter, parameters};
@@ -32,16 +32,16 @@ pub(crate) struct ProbedTool<'a> {
     subject: String,
     /// Valid arguments, of which one is replaced in hostile calls.
     pub(crate) base: Value,
-    /// A valid call was served; the answer to the last one is kept.
+    /// A valid call was served; the last one is kept as it is shown.
     is_served: bool,
-    valid_call: Option<SessionReply>,
+    valid_call: Option<Exchange>,
     found: Vec<ProvenFinding>,
 }
 
 /// A finding, and the call that shows it.
 struct ProvenFinding {
     finding: Finding,
-    reply: Option<SessionReply>,
+    call: Option<Exchange>,
 }
 
 /// The outcome of a heavy call.
@@ -154,14 +154,14 @@ impl<'a> ProbedTool<'a> {
         if is_valid {
             self.base = arguments;
         }
-        self.note_valid(reply, is_valid);
+        self.note_valid(reply.as_ref(), is_valid);
         Ok(is_valid)
     }
 
     /// Notes a valid request.
-    pub(crate) fn note_valid(&mut self, reply: Option<SessionReply>, is_valid: bool) {
+    pub(crate) fn note_valid(&mut self, reply: Option<&SessionReply>, is_valid: bool) {
         if is_valid || !self.is_served {
-            self.valid_call = reply.or_else(|| self.valid_call.take());
+            self.valid_call = reply.map(shown_call).or_else(|| self.valid_call.take());
         }
         self.is_served |= is_valid;
     }
@@ -172,8 +172,8 @@ impl<'a> ProbedTool<'a> {
     }
 
     /// Keeps a finding.
-    pub(crate) fn note(&mut self, finding: Finding, reply: Option<SessionReply>) {
-        self.found.push(ProvenFinding { finding, reply });
+    pub(crate) fn note(&mut self, finding: Finding, call: Option<Exchange>) {
+        self.found.push(ProvenFinding { finding, call });
     }
 
     /// The server has asked for the client's roots, and got them.
@@ -206,9 +206,7 @@ impl<'a> ProbedTool<'a> {
             }
             None => refused(self.context, &self.subject, self.valid_call.as_ref()),
         };
-        if let Some(reply) = &self.valid_call {
-            log.add_reply(&title_of(reply), reply);
-        }
+        self.valid_call.map(|call| log.add(call));
         log.attach(result)
     }
 }
@@ -225,17 +223,10 @@ fn result_of_end(halt: Option<CheckEnd>, exit: Option<Finding>) -> Option<CheckR
 impl ProvenFinding {
     /// The finding with the call that shows it, which is added to the log.
     fn show(self, log: &mut CheckLog) -> Finding {
-        let exchange = self.reply.map(|reply| log.add_reply(&title_of(&reply), &reply));
+        let exchange = self.call.map(|call| log.add(call));
         let is_must = self.finding.level == RequirementLevel::Must;
         let severity = self.finding.severity.or(Some(if is_must { Severity::Critical } else { Severity::Medium }));
         Finding { exchange, severity, ..self.finding }
-    }
-}
-
-fn title_of(reply: &SessionReply) -> String {
-    match reply.params["name"].as_str() {
-        Some(tool) => format!("tools/call {tool}"),
-        None => "resources/read".to_owned(),
     }
 }
 
@@ -264,7 +255,7 @@ mod tests {
     fn a_finding_is_as_severe_as_its_rule() {
         let severity = |level, severity| {
             let finding = Finding { level, severity, ..Finding::new("path-escape", "x") };
-            ProvenFinding { finding, reply: None }.show(&mut CheckLog::of(String::new())).severity
+            ProvenFinding { finding, call: None }.show(&mut CheckLog::of(String::new())).severity
         };
         assert_eq!(severity(RequirementLevel::Must, None), Some(Severity::Critical));
         assert_eq!(severity(RequirementLevel::Should, None), Some(Severity::Medium));

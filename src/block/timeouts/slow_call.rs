@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::TimeoutSettings;
-use crate::check::evidence::refused_with_help;
+use crate::check::evidence::{refused_with_help, shown_call};
 use crate::check::hang::find_hang;
 use crate::check::{CheckEnd, CheckRequest, CheckSession, call_params};
 use crate::event::{CheckResult, Finding, Outcome, ReproductionCall};
@@ -217,7 +217,7 @@ impl CallSearch<'_> {
         };
         if !reply.is_served() {
             let help = format!("with `timeouts: {{ slow_tool: {name}, args: {{ … }} }}`");
-            return Err(refused_with_help(name, Some(&reply), help));
+            return Err(refused_with_help(name, Some(&shown_call(&reply)), help));
         }
         if reply.elapsed < SHORTEST {
             return Err(CheckResult::not_applicable(format!(

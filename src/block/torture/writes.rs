@@ -14,7 +14,7 @@ use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
 use super::template::ArgumentTemplate;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
-use crate::check::evidence::refused;
+use crate::check::evidence::{refused, shown_call};
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
 use crate::session::FailureReason;
@@ -155,7 +155,7 @@ impl WriteStudy<'_> {
                 continue;
             };
             if !write.is_served() {
-                refusal.get_or_insert(write.reply.whole());
+                refusal.get_or_insert_with(|| shown_call(&write.reply.whole()));
                 continue;
             }
             served.get_or_insert_with(|| template.clone());

@@ -157,6 +157,11 @@ impl ObservedCalls {
                 Direction::Sent => {}
             }
         }
+        for (id, is_served) in &session.forgotten.long_answers {
+            if let Some((tool, _)) = open.remove(id) {
+                answers.count_long_answer(&tool, *is_served);
+            }
+        }
         let has_gap = session.frames.windows(2).any(|pair| pair[1].seq > pair[0].seq + 1);
         let has_unkept = has_gap || session.frames.iter().any(|frame| !frame.is_whole());
         answers.has_unkept |= has_unkept;
@@ -284,6 +289,12 @@ impl AnswerCounts {
                 tally.refusals.entry(words).or_insert(RefusedCallExample { times: 0, arguments }).times += 1;
             }
         }
+    }
+
+    /// The answer to a call, of which only that it was served is known.
+    fn count_long_answer(&mut self, tool: &str, is_served: bool) {
+        let tally = self.tools.entry(tool.to_owned()).or_default();
+        tally.served += usize::from(is_served);
     }
 
     /// The answer to anything else.

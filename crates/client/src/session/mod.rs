@@ -181,6 +181,22 @@ impl Session {
         std::mem::take(&mut self.peer.lock().violations)
     }
 
+    /// Reads no message from here on that takes more memory than this, in bytes.
+    pub fn limit_messages(&self, largest: usize) {
+        self.peer.lock().largest_message = Some(largest);
+    }
+
+    /// The same for answers to the requests of one owner.
+    pub fn limit_answers(&self, owner: &str, largest: usize) {
+        self.peer.lock().largest_answers.insert(owner.to_owned(), largest);
+    }
+
+    /// The number of messages that came and were not read, since they are too large or nested too deep.
+    pub fn not_read(&self) -> usize {
+        let state = self.peer.lock();
+        state.transcript.not_read() + state.bodies_not_read
+    }
+
     /// The numbers of the frames that belong to a case.
     pub fn frames_of(&self, owner: &str) -> Vec<u32> {
         self.peer.lock().frames_of(owner)

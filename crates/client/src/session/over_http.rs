@@ -18,6 +18,7 @@ impl SessionState {
         origin: HttpDelivery,
     ) -> Vec<(u32, String)> {
         let at = self.now();
+        self.limit_message(bytes);
         let frame = self.transcript.record_http(at, http, bytes);
         if let HttpDelivery::Body(post) = origin
             && frame.beyond().is_none()
@@ -31,8 +32,8 @@ impl SessionState {
             HttpDelivery::Body(post) | HttpDelivery::Event(post) => (Some(post), MessageStream::Response(post)),
             HttpDelivery::Stream => (None, MessageStream::Common),
         };
-        let found = self.scanner.watch_on(frame, stream);
-        let (seq, json) = (frame.seq, frame.json());
+        let (seq, found) = (frame.seq, self.scanner.watch_on(frame, stream));
+        let json = self.transcript.take_json();
         let replies = self.handle_message(seq, &json, bytes, found, post);
         self.count_unrequested(bytes, replies.answered.as_deref());
         replies.lines
@@ -93,6 +94,7 @@ impl SessionState {
         if let Some(frame) = frame {
             self.own(frame, Some(&waiting.owner));
         }
+        self.bodies_not_read += usize::from(matches!(failure, HttpFailure::TooLarge(_)));
         // Whoever waited may have gone.
         let _ = waiting.reply.send(RequestOutcome::Failed(failure));
     }

@@ -262,10 +262,12 @@ impl Pipeline<'_> {
         let mut guard = self.session.peer.lock();
         let state = &mut *guard;
         let at = state.now();
+        state.limit_message(line);
         let frame = state.transcript.record(at, Direction::Received, Channel::Protocol, line);
         let violations = state.scanner.watch(frame);
-        let (seq, json) = (frame.seq, frame.json());
+        let seq = frame.seq;
         let received = ReceivedLine { line: Arc::clone(&frame.bytes), frame: seq, violations, beyond: frame.beyond() };
+        let json = state.transcript.take_json();
         let Ok(message) = &json else {
             state.count_unrequested(line, None);
             drop(guard);

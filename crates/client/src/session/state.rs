@@ -28,6 +28,9 @@ const MAX_UNREQUESTED_BYTES: usize = 160 << 20;
 /// The messages and the memory that each answer allows in addition.
 const EARNED: (usize, usize) = (100, 1 << 20);
 
+/// A message of fewer bytes takes little memory, whatever is in it.
+const SURELY_READ: usize = 128 << 10;
+
 /// The number of violations of one session that are kept; a server that floods its output would fill the memory.
 const MOST_VIOLATIONS: usize = 100;
 
@@ -157,6 +160,12 @@ pub(crate) struct SessionState {
     pub frames: BTreeMap<String, Vec<u32>>,
     pub(crate) written: BTreeMap<u32, WrittenRequest>,
     answers: ClientAnswers,
+    /// The answers over HTTP that are too large to be read.
+    pub(crate) bodies_not_read: usize,
+    /// The memory that a message may take to be read, in bytes; `None` for any message.
+    pub(crate) largest_message: Option<usize>,
+    /// The same for answers to the requests of some owners.
+    pub(crate) largest_answers: BTreeMap<String, usize>,
 }
 
 impl SessionState {
@@ -183,6 +192,9 @@ impl SessionState {
             frames: BTreeMap::new(),
             written: BTreeMap::new(),
             answers,
+            bodies_not_read: 0,
+            largest_message: None,
+            largest_answers: BTreeMap::new(),
         }
     }
 
@@ -283,11 +295,20 @@ impl SessionState {
         self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
     }
 
+    /// Finds out how much memory a message may take, before it is read.
+    pub(crate) fn limit_message(&mut self, bytes: &[u8]) {
+        let owner = || self.waiting.get(&id_of_unreadable(bytes)?).map(|waiting| waiting.owner.as_str());
+        let is_short = bytes.len() < SURELY_READ || self.largest_answers.is_empty();
+        let of_owner = if is_short { None } else { owner().and_then(|owner| self.largest_answers.get(owner)).copied() };
+        self.transcript.limit_messages(of_owner.or(self.largest_message));
+    }
+
     /// Takes in a line of the server; returns the lines that answer its requests, with their frames.
     pub(crate) fn receive(&mut self, line: &[u8]) -> Vec<(u32, String)> {
+        self.limit_message(line);
         let frame = self.transcript.record(self.started.elapsed(), Direction::Received, Channel::Protocol, line);
-        let found = self.scanner.watch(frame);
-        let (seq, json) = (frame.seq, frame.json());
+        let (seq, found) = (frame.seq, self.scanner.watch(frame));
+        let json = self.transcript.take_json();
         let replies = self.handle_message(seq, &json, line, found, None);
         self.count_unrequested(line, replies.answered.as_deref());
         replies.lines

@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 /// The number of bytes from which on a message is large.
-pub(crate) const LARGE: usize = 8 << 20;
+pub(crate) const LARGE: usize = 4 << 20;
 
 /// The time to wait for a turn.
 const PATIENCE: Duration = Duration::from_secs(2);

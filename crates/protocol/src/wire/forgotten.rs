@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Channel, Direction, Frame, is_served};
@@ -15,6 +16,8 @@ pub struct ForgottenCalls {
     pub tools: BTreeMap<String, ForgottenTool>,
     /// The tools of the calls whose answers are still kept, or never came; by the id of the request as JSON.
     pub open: BTreeMap<String, String>,
+    /// Returns true for a served one of the answers of which only both ends are kept; by their ids as JSON.
+    pub long_answers: BTreeMap<String, bool>,
 }
 
 /// The calls of one tool in frames that are no longer kept.
@@ -44,6 +47,11 @@ struct SentParams<'a> {
 }
 
 impl ForgottenCalls {
+    /// Takes note of an answer of which only both ends are kept.
+    pub(crate) fn note_long_answer(&mut self, answer: &Value) {
+        self.long_answers.insert(answer["id"].to_string(), is_served(answer));
+    }
+
     /// Takes note of a frame that is dropped, or loses its contents.
     pub(crate) fn note(&mut self, frame: &Frame) {
         if frame.channel != Channel::Protocol || !frame.is_whole() {
@@ -91,6 +99,7 @@ mod tests {
         transcript.keep_last(20);
         let mut record = |direction, line: &str| {
             transcript.record(Duration::ZERO, direction, Channel::Protocol, line.as_bytes());
+            drop(transcript.take_json());
         };
         for id in 0..100 {
             record(Direction::Sent, &call(id, if id % 4 == 0 { "get" } else { "find" }));
@@ -98,6 +107,7 @@ mod tests {
         }
         record(Direction::Sent, r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
         record(Direction::Received, "no JSON");
+        record(Direction::Received, &format!(r#"{{"id":"long","result":{{"content":"{}"}}}}"#, "x".repeat(20 << 20)));
         let frames = transcript.take_frames();
         let mut counted = transcript.take_forgotten();
         let forgotten: usize = counted.tools.values().map(|tool| tool.sent).sum();
@@ -108,5 +118,6 @@ mod tests {
         let expected = [("find", (75, 75)), ("get", (25, 0))];
         let tools: Vec<_> = counted.tools.iter().map(|(name, of)| (name.as_str(), (of.sent, of.served))).collect();
         assert_eq!(tools, expected);
+        assert_eq!(counted.long_answers, BTreeMap::from([("\"long\"".to_owned(), true)]));
     }
 }

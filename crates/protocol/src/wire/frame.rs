@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::json::parse;
-use super::weight::{ReadLimit, exceeded_limit_of, is_json, memory_estimate};
+use super::weight::{MAX_MESSAGE_MEMORY, ReadLimit, exceeded_limit_of, is_json, memory_estimate};
 
 /// The number of bytes of text without JSON that a message may quote.
 const PROBLEM_QUOTE: usize = 120;
@@ -102,8 +102,8 @@ pub enum OmittedBytes {
 }
 
 impl Content {
-    /// Reads what is in bytes.
-    pub fn of(bytes: &[u8], weight: usize, what: &str) -> Self {
+    /// Reads what is in bytes whose JSON takes `weight`, unless that is more than `most`.
+    pub(crate) fn of(bytes: &[u8], weight: usize, most: usize, what: &str) -> Self {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -111,7 +111,7 @@ impl Content {
                 return Self::None(format!("the {what} is not UTF-8: byte {:#04x} at position {at}", bytes[at]));
             }
         };
-        if let Some(beyond) = exceeded_limit_of(bytes, weight) {
+        if let Some(beyond) = exceeded_limit_of(bytes, weight, most) {
             return Self::NotRead(beyond);
         }
         match parse(text) {
@@ -147,7 +147,8 @@ impl Frame {
     pub fn json(&self) -> Result<Arc<Value>, String> {
         let what = self.what();
         if let Content::Unread = self.content {
-            return Content::of(&self.bytes, memory_estimate(&self.bytes), what).message(what);
+            let weight = memory_estimate(&self.bytes);
+            return Content::of(&self.bytes, weight, MAX_MESSAGE_MEMORY, what).message(what);
         }
         self.content.message(what)
     }
@@ -159,7 +160,7 @@ impl Frame {
 
     /// The bytes are all that travelled.
     pub fn is_whole(&self) -> bool {
-        !matches!(self.content, Content::LeftOut(_) | Content::NotRead(ReadLimit::Memory))
+        !matches!(self.content, Content::LeftOut(_) | Content::NotRead(ReadLimit::Memory(_)))
     }
 
     /// The noun for the bytes: a line, or a message over HTTP.

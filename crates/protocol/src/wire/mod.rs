@@ -41,5 +41,6 @@ pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, ScanRule, Sc
 pub use self::surroundings::surroundings_lack;
 pub use self::transcript::Transcript;
 pub use self::weight::{
-    ReadLimit, exact_memory_estimate, exceeded_limit, exceeded_limit_together, read_json, read_json_bytes, value_memory,
+    MAX_COMPARED_MEMORY, ReadLimit, exact_memory_estimate, exceeded_limit, exceeded_limit_together, read_json,
+    read_json_bytes, value_memory,
 };

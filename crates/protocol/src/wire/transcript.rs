@@ -10,11 +10,14 @@ use serde_json::Value;
 
 use super::forgotten::ForgottenCalls;
 use super::frame::{Content, OmittedBytes};
-use super::weight::memory_estimate;
+use super::weight::{MAX_MESSAGE_MEMORY, memory_estimate};
 use super::{Channel, Direction, Frame, HttpHead, ReadLimit, RpcMessage, classify};
 
 /// The number of bytes of a session that are kept; a server that never stops talking would fill the memory.
 const MOST_KEPT: usize = 24 << 20;
+
+/// The memory that a parsed frame may take to be kept whole.
+const MOST_WHOLE: usize = 16 << 20;
 
 /// The estimated memory of a frame beyond its bytes.
 const FRAME_WEIGHT: usize = 512;
@@ -26,9 +29,6 @@ const MOST_READ: usize = 4 << 20;
 /// first.
 const FIRST_KEPT: usize = 16;
 const LAST_KEPT: usize = 4;
-
-/// The memory that a parsed frame may take to be kept whole.
-const MOST_WHOLE: usize = 16 << 20;
 
 /// The number of bytes that are kept of both ends of a longer one.
 const END: usize = 64 << 10;
@@ -61,6 +61,9 @@ pub struct Transcript {
     sharing: usize,
     /// The calls in frames that are dropped or emptied.
     forgotten: ForgottenCalls,
+    /// The memory that a message may take to be read; `None` for that of any message.
+    largest: Option<usize>,
+    not_read: usize,
 }
 
 /// A message on the protocol stream that is about to be recorded.
@@ -83,6 +86,16 @@ impl Transcript {
     /// Shares the memory of one session among so many; both ends are kept in any case.
     pub fn share_memory(&mut self, sessions: usize) {
         self.sharing = sessions;
+    }
+
+    /// Reads no message from here on that takes more memory than this, in bytes; `None` reads any message.
+    pub fn limit_messages(&mut self, largest: Option<usize>) {
+        self.largest = largest;
+    }
+
+    /// The number of messages that came and were not read, since they are too large or nested too deep.
+    pub fn not_read(&self) -> usize {
+        self.not_read
     }
 
     /// The share of this session in so many bytes.
@@ -111,7 +124,7 @@ impl Transcript {
     pub fn record(&mut self, at: Duration, direction: Direction, channel: Channel, bytes: &[u8]) -> &Frame {
         if channel == Channel::Protocol {
             let weight = memory_estimate(bytes);
-            let content = Content::of(bytes, weight, "line");
+            let content = self.read(direction, bytes, weight, "line");
             return self.record_content(NewFrame { at, direction, http: None, bytes, weight }, content);
         }
         let content = Content::None(String::new());
@@ -122,8 +135,14 @@ impl Transcript {
     /// Adds what came over HTTP and returns its frame.
     pub fn record_http(&mut self, at: Duration, http: &Arc<HttpHead>, bytes: &[u8]) -> &Frame {
         let (http, weight) = (Some(Arc::clone(http)), memory_estimate(bytes));
-        let content = Content::of(bytes, weight, "message");
+        let content = self.read(Direction::Received, bytes, weight, "message");
         self.record_content(NewFrame { at, direction: Direction::Received, http, bytes, weight }, content)
+    }
+
+    fn read(&mut self, direction: Direction, bytes: &[u8], weight: usize, what: &str) -> Content {
+        let content = Content::of(bytes, weight, self.largest.unwrap_or(MAX_MESSAGE_MEMORY), what);
+        self.not_read += usize::from(direction == Direction::Received && matches!(content, Content::NotRead(_)));
+        content
     }
 
     fn record_content(&mut self, new: NewFrame<'_>, content: Content) -> &Frame {
@@ -159,13 +178,25 @@ impl Transcript {
         &self.frames[self.frames.len() - 1]
     }
 
-    /// Keeps only so much of what was read: the rest is read again by whoever looks.
-    fn forget_messages(&mut self) {
+    /// The JSON in the last message, which is not kept here where it is long; the reason in words where there is none.
+    pub fn take_json(&mut self) -> Result<Arc<Value>, String> {
+        let json = self.frames.last().map_or_else(|| Err(String::new()), Frame::json);
+        self.forget_long_message();
+        json
+    }
+
+    fn forget_long_message(&mut self) {
         if let Some(last) = self.frames.last_mut().filter(|_| self.is_last_cut)
-            && let Content::Read(_) = last.content
+            && let Content::Read(message) = &last.content
         {
+            self.forgotten.note_long_answer(message);
             last.content = Content::LeftOut(OmittedBytes::LongFrame);
         }
+    }
+
+    /// Keeps only so much of what was read: the rest is read again by whoever looks.
+    fn forget_messages(&mut self) {
+        self.forget_long_message();
         while self.read > self.share(MOST_READ) && self.unread < self.frames.len() {
             let oldest = &mut self.frames[self.unread];
             self.unread += 1;

@@ -9,7 +9,10 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// The memory that one message may take, in bytes.
-const MAX_MESSAGE_MEMORY: usize = 96 << 20;
+pub(crate) const MAX_MESSAGE_MEMORY: usize = 96 << 20;
+
+/// The memory that a message may take where many are kept, copied and compared, in bytes.
+pub const MAX_COMPARED_MEMORY: usize = 8 << 20;
 
 /// Texts shorter than this are read whatever is in them.
 const SURELY_SMALL: usize = 64 << 10;
@@ -34,8 +37,8 @@ const NAME: usize = 32;
 pub enum ReadLimit {
     /// It is nested too deep.
     Depth,
-    /// It would take too much memory.
-    Memory,
+    /// It would take more memory than this, in bytes.
+    Memory(usize),
     /// It is a line without an end in sight.
     Length,
 }
@@ -45,18 +48,20 @@ impl ReadLimit {
     pub fn code(self) -> &'static str {
         match self {
             Self::Depth => "answer-too-deep",
-            Self::Memory | Self::Length => "answer-too-large",
+            Self::Memory(_) | Self::Length => "answer-too-large",
         }
     }
 }
 
 impl fmt::Display for ReadLimit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Depth => "is nested more than 127 levels deep, so it is not read",
-            Self::Memory => "would take more than 96 MiB of memory, so it is not read",
-            Self::Length => "has more than 64 MiB, so it is not read",
-        })
+        match self {
+            Self::Depth => formatter.write_str("is nested more than 127 levels deep, so it is not read"),
+            Self::Memory(most) => {
+                write!(formatter, "would take more than {} MiB of memory, so it is not read", most >> 20)
+            }
+            Self::Length => formatter.write_str("has more than 64 MiB, so it is not read"),
+        }
     }
 }
 
@@ -110,12 +115,12 @@ pub fn value_memory(value: &Value) -> usize {
 
 /// Why JSON is not read; `None` where it is, and where it is no JSON.
 pub fn exceeded_limit(text: &[u8]) -> Option<ReadLimit> {
-    exceeded_limit_of(text, memory_estimate(text))
+    exceeded_limit_of(text, memory_estimate(text), MAX_MESSAGE_MEMORY)
 }
 
-/// The same for a text whose weight is known.
-pub(crate) fn exceeded_limit_of(text: &[u8], weight: usize) -> Option<ReadLimit> {
-    (weight > MAX_MESSAGE_MEMORY && is_json(text)).then_some(ReadLimit::Memory)
+/// The same for a text whose weight is known, where so much is allowed.
+pub(crate) fn exceeded_limit_of(text: &[u8], weight: usize, most: usize) -> Option<ReadLimit> {
+    (weight > most && is_json(text)).then_some(ReadLimit::Memory(most))
 }
 
 /// Reads a text of a server within those bounds.
@@ -131,7 +136,7 @@ pub fn read_json_bytes(bytes: &[u8]) -> Option<Value> {
 /// Why several messages that are held together are not read; `None` where they are.
 pub fn exceeded_limit_together<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Option<ReadLimit> {
     let weight: usize = messages.map(exact_memory_estimate).sum();
-    (weight > MAX_MESSAGE_MEMORY).then_some(ReadLimit::Memory)
+    (weight > MAX_MESSAGE_MEMORY).then_some(ReadLimit::Memory(MAX_MESSAGE_MEMORY))
 }
 
 /// A text is JSON of any depth.
@@ -147,11 +152,12 @@ mod tests {
     fn what_takes_too_much_is_not_read() {
         let list = |item: &str, count: usize| format!("[{}]", vec![item; count].join(","));
         let text = format!("\"{}\"", "a,[{:".repeat(4 << 20));
+        let too_large = || Some(ReadLimit::Memory(MAX_MESSAGE_MEMORY));
         for (json, expected) in [
             (list("0", 100_000), None),
-            (list("0", 4 << 20), Some(ReadLimit::Memory)),
-            (list("[0]", 1 << 20), Some(ReadLimit::Memory)),
-            (list("{\"a\":0}", 1 << 20), Some(ReadLimit::Memory)),
+            (list("0", 4 << 20), too_large()),
+            (list("[0]", 1 << 20), too_large()),
+            (list("{\"a\":0}", 1 << 20), too_large()),
             (text, None),
             (list("0", 4 << 20).replace(']', ""), None),
         ] {

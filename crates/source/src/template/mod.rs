@@ -246,9 +246,12 @@ fn select_used<'a>(names: &'a Names, wanted: impl IntoIterator<Item = String>, t
     if text.contains('[') {
         return Cow::Borrowed(names);
     }
+    let wanted: BTreeSet<String> = wanted.into_iter().collect();
+    if names.keys().all(|name| wanted.contains(name)) {
+        return Cow::Borrowed(names);
+    }
     let value = |name: String| names.get(&name).cloned().map(|value| (name, value));
-    let used = wanted.into_iter().filter_map(value).collect();
-    Cow::Owned(used)
+    Cow::Owned(wanted.into_iter().filter_map(value).collect())
 }
 
 /// An expression is names with dots between them, such as `offer.call.name`.
