@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream, Bytes, to_bytes};
+use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -17,21 +17,19 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
+use super::body::ReadBody;
 use super::connection::ConnectionReset;
 use super::events::{EventSplitter, RelayedEvent};
 use super::interrupted::ResumedStream;
 use super::traffic::RelayedExchange;
 use super::upstream::Unreached;
-use super::{BATCH, Relay, RelayStop};
+use super::{BATCH, MOST_READ, Relay, RelayStop, TOO_LARGE};
 use crate::fault::{ChangedMessage, LiveRequest, MessageKind, ReplyContent, RequestHead, ServerReply};
 use crate::transport::Transfer;
 use crate::wire::HttpHead;
 
 /// The longest time for which the answer to a copy of a request is read: one that breaks off would be a cancellation.
 const COPY_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Longer bodies are refused instead of filling the memory.
-const LONGEST_BODY: usize = 64 * 1024 * 1024;
 
 /// The most events that wait for a client that reads slowly.
 const EVENTS_AHEAD: usize = 16;
@@ -62,8 +60,14 @@ where
     }
     let RequestPlace { is_endpoint, reset } = place;
     let (mut parts, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, LONGEST_BODY).await else {
-        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+    let body = match ReadBody::of(body, MOST_READ).await {
+        Ok(ReadBody::Whole(body)) => body,
+        Ok(ReadBody::Long(body)) => {
+            relay.note_once(TOO_LARGE);
+            return next(Request::from_parts(parts, body)).await;
+        }
+        // The client has gone, so nobody reads the answer.
+        Err(_) => return StatusCode::BAD_REQUEST.into_response(),
     };
     if !relay.looks_into(&body) {
         return next(Request::from_parts(parts, Body::from(body))).await;
@@ -205,10 +209,15 @@ async fn rewrite_response(
     reset: Option<ConnectionReset>,
 ) -> Response {
     let (parts, body) = response.into_parts();
-    let body = match to_bytes(body, LONGEST_BODY).await {
-        Ok(body) => body,
+    let body = match ReadBody::of(body, MOST_READ).await {
+        Ok(ReadBody::Whole(body)) => body,
+        Ok(ReadBody::Long(body)) => {
+            relay.note_once(TOO_LARGE);
+            exchange.forget();
+            return Response::from_parts(parts, body);
+        }
         Err(error) => {
-            let why = "the answer of the server breaks off, or is longer than 64 MiB";
+            let why = "the answer of the server breaks off";
             relay.note_once(why);
             let response = (StatusCode::BAD_GATEWAY, format!("mcprove relay: {why}: {error}\n")).into_response();
             let _ = relay.answer(exchange, Some(ServerReply::at_once(b"", Some(Arc::new(head_of(&response))))));

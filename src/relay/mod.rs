@@ -6,6 +6,7 @@
 //! knows of the messages that pass, and tells its [`RelayWatcher`]; `metrics` counts that for Prometheus. Knows neither
 //! where notes are written nor what they are for.
 
+mod body;
 mod connection;
 mod events;
 pub mod http;
