@@ -66,6 +66,8 @@ pub(crate) struct Conversation<'a> {
     pub(crate) drawn: Names,
     /// True if an earlier answer provided a value, of this session or of one before.
     pub(crate) has_captured: bool,
+    /// The most time for an answer; `None` for that of each step.
+    pub(crate) patience: Option<Duration>,
 }
 
 impl<'a> Conversation<'a> {
@@ -92,6 +94,7 @@ impl<'a> Conversation<'a> {
             given: [None; 3],
             drawn: Names::new(),
             has_captured: false,
+            patience: None,
             history: None,
             faults: None,
             config_source: ConfigSource::Suite,
@@ -224,7 +227,8 @@ impl<'a> Conversation<'a> {
     fn timeout_of(&self, step: &Step) -> Option<Duration> {
         let asked = self.suite.options.request_timeout.filter(|_| step.timeout.is_some());
         let most = asked.filter(|_| is_builtin(self.sources.file(step.span.source)));
-        step.timeout.map(|own| most.map_or(own, |most| own.min(most)))
+        let whole = step.timeout.map(|own| most.map_or(own, |most| own.min(most)));
+        self.patience.map(|most| whole.map_or(most, |whole| whole.min(most))).or(whole)
     }
 
     fn unless_in_vain(&self, intent: Intent, exchange: &Exchange, step: &Step) -> Result<Intent, Finding> {

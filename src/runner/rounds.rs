@@ -26,6 +26,14 @@ const SHRINKABLE: usize = 64 << 10;
 /// The number of characters of a value that a message quotes.
 const TOLD: usize = 120;
 
+/// The time for the answers of the first round where the valid call before it got none: nothing else may be answered, or
+/// what is refused at once.
+const AFTER_SILENCE: Duration = Duration::from_secs(2);
+
+fn is_silence(found: &Finding) -> bool {
+    found.class == Some(FailureClass::Timeout)
+}
+
 /// The time after which a case is cut off: one that runs in rounds ends by itself after the last round that begins in
 /// time.
 pub(crate) fn time_limit(script: &Script, left: Duration) -> Duration {
@@ -52,12 +60,19 @@ pub(crate) async fn run(
             );
         }
     };
-    let mut last = String::new();
+    let (mut last, mut late) = (String::new(), None);
     for step in values.preconditions() {
-        if let (index, Ok(_)) = conversation.speak(Phase::Precondition, step).await {
-            last.clone_from(&conversation.exchanges[index].received);
+        match conversation.speak(Phase::Precondition, step).await {
+            (index, Ok(_)) => last.clone_from(&conversation.exchanges[index].received),
+            (index, Err(found)) if is_silence(&found) => {
+                let found = finding::at(found, conversation.sources, step.span, "this valid call");
+                late = Some(Finding { exchange: Some(index), ..found });
+            }
+            (_, Err(_)) => {}
         }
     }
+    let patience = conversation.suite.options.request_timeout.map_or(AFTER_SILENCE, |most| most.min(AFTER_SILENCE));
+    conversation.patience = late.as_ref().map(|_| patience);
     let mut series =
         Series { before: conversation.names.clone(), kept: conversation.exchanges.len(), values, steps, conversation };
     let deadline = Instant::now() + left;
@@ -69,6 +84,10 @@ pub(crate) async fn run(
         }
         let names = series.values.round(number);
         let found = series.round(&names).await;
+        series.conversation.patience = None;
+        if let Some(late) = late.take().filter(|_| !found.is_empty() && found.iter().all(is_silence)) {
+            return of_findings(vec![late]);
+        }
         if !found.is_empty() {
             let broken = Broken { number, names, found, exchanges: series.exchanges() };
             return series.broken(rounds, broken, deadline + left).await;

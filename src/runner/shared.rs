@@ -96,7 +96,9 @@ impl SharedServer {
 
     /// The target's names, with what the suite's setup captured in the shared session.
     pub(crate) async fn names(&self, target: &RunTarget) -> Names {
-        let shared = self.state.lock().await.session.clone();
+        // Without a setup nothing is captured, and nobody waits until the session can be used again.
+        let has_setup = !target.suite().setup.is_empty();
+        let shared = if has_setup { self.state.lock().await.session.clone() } else { None };
         shared.map_or_else(|| target.names.clone().unwrap_or_default(), |shared| shared.names.clone())
     }
 

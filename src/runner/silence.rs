@@ -46,12 +46,13 @@ pub(crate) async fn is_silent(opened: &OpenSession, timeout: Duration) -> bool {
 /// fresh server, or where one of them alone does, which its own case tells.
 pub(crate) async fn confirm(target: &RunTarget, opened: &OpenSession, case: &Case) -> Option<Finding> {
     let calls = sent_calls(&opened.session.frames());
-    if calls.iter().any(|call| is_hazardous(target, call)) {
+    if calls.iter().any(|call| is_hazardous(target, call) || is_known_silent(target, call)) {
         return None;
     }
     let limit = PlayingLimit { wait: target.request_timeout(), until: Instant::now() + SEARCH_TIME };
     let whole = play(target, case, &calls, limit).await?;
-    let (last, earlier) = calls[..=whole.silent_at?].split_last()?;
+    // The first request silences it alone.
+    let (last, earlier) = calls[..=whole.silent_at.filter(|at| *at > 0)?].split_last()?;
     let until = Instant::now() + SEARCH_TIME;
     let alone = play(target, case, std::slice::from_ref(last), PlayingLimit { until, ..limit }).await?;
     let silent_at = silent_request(whole, alone)?;
@@ -88,6 +89,13 @@ fn is_hazardous(target: &RunTarget, call: &ReproductionCall) -> bool {
     listed.is_some_and(|tool| target.suite().hazard(target.server_name(), tool).is_some())
 }
 
+/// A call of a tool for which others waited alone, and in vain: their cases tell of it.
+fn is_known_silent(target: &RunTarget, call: &ReproductionCall) -> bool {
+    let tool = call.params["name"].as_str().filter(|_| call.method == "tools/call");
+    let known = target.answered.as_ref();
+    tool.is_some_and(|tool| known.is_some_and(|known| known.is_silent(tool, "", || true)))
+}
+
 fn is_late(failure: &CallFailure) -> bool {
     matches!(failure.reason, FailureReason::Timeout(_))
 }
@@ -102,6 +110,7 @@ async fn play(target: &RunTarget, case: &Case, calls: &[ReproductionCall], limit
     for (index, call) in calls.iter().enumerate() {
         let begun = Instant::now();
         match player.send(call).await {
+            Err(failure) if is_late(&failure) && is_known_silent(target, call) => break,
             Err(failure) if is_late(&failure) && player.ping().await.is_err_and(|failure| is_late(&failure)) => {
                 playing.silent_at = Some(index);
                 break;
