@@ -63,6 +63,7 @@ use self::collector::RunCollector;
 use self::coverage::CoverageCollector;
 use self::running::RunningServers;
 use self::snapshot::{Recordings, SnapshotCheck};
+use self::stores::Stores;
 use self::suite::SuiteRun;
 use crate::baseline;
 use crate::event::{CaseResult, Coverage, Event, FORMAT, RunFinished, RunStarted, Section, ServerStarts, SuiteInfo};
@@ -226,9 +227,9 @@ async fn run_suites(
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let suites = async {
         let emitter = Emitter::new(sender, Arc::clone(recordings), options);
-        let mut not_run = 0;
+        let (mut not_run, mut stores) = (0, Stores::default());
         for index in 0..plan.suites.len() {
-            not_run += SuiteRun::new(plan, index, options, &emitter).run().await;
+            not_run += SuiteRun::new(plan, index, options, &emitter, &mut stores).run().await;
         }
         not_run
     };

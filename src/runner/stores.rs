@@ -1,9 +1,12 @@
 //! Cases that may damage what a server has stored: writes at once, and kills.
 //!
-//! They come after all others, one after another for each server. Tools that only read, and take nothing, are called before
+//! They come after all others, one after another for each store. Tools that only read, and take nothing, are called before
 //! the first and after each of them, in a fresh session. A reader that is served before and refused afterwards is a warning
 //! about the case in between, and a failure where the server does not even start; whatever fails from there on is not judged,
 //! since it may fail for what the store holds.
+//!
+//! Nobody says which servers keep their data in one place. Those that start with the same command line in the same folder
+//! do in all likelihood, also in several suites of a run; what their environments say may be about something else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +15,7 @@ use serde_json::json;
 use super::ending::{SessionEndReason, end};
 use super::history::is_limit;
 use super::opening::{self, SessionOpening};
-use super::resolve::Starts;
+use super::resolve::{Reachable, Starts};
 use super::target::RunTarget;
 use crate::event::{CaseResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::matching::words_of;
@@ -20,6 +23,7 @@ use crate::plan::{Body, Case};
 use crate::schema::objection;
 use crate::session::SessionRequest;
 use crate::source::{shorten, visible_line};
+use crate::transport::stdio::ServerCommand;
 use crate::wire::{is_served, surroundings_lack};
 
 /// The number of tools that are called.
@@ -34,11 +38,32 @@ const UNSTARTED: &str = "the server does not start";
 /// The refusals of the readers that were called; `None` where one was served.
 type Readings = BTreeMap<String, Option<String>>;
 
-/// The stores of the servers of a suite, by target.
+/// The store of a server: its command line and the folder in which it starts, or its address.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Store(Vec<String>);
+
+impl Store {
+    pub(crate) fn of(target: &RunTarget) -> Self {
+        let of_command = |command: &ServerCommand| {
+            let folder = command.cwd.display().to_string();
+            [folder, command.program.clone()].into_iter().chain(command.args.iter().cloned()).collect()
+        };
+        Self(match &target.server {
+            Ok(Reachable::Command(command)) => of_command(command),
+            Ok(Reachable::Served(served)) => {
+                served.two_starts().map(|(start, _)| of_command(&start)).unwrap_or_default()
+            }
+            Ok(Reachable::Http(address)) => vec![address.url.clone()],
+            Ok(Reachable::Demo | Reachable::InProcess(_)) | Err(_) => vec![target.id()],
+        })
+    }
+}
+
+/// The stores of all servers of a run.
 #[derive(Default)]
 pub(crate) struct Stores {
-    served: BTreeMap<usize, BTreeSet<String>>,
-    damaged: BTreeMap<usize, Damage>,
+    served: BTreeMap<Store, BTreeSet<String>>,
+    damaged: BTreeMap<Store, Damage>,
     /// The cases that failed: what they did to the store is reported.
     failed: BTreeSet<String>,
 }
@@ -75,20 +100,21 @@ pub(crate) fn may_damage(case: &Case) -> bool {
 
 impl Stores {
     /// Calls the readers of a target before the first case that may damage its store.
-    pub(crate) async fn begin(&mut self, index: usize, target: &RunTarget) {
-        let readers = readers_of(target);
-        if readers.is_empty() {
+    pub(crate) async fn begin(&mut self, target: &RunTarget) {
+        let (store, readers) = (Store::of(target), readers_of(target));
+        if readers.is_empty() || self.damaged.contains_key(&store) {
             return;
         }
         let readings = read(target, &readers).await;
         let served = readings.into_iter().filter(|(_, refusal)| refusal.is_none()).map(|(reader, _)| reader);
-        self.served.insert(index, served.collect());
+        self.served.insert(store, served.collect());
     }
 
     /// Calls them again after a case, and reports a store that seems to be damaged, unless the case has.
-    pub(crate) async fn check(&mut self, index: usize, target: &RunTarget, case: &Case) {
-        let Some(served) = self.served.get(&index).filter(|served| !served.is_empty()) else { return };
-        if self.damaged.contains_key(&index) {
+    pub(crate) async fn check(&mut self, target: &RunTarget, case: &Case) {
+        let store = Store::of(target);
+        let Some(served) = self.served.get(&store).filter(|served| !served.is_empty()) else { return };
+        if self.damaged.contains_key(&store) {
             return;
         }
         let first = read(target, served).await;
@@ -101,16 +127,18 @@ impl Stores {
             let revision = target.known_revision().map(|revision| revision.to_string()).unwrap_or_default();
             target.report(&revision, [damage.finding()]);
         }
-        self.damaged.insert(index, damage);
+        self.damaged.insert(store, damage);
     }
 
     /// Takes note of the end of a case, and takes back its failure if its server had a damaged store.
-    pub(crate) fn settle(&mut self, case: &Case, result: &mut CaseResult) {
-        if !may_damage(case) || !matches!(result.outcome, Outcome::Failed | Outcome::Errored) {
+    pub(crate) fn settle(&mut self, target: &RunTarget, case: &Case, result: &mut CaseResult) {
+        if !matches!(result.outcome, Outcome::Failed | Outcome::Errored) {
             return;
         }
-        let Some(damage) = self.damaged.get(&case.target) else {
-            self.failed.insert(case.id.clone());
+        let Some(damage) = self.damaged.get(&Store::of(target)) else {
+            if may_damage(case) {
+                self.failed.insert(case.id.clone());
+            }
             return;
         };
         result.outcome = Outcome::Inconclusive;

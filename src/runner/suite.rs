@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::opening::SessionError;
 use super::sessions::TargetSessions;
-use super::stores::{Stores, may_damage};
+use super::stores::{Store, Stores, may_damage};
 use super::{Bail, Emitter, Options, RunMessage, case, case_result, rerun, tool_settings};
 use crate::event::{CaseResult, Event, Outcome, RunEnd};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
@@ -51,14 +51,20 @@ pub(crate) struct SuiteRun<'a> {
     broken: usize,
     /// Cases that may damage what the server has stored, and come after those that read it.
     damaging: Vec<Arc<Case>>,
-    /// What these cases do to the stores of the servers.
-    stores: Stores,
+    /// What these cases do to the stores of the servers, in all suites of the run.
+    stores: &'a mut Stores,
     /// Cases that look at what all others said, and wait for them.
     last: Vec<Arc<Case>>,
 }
 
 impl<'a> SuiteRun<'a> {
-    pub(crate) fn new(plan: &'a Arc<Plan>, index: usize, options: &'a Arc<Options>, emitter: &'a Emitter) -> Self {
+    pub(crate) fn new(
+        plan: &'a Arc<Plan>,
+        index: usize,
+        options: &'a Arc<Options>,
+        emitter: &'a Emitter,
+        stores: &'a mut Stores,
+    ) -> Self {
         let planned = &plan.suites[index];
         let targets = (0..planned.targets.len())
             .map(|target| Arc::new(TargetSessions::new(plan, index, target, options, emitter)));
@@ -73,7 +79,7 @@ impl<'a> SuiteRun<'a> {
             begun: HashMap::new(),
             broken: 0,
             damaging: Vec::new(),
-            stores: Stores::default(),
+            stores,
             last: Vec::new(),
         }
     }
@@ -112,15 +118,15 @@ impl<'a> SuiteRun<'a> {
         unreached.len()
     }
 
-    /// Runs the cases that may damage a store: one of each server at a time, and a look at the store after it.
+    /// Runs the cases that may damage a store: one of each store at a time, and a look at it afterwards.
     async fn run_damaging(&mut self) -> Vec<Arc<Case>> {
-        let mut left: BTreeMap<usize, VecDeque<Arc<Case>>> = BTreeMap::new();
+        let mut left: BTreeMap<Store, VecDeque<Arc<Case>>> = BTreeMap::new();
         for case in std::mem::take(&mut self.damaging) {
-            left.entry(case.target).or_default().push_back(case);
+            left.entry(Store::of(&self.targets[case.target].target)).or_default().push_back(case);
         }
-        for target in left.keys() {
+        for case in left.values().filter_map(VecDeque::front) {
             if !self.is_over() {
-                self.stores.begin(*target, &self.targets[*target].target).await;
+                self.stores.begin(&self.targets[case.target].target).await;
             }
         }
         let mut unreached = Vec::new();
@@ -135,7 +141,7 @@ impl<'a> SuiteRun<'a> {
             self.finish_running().await;
             for case in &round {
                 if !self.is_over() {
-                    self.stores.check(case.target, &self.targets[case.target].target, case).await;
+                    self.stores.check(&self.targets[case.target].target, case).await;
                 }
             }
         }
@@ -340,7 +346,7 @@ impl<'a> SuiteRun<'a> {
         };
         if let (Some(RunningCase { case, beside }), Some(mut result)) = (self.begun.remove(&id), result) {
             note_concurrent_cases(&mut result, &beside);
-            self.stores.settle(&case, &mut result);
+            self.stores.settle(&self.targets[case.target].target, &case, &mut result);
             self.count(result);
         }
     }
