@@ -27,6 +27,18 @@ impl LargeTurn {
             self.0 = timeout(PATIENCE, TURN.acquire()).await.ok().and_then(Result::ok);
         }
     }
+
+    /// Gives the turn back where the bytes that are left make no large message.
+    pub(crate) fn end(&mut self, left: usize) {
+        if left < LARGE {
+            self.0 = None;
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_taken(&self) -> bool {
+        self.0.is_some()
+    }
 }
 
 #[cfg(test)]
@@ -39,10 +51,14 @@ mod tests {
         first.take(LARGE).await;
         small.take(LARGE - 1).await;
         second.take(LARGE).await;
-        let has_turn = [&first, &second, &small].map(|turn| turn.0.is_some());
+        let has_turn = [&first, &second, &small].map(LargeTurn::is_taken);
         assert_eq!(has_turn, [true, false, false], "the second one went on without");
         drop(first);
         second.take(LARGE).await;
-        assert!(second.0.is_some());
+        assert!(second.is_taken());
+        second.end(LARGE);
+        assert!(second.is_taken(), "it is not read to its end");
+        second.end(0);
+        assert!(!second.is_taken());
     }
 }

@@ -101,8 +101,13 @@ impl SseParser {
         !self.line.is_empty() || self.has_data
     }
 
+    /// The number of bytes of an event, or of a comment, that is not over.
+    pub fn unfinished_bytes(&self) -> usize {
+        self.line.len() + self.event.data.len()
+    }
+
     fn is_bearable(&self) -> Result<(), EventTooLong> {
-        if self.line.len() + self.event.data.len() > LONGEST_EVENT { Err(EventTooLong) } else { Ok(()) }
+        if self.unfinished_bytes() > LONGEST_EVENT { Err(EventTooLong) } else { Ok(()) }
     }
 
     fn end_of_line(&mut self) -> Option<SseEvent> {

@@ -40,7 +40,7 @@ impl<'a> EventStream<'a> {
     /// Hands on every event of one response until it ends; says how it ended.
     pub(crate) async fn read_events(&mut self, mut response: Response, http: &Arc<HttpHead>) -> HttpFailure {
         self.parser = SseParser::default();
-        let (mut turn, mut waiting) = (LargeTurn::default(), 0);
+        let mut turn = LargeTurn::default();
         loop {
             let piece = match response.chunk().await {
                 Ok(Some(piece)) => piece,
@@ -58,8 +58,7 @@ impl<'a> EventStream<'a> {
             let Ok(events) = self.parser.push(&piece) else {
                 return HttpFailure::TooLarge("one event has more than 64 MiB");
             };
-            waiting += piece.len();
-            turn.take(waiting).await;
+            turn.take(self.parser.unfinished_bytes()).await;
             self.last_id = self.parser.last_id().map(str::to_owned).or(self.last_id.take());
             for event in events.into_iter().filter(sse::SseEvent::is_message) {
                 self.has_moved = true;
@@ -67,10 +66,8 @@ impl<'a> EventStream<'a> {
                 let (bytes, http) = (event.data, Arc::clone(http));
                 self.shared.tell(Incoming::Message { bytes, http, delivery: self.origin }).await;
             }
-            // Comments that keep a stream alive are no message.
-            if !self.parser.is_in_event() {
-                (turn, waiting) = (LargeTurn::default(), 0);
-            }
+            // What keeps a stream alive is no large message, nor are many small ones.
+            turn.end(self.parser.unfinished_bytes());
         }
     }
 
