@@ -111,6 +111,12 @@ impl SuiteArgs {
         !self.filter.is_empty() || !self.row.is_empty() || self.last_failed
     }
 
+    /// A number in the place of a suite.
+    pub(crate) fn number(&self) -> Option<&str> {
+        let is_number = |word: &&String| word.parse::<u64>().is_ok() && !Path::new(word).exists();
+        self.paths.iter().find(is_number).map(String::as_str)
+    }
+
     /// The folder for state; unless the user names it, it is never reached through a link.
     pub(crate) fn state_folder(&self, first: &Path) -> FolderPlace {
         let beside = || FolderPlace::resolve(first.parent().unwrap_or(Path::new(""))).below(".mcprove");
@@ -125,11 +131,6 @@ impl SuiteArgs {
             let selection = self.selection(Vec::new(), std::slice::from_ref(&adhoc.name), &mut sources, &mut mistakes);
             (selection, adhoc.load(&mut sources).map_err(|found| mistakes.extend(found)).into_iter().collect())
         } else {
-            let is_number = |word: &&String| word.parse::<u64>().is_ok() && !Path::new(word).exists();
-            if let Some(number) = self.paths.iter().find(is_number) {
-                let help = format!("`--shuffle` and `--bail` take their value after `=`: `--shuffle={number}`");
-                return Err(console.fail(Exit::Usage, format!("`{number}` is no suite"), Some(&help)));
-            }
             let found = paths::find(&self.paths);
             let doubtful: Vec<Diagnostic> = found.doubtful.iter().map(|file| passed_over(file)).collect();
             console.diagnostics(&doubtful, &Sources::default());

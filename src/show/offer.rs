@@ -22,6 +22,8 @@ const WARNING: Look = AnsiColor::Yellow.on_default();
 /// The offer of one server in one revision.
 #[derive(Debug)]
 pub(crate) struct Offer {
+    /// The name of the server in its suite.
+    pub(crate) name: String,
     pub(crate) server: ServerIdentity,
     pub(crate) catalog: Catalog,
 }
@@ -29,7 +31,9 @@ pub(crate) struct Offer {
 impl Offer {
     /// The offer of a server that is visited.
     pub(crate) fn of(visit: &ServerVisit<'_>) -> Option<Self> {
-        Some(Self { server: visit.context.server?.clone(), catalog: visit.context.catalog.clone() })
+        let context = &visit.context;
+        let (name, server) = (context.server_name.to_owned(), context.server?.clone());
+        Some(Self { name, server, catalog: context.catalog.clone() })
     }
 
     /// Keeps only entries with these names, or that match these patterns.
@@ -55,6 +59,7 @@ impl Offer {
     pub(crate) fn to_json(&self) -> Value {
         let Catalog { tools, resources, resource_templates, prompts, .. } = &self.catalog;
         json!({
+            "name": self.name,
             "server": self.server.implementation,
             "protocol": self.server.revision.as_str(),
             "transport": self.server.transport.as_str(),
@@ -67,7 +72,7 @@ impl Offer {
 
     /// As text that is no wider than the style says.
     pub(crate) fn text(&self, style: &Style) -> String {
-        let Self { server, catalog } = self;
+        let Self { server, catalog, .. } = self;
         let name = visible_line(server.implementation.as_deref().unwrap_or("a server without a name")).into_owned();
         let mut text = format!("{name}, {}, {}: {}\n", server.revision, server.transport.as_str(), self.counts());
         for tool in &catalog.tools {

@@ -150,8 +150,20 @@ impl RunArgs {
     }
 
     pub(crate) fn plan(&self, registry: ChosenRegistry, console: &Console) -> Result<Plan, Exit> {
+        if let Some((flag, number)) = self.flag_without_value().zip(self.suites.number()) {
+            let help = format!("`{flag}` takes its value after `=`: `{flag}={number}`");
+            return Err(console.fail(Exit::Usage, format!("`{number}` is no suite"), Some(&help)));
+        }
         let calls = if self.read_only { AllowedCalls::OnlyReading } else { AllowedCalls::AsSuitesSay };
         self.suites.plan(registry, calls, console)
+    }
+
+    /// A flag that may have a value, and has none.
+    fn flag_without_value(&self) -> Option<&'static str> {
+        if self.trust.shuffle == Some(None) {
+            return Some("--shuffle");
+        }
+        self.bail.filter(|limit| limit.get() == 1).map(|_| "--bail")
     }
 
     /// Writes the recording of a run, proves what can be proven from it, and only then reports the end of the run.

@@ -11,6 +11,7 @@ use crate::event::Finding;
 use crate::plan::BoxFuture;
 use crate::runner::{ServerVisit, Visitor};
 use crate::show::Offer;
+use crate::source::visible_line;
 use crate::suite::AdHocCommand;
 
 const VERB: Verb = Verb { command: AdHocCommand::Tools, does: "list", block: "schema_lint: {}" };
@@ -63,7 +64,14 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
         }
     }
     Ok(console.data(&match args.format {
-        ListFormat::Text => offers.iter().map(|offer| offer.text(&console.style)).collect::<Vec<_>>().join("\n"),
+        ListFormat::Text => {
+            let is_one = offers.iter().all(|offer| offer.name == offers[0].name);
+            let text = |offer: &Offer| {
+                let name = if is_one { String::new() } else { format!("{}: ", visible_line(&offer.name)) };
+                name + &offer.text(&console.style)
+            };
+            offers.iter().map(text).collect::<Vec<_>>().join("\n")
+        }
         ListFormat::Json => {
             let servers: Vec<_> = offers.iter().map(Offer::to_json).collect();
             format!("{:#}\n", json!({"format": 1, "servers": servers}))
