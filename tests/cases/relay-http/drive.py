@@ -1,8 +1,11 @@
 """The calls that a plan strikes are the same however many are under way at once, over HTTP, too."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from calling import call, started
+sys.dont_write_bytecode = True
+sys.path.append("../../servers")
+from calling import call, started  # noqa: E402
 
 CALLS = 200
 

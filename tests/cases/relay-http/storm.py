@@ -1,8 +1,11 @@
 """What a server over HTTP hears of a storm of requests: every copy, whose answer nobody gets, and the client gets its own."""
 
+import sys
 import time
 
-from calling import call, started
+sys.dont_write_bytecode = True
+sys.path.append("../../servers")
+from calling import call, started  # noqa: E402
 
 server, upstream = started(["serve", "demo", "--http", "127.0.0.1:0"], "serving")
 relay, url = started(["relay", "http", "--plan", "storm.yml", "--upstream", upstream], "relaying")

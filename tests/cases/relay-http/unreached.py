@@ -1,9 +1,12 @@
 """A server that cannot be reached hears of no call."""
 
 import json
+import sys
 import urllib.error
 
-from calling import call, started
+sys.dont_write_bytecode = True
+sys.path.append("../../servers")
+from calling import call, started  # noqa: E402
 
 relay, url = started(["relay", "http", "--events", "unreached.ndjson", "--upstream", "http://127.0.0.1:9/mcp"], "relaying")
 for number in range(2):

@@ -9,8 +9,10 @@ import urllib.request
 MCPROVE = os.environ["MCPROVE"]
 
 
-def started(command, said):
-    process = subprocess.Popen([MCPROVE, *command], stderr=subprocess.PIPE, text=True)
+def started(command, said, limits=""):
+    """The process of a command, and the address that it names; `limits` is shell that goes before it."""
+    words = ["sh", "-c", f'{limits}exec "$0" "$@"', MCPROVE, *command]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     return process, re.search(said + r" (http://\S+)", process.stderr.readline()).group(1)
 
 
