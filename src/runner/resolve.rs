@@ -176,7 +176,7 @@ pub(crate) fn address_of_user(
     if let Some(port) = reached.url.parse().ok().and_then(|url: reqwest::Url| url.port_or_known_default()) {
         names.entry("port".to_owned()).or_insert(port.into());
     }
-    address(server, http, user, &names, redactor)
+    Ok(HttpAddress { exit: reached.exit.clone(), ..address(server, http, user, &names, redactor)? })
 }
 
 /// The address with the credentials of a user, which take the place of those of the server.
@@ -226,6 +226,7 @@ fn address(
             HttpFlavour::Streamable => HttpTransport::Streamable,
             HttpFlavour::OldSse => HttpTransport::OldSse,
         },
+        exit: None,
         tls: written.ca.as_ref().map_or(Ok(TrustedRoots::System), |ca| roots(server, &fill_text(ca, names)?))?,
     })
 }

@@ -105,6 +105,9 @@ impl Session {
                 Err(failure) if failure.is_break() && self.settings.is_undisturbed && reply.is_none() => {
                     Box::pin(self.after_break(failure, outgoing(original.cloned()))).await?
                 }
+                Err(failure) if failure.is_of_no_listener() && self.settings.is_undisturbed => {
+                    return Err(self.after_end(failure).await);
+                }
                 answered => answered?,
             };
             let whole = match reply.take() {

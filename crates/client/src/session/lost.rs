@@ -9,7 +9,6 @@ use tokio::time::{Instant, sleep};
 
 use super::state::{OutgoingRequest, SessionState};
 use super::{CallFailure, FailureReason, Session, SessionReply};
-use crate::transport::http::Endpoint;
 use crate::transport::{HttpFailure, ServerExit};
 use crate::wire::{Catalog, ProtocolViolation};
 
@@ -51,9 +50,7 @@ impl Session {
         };
         let asked = self.peer.exchange(question).await;
         let is_refused = asked.as_ref().is_err_and(CallFailure::is_of_no_listener);
-        if is_refused {
-            self.wait_for_exit().await;
-        }
+        let exit = if is_refused { self.exit_of_process().await } else { None };
         match asked {
             Ok(reply) if is_repeated => {
                 self.keep_broken_connection(owner, &failure);
@@ -65,19 +62,34 @@ impl Session {
             Err(CallFailure { reason: FailureReason::Http(HttpFailure::Reset(broken)), .. }) if is_repeated => {
                 failure.reason = FailureReason::Http(HttpFailure::ResetAgain(broken));
             }
-            Err(_) if is_refused => failure.reason = FailureReason::Exited(ServerExit::NotListening),
+            Err(_) if is_refused => failure.reason = FailureReason::Exited(exit.unwrap_or(ServerExit::NotListening)),
             Ok(_) | Err(_) => {}
         }
         Err(failure)
     }
 
-    /// The end of a process of ours is known a moment after that of its connections.
-    async fn wait_for_exit(&self) {
-        let is_ours = self.endpoint().is_some_and(Endpoint::is_ours);
+    /// A failure for which nothing listens: of a process of ours, it is the end that its first session is told of.
+    pub(crate) async fn after_end(&self, failure: CallFailure) -> CallFailure {
+        match self.exit_of_process().await {
+            Some(_) if !self.is_open() => {
+                self.peer.lock().ended_failure(&failure.method, failure.frame.unwrap_or_default())
+            }
+            Some(exit) => CallFailure { reason: FailureReason::Exited(exit), alive: false, ..failure },
+            None => failure,
+        }
+    }
+
+    /// The exit of a process of ours, which is known a moment after the end of its connections; `None` where it was not
+    /// started here, or goes on.
+    async fn exit_of_process(&self) -> Option<ServerExit> {
+        let endpoint = self.endpoint()?;
+        let exit = endpoint.address().exit.as_ref()?;
+        let is_told = || exit.get().is_some() && !(endpoint.is_ours() && self.is_open());
         let until = Instant::now() + EXIT_TIMEOUT;
-        while is_ours && self.is_open() && Instant::now() < until {
+        while !is_told() && Instant::now() < until {
             sleep(POLL_INTERVAL).await;
         }
+        exit.get().copied()
     }
 
     /// The request that any server answers, in the place of another one.
@@ -105,7 +117,7 @@ impl Session {
 
 impl CallFailure {
     /// Nothing can be reached at the server's address.
-    fn is_of_no_listener(&self) -> bool {
+    pub(crate) fn is_of_no_listener(&self) -> bool {
         use HttpFailure::{ConnectionRefused, Unreachable};
         matches!(self.reason, FailureReason::Http(ConnectionRefused { .. } | Unreachable { .. }))
     }

@@ -95,13 +95,13 @@ pub(crate) struct Wishes {
     pub(crate) orders: ProcessOrders,
 }
 
-/// Waits for the process to end, or makes it end when asked; tells `incoming` how it ended.
+/// Waits for the process to end, or makes it end when asked; tells `incoming` how it ended, and returns it.
 pub(crate) async fn supervise(
     mut group: ServerProcess,
     mut streams: StreamTasks,
     mut wishes: Wishes,
     incoming: mpsc::Sender<Incoming>,
-) {
+) -> ServerExit {
     let mut paused_until: Option<Instant> = None;
     let ended = loop {
         tokio::select! {
@@ -151,9 +151,11 @@ pub(crate) async fn supervise(
     }
     streams.writing.abort();
     // Waits for room: a crash must not pass for a closed output. Fails where nobody listens any more.
-    let _ = incoming.send(Incoming::Exited(exit(status))).await;
+    let exit = exit(status);
+    let _ = incoming.send(Incoming::Exited(exit)).await;
     // Whoever asked may have gone.
     let _ = shutdown.map(|(shutdown, done)| done.send(shutdown));
+    exit
 }
 
 enum Termination {

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use super::disruption::{ProcessControl, ReadGate, StreamControl};
 use super::orphans::OwnedServer;
 use super::process::{ServerProcess, StreamTasks, Wishes, supervise};
-use super::{ConnectError, Incoming, Link, ServerProcesses, Stopper, TransportKind, lines};
+use super::{ConnectError, Incoming, Link, ServerExit, ServerProcesses, Stopper, TransportKind, lines};
 
 /// A program, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(crate) struct ApartProcess {
     pub control: ProcessControl,
     pub processes: ServerProcesses,
     /// Ends with the process.
-    pub(crate) supervising: JoinHandle<()>,
+    pub(crate) supervising: JoinHandle<ServerExit>,
 }
 
 /// Starts a program that is spoken to some other way; whatever it writes is a log.

@@ -20,7 +20,7 @@ mod token;
 mod userinfo;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -34,7 +34,7 @@ use super::disruption::{Disruption, ProcessControl, ReadGate, StreamControl};
 use super::{
     ConnectError, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, StopRequest, Stopper, lines,
 };
-use crate::transport::{ServerProcesses, TransportKind};
+use crate::transport::{ServerExit, ServerProcesses, TransportKind};
 use crate::wire::{Era, HttpHead, address};
 
 pub use self::body::{BodyKind, Posted, classify_body};
@@ -74,6 +74,9 @@ pub struct HttpAddress {
     pub flavour: HttpTransport,
     /// The trusted certificate authorities.
     pub tls: TrustedRoots,
+    /// The exit of the process that serves it, once it is known: all sessions of one server tell the same. `None` for a
+    /// server that was not started here.
+    pub exit: Option<Arc<OnceLock<ServerExit>>>,
 }
 
 /// Which transport over HTTP.

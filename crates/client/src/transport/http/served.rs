@@ -1,6 +1,7 @@
 //! A server over HTTP that is started here: a process whose port is waited for, ended with the connection.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::Url;
@@ -48,7 +49,14 @@ pub async fn start(command: &ServerCommand, address: &HttpAddress, within: Durat
     }
     early.take(&mut incoming);
     early.give(&from_server);
-    let ApartProcess { stop, control, processes, .. } = process;
+    let ApartProcess { stop, control, processes, supervising } = process;
+    let exit = Arc::new(OnceLock::new());
+    let address = &HttpAddress { exit: Some(Arc::clone(&exit)), ..address.clone() };
+    tokio::spawn(async move {
+        if let Ok(ended) = supervising.await {
+            exit.get_or_init(|| ended);
+        }
+    });
     link(address, from_server, incoming, Some(HttpServerProcess { stop, control, processes }))
 }
 

@@ -11,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::transport::HttpDelivery;
+use crate::transport::large::{LARGE, LargeTurn};
 
 /// A server that answers every connection with the next script, and hangs up; it keeps what it was sent.
 struct Server {
@@ -71,6 +72,7 @@ fn address(url: &str) -> HttpAddress {
         tokens: None,
         flavour: HttpTransport::Auto,
         tls: TrustedRoots::System,
+        exit: None,
     }
 }
 
@@ -134,6 +136,42 @@ async fn answers_come_as_json_and_as_events() {
     // An error in a message is an answer, whatever the status.
     check(&[refusal("400 Bad Request", "", ERROR)], &format!("body 1: {ERROR}")).await;
     check(&[refusal("500 Oh No", "", ERROR)], &format!("body 1: {ERROR}")).await;
+}
+
+/// Reads a stream of `event` and of `then`, which does not end; returns true if the turn of large messages is free afterwards.
+async fn leaves_the_turn(event: &str, then: &str) -> bool {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let script = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{event}{}",
+        then.repeat(LARGE * 4 / then.len())
+    );
+    let serving = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        request(&mut socket).await;
+        socket.write_all(script.as_bytes()).await.unwrap();
+        socket
+    });
+    let mut link = connect(&address(&url)).unwrap();
+    link.outgoing.send(message(1, MessageRole::Request, Era::Session)).unwrap();
+    let (open, turn) = tokio::join!(serving, async {
+        link.incoming.recv().await.unwrap();
+        while let Ok(Some(_)) = tokio::time::timeout(Duration::from_millis(300), link.incoming.recv()).await {}
+        let mut turn = LargeTurn::default();
+        turn.take(LARGE).await;
+        turn
+    });
+    drop(open);
+    turn.is_taken()
+}
+
+#[tokio::test]
+async fn a_stream_that_is_kept_alive_leaves_the_turn_to_large_messages() {
+    let event = format!("data: {RESULT}\n\n");
+    assert!(leaves_the_turn(&event, ": this stream is kept alive\n\n").await, "comments");
+    assert!(leaves_the_turn(&event, "event: ping\ndata: {}\n\n").await, "pings");
+    assert!(leaves_the_turn(&event, "id: 7\nretry: 1000\n").await, "fields");
+    assert!(!leaves_the_turn(&event, "data: a message without an end").await, "a large message");
 }
 
 #[tokio::test]
