@@ -28,7 +28,7 @@ impl CheckEnd {
     /// The end that an unanswered request is, with `left` of the time of the check: silence is the server's fault only if
     /// the request had its whole time.
     pub(crate) fn of(failure: CallFailure, left: Duration, spent: impl FnOnce() -> Self) -> Self {
-        let is_timeout = matches!(failure.reason, FailureReason::Timeout(_));
+        let is_timeout = failure.is_timeout();
         if is_timeout && left.is_zero() { spent() } else { Self::Unanswered(Box::new(failure)) }
     }
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::event::{FailureClass, Finding, ReproductionCall};
 use crate::plan::CheckContext;
-use crate::session::FailureReason;
 use crate::source::{beginning_of_json, duration_text};
 
 /// The number of characters of a call that are shown.
@@ -89,7 +88,7 @@ fn unanswered(call: &str, timeout: Duration) -> Finding {
 }
 
 fn is_timeout(end: Option<&CheckEnd>) -> bool {
-    matches!(end, Some(CheckEnd::Unanswered(failure)) if matches!(failure.reason, FailureReason::Timeout(_)))
+    matches!(end, Some(CheckEnd::Unanswered(failure)) if failure.is_timeout())
 }
 
 #[cfg(test)]
@@ -97,6 +96,7 @@ mod tests {
     use super::*;
     use crate::check::failure_of_test;
     use crate::event::Outcome;
+    use crate::session::FailureReason;
 
     #[test]
     fn only_silence_is_a_hang() {

@@ -179,7 +179,7 @@ impl<'a> VisitRound<'a> {
             Ok(reply) => Some(self.note_reply(&reply, method, &params, tool)),
             Err(failure) => {
                 self.note(&failure, tool);
-                if matches!(failure.reason, FailureReason::Timeout(_)) {
+                if failure.is_timeout() {
                     let request = ReproductionCall::new(method, params);
                     self.silent_request.get_or_insert(request);
                 }

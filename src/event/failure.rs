@@ -204,6 +204,11 @@ impl Finding {
     /// The number of pieces of evidence that reports for people show.
     pub const SHOWN_EVIDENCE: usize = 4;
 
+    /// Returns true if it is about an answer that did not come in time.
+    pub fn is_timeout(&self) -> bool {
+        self.class == Some(FailureClass::Timeout)
+    }
+
     /// A finding with a code and a sentence, everything else to be added.
     pub fn new(code: impl Into<Code>, message: impl Into<String>) -> Self {
         Self {

@@ -154,7 +154,7 @@ const UNSTARTED: &str = "its cases end as errored, as where the environment is b
 
 /// The server did not start in time.
 fn is_unstarted(result: &CaseResult) -> bool {
-    let is_late = result.findings.first().is_some_and(|finding| finding.class == Some(FailureClass::Timeout));
+    let is_late = result.findings.first().is_some_and(Finding::is_timeout);
     is_late && result.exchanges.is_empty()
 }
 

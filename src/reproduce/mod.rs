@@ -70,7 +70,7 @@ impl Player<'_> {
         };
         match self.session.send_raw(raw).await {
             // A server may ignore bytes that are no message.
-            Err(failure) if !matches!(failure.reason, FailureReason::Timeout(_)) => Err(failure),
+            Err(failure) if !failure.is_timeout() => Err(failure),
             Ok(_) | Err(_) => Ok(()),
         }
     }

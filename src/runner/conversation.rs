@@ -14,7 +14,7 @@ use super::snapshot::SnapshotRecorder;
 use super::target::RunTarget;
 use super::{injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
-use crate::event::{BrokenExpectation, Exchange, FailureClass, Finding, Phase, Reason, RequirementLevel, StepProblem};
+use crate::event::{BrokenExpectation, Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
 use crate::matching::{Answer, Expectation, MismatchKind, MismatchWeight, unknown_name_help};
 use crate::plan::Rounds;
@@ -269,7 +269,7 @@ impl<'a> Conversation<'a> {
         if let (None, Some(tool)) = (&exchange.tool, name_of_call(exchange)) {
             match result {
                 Ok(_) => self.speaker.session.note_answer(tool, CallAnswer::Refused),
-                Err(found) if found.class == Some(FailureClass::Timeout) => self.note_wait(index),
+                Err(found) if found.is_timeout() => self.note_wait(index),
                 Err(_) => {}
             }
         }

@@ -105,11 +105,7 @@ pub(crate) fn has_ended_server(result: &CheckResult) -> bool {
 }
 
 fn timed_out(attempted: &CheckResult) -> bool {
-    attempted.outcome == Outcome::Failed && attempted.findings.iter().any(is_late)
-}
-
-fn is_late(found: &Finding) -> bool {
-    found.class == Some(FailureClass::Timeout)
+    attempted.outcome == Outcome::Failed && attempted.findings.iter().any(Finding::is_timeout)
 }
 
 /// Returns true if a case may say everything again: what it called changes no data, or may, and a server is really
@@ -126,14 +122,14 @@ fn may_be_repeated(target: &RunTarget, attempted: &CheckResult) -> bool {
 fn resolve_timeout(attempted: CheckResult, mut again: CheckResult) -> CheckResult {
     match again.outcome {
         Outcome::Failed if timed_out(&again) => {
-            if let Some(late) = again.findings.iter_mut().find(|found| is_late(found)) {
+            if let Some(late) = again.findings.iter_mut().find(|found| found.is_timeout()) {
                 late.evidence
                     .push(("tried again".to_owned(), "alone with a fresh server: no answer in time either".to_owned()));
             }
             again
         }
         Outcome::Passed | Outcome::Warned => {
-            let first = attempted.findings.into_iter().find(is_late);
+            let first = attempted.findings.into_iter().find(Finding::is_timeout);
             let said = first.map(|found| found.message).unwrap_or_default();
             let message = format!("in the shared session: {said}; the case passes alone with a fresh server");
             let help =

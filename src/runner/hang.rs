@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use parking_lot::Mutex;
 
 use super::target::RunTarget;
-use crate::event::{CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel, StepProblem};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, StepProblem};
 use crate::plan::Case;
 
 /// The tools that answer nothing and of which a case has failed for it.
@@ -48,7 +48,7 @@ pub(crate) fn tool_without_answer(target: &RunTarget, case: &Case, result: &Chec
 
 fn fails_for_silence(result: &CheckResult) -> bool {
     let mut failures = result.findings.iter().filter(|found| found.level == RequirementLevel::Must).peekable();
-    let is_silence = |found: &Finding| found.class == Some(FailureClass::Timeout) && silence_of(found).is_none();
+    let is_silence = |found: &Finding| found.is_timeout() && silence_of(found).is_none();
     result.outcome == Outcome::Failed && failures.peek().is_some() && failures.all(is_silence)
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn is_lost(
 ) -> Result<Option<StepResponse>, Finding> {
     let is_ended = faults.is_some_and(FaultPlayer::has_ended);
     match result {
-        Err(found) if found.class == Some(FailureClass::Timeout) => Ok(None),
+        Err(found) if found.is_timeout() => Ok(None),
         // A server whose output ends while it still runs breaks the protocol; here a fault did so.
         Err(found)
             if is_ended

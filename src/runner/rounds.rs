@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::conversation::Conversation;
 use super::finding;
 use super::verdict::of_findings;
-use crate::event::{CheckResult, Exchange, FailureClass, Finding, Outcome, Phase, Reason, Severity};
+use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, Severity};
 use crate::plan::{Rounds, Script, Values, ValuesError};
 use crate::reproduce::{next_question, shrink};
 use crate::source::duration_text;
@@ -29,10 +29,6 @@ const TOLD: usize = 120;
 /// The time for the answers of the first round where the valid call before it got none: nothing else may be answered, or
 /// what is refused at once.
 const AFTER_SILENCE: Duration = Duration::from_secs(2);
-
-fn is_silence(found: &Finding) -> bool {
-    found.class == Some(FailureClass::Timeout)
-}
 
 /// The time after which a case is cut off: one that runs in rounds ends by itself after the last round that begins in
 /// time.
@@ -64,7 +60,7 @@ pub(crate) async fn run(
     for step in values.preconditions() {
         match conversation.speak(Phase::Precondition, step).await {
             (index, Ok(_)) => last.clone_from(&conversation.exchanges[index].received),
-            (index, Err(found)) if is_silence(&found) => {
+            (index, Err(found)) if found.is_timeout() => {
                 let found = finding::at(found, conversation.sources, step.span, "this valid call");
                 late = Some(Finding { exchange: Some(index), ..found });
             }
@@ -85,7 +81,7 @@ pub(crate) async fn run(
         let names = series.values.round(number);
         let found = series.round(&names).await;
         series.conversation.patience = None;
-        if let Some(late) = late.take().filter(|_| !found.is_empty() && found.iter().all(is_silence)) {
+        if let Some(late) = late.take().filter(|_| !found.is_empty() && found.iter().all(Finding::is_timeout)) {
             return of_findings(vec![late]);
         }
         if !found.is_empty() {
@@ -173,7 +169,7 @@ impl Series<'_, '_> {
         let code = broken.found.first().map(|found| found.code.clone());
         let mut best = broken;
         // Each value that gets no answer either would cost as much time as the first.
-        let is_unanswered = best.found.iter().any(|found| found.class == Some(FailureClass::Timeout));
+        let is_unanswered = best.found.iter().any(Finding::is_timeout);
         if is_unanswered || is_empty(&drawn) || drawn.to_string().len() > SHRINKABLE {
             return best;
         }

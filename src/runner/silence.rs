@@ -13,7 +13,6 @@ use super::target::RunTarget;
 use crate::event::{FailureClass, Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
 use crate::plan::Case;
 use crate::reproduce::{Player, SlowDdmin, is_discovery, is_handshake, sent_call};
-use crate::session::{CallFailure, FailureReason};
 use crate::source::duration_text;
 use crate::wire::{Direction, Frame};
 
@@ -39,7 +38,7 @@ struct Playing {
 /// Returns true if the server of a session does not answer a ping in time, and its process still runs.
 pub(crate) async fn is_silent(opened: &OpenSession, timeout: Duration) -> bool {
     let player = Player { session: &opened.session, owner: "", timeout };
-    player.ping().await.is_err_and(|failure| is_late(&failure)) && opened.session.is_open()
+    player.ping().await.is_err_and(|failure| failure.is_timeout()) && opened.session.is_open()
 }
 
 /// Makes the requests of a silent session again, and looks for those that it takes; `None` where they do not silence a
@@ -96,10 +95,6 @@ fn is_known_silent(target: &RunTarget, call: &ReproductionCall) -> bool {
     tool.is_some_and(|tool| known.is_some_and(|known| known.is_silent(tool, "", || true)))
 }
 
-fn is_late(failure: &CallFailure) -> bool {
-    matches!(failure.reason, FailureReason::Timeout(_))
-}
-
 /// Makes requests one after another with a fresh server; `None` where none could be started, or it ended.
 async fn play(target: &RunTarget, case: &Case, calls: &[ReproductionCall], limit: PlayingLimit) -> Option<Playing> {
     let opening = SessionOpening::with(&target.suite().answers);
@@ -110,8 +105,8 @@ async fn play(target: &RunTarget, case: &Case, calls: &[ReproductionCall], limit
     for (index, call) in calls.iter().enumerate() {
         let begun = Instant::now();
         match player.send(call).await {
-            Err(failure) if is_late(&failure) && is_known_silent(target, call) => break,
-            Err(failure) if is_late(&failure) && player.ping().await.is_err_and(|failure| is_late(&failure)) => {
+            Err(failure) if failure.is_timeout() && is_known_silent(target, call) => break,
+            Err(failure) if failure.is_timeout() && player.ping().await.is_err_and(|failure| failure.is_timeout()) => {
                 playing.silent_at = Some(index);
                 break;
             }

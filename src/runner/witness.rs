@@ -7,7 +7,7 @@ use super::exchange::{CaseSpeaker, StepResponse};
 use super::history;
 use super::precondition::{self, ValidCallRefusal};
 use crate::check::denied_tool::denied_tool;
-use crate::event::{CallPurpose, CheckResult, FailureClass, Finding, Phase, Reason, RefusedCall, StepProblem};
+use crate::event::{CallPurpose, CheckResult, Finding, Phase, Reason, RefusedCall, StepProblem};
 use crate::matching::{breaks_own_schema, words_of};
 use crate::session::SessionRequest;
 use crate::source::{shorten, visible_line};
@@ -146,7 +146,7 @@ impl Conversation<'_> {
 
     /// Says of a valid call that got no answer in time, and on which refusals rest, if the server answers anything else.
     async fn with_silence(&self, step: &Step, found: Finding) -> Finding {
-        let is_late = found.class == Some(FailureClass::Timeout) && found.step_problem.is_none();
+        let is_late = found.is_timeout() && found.step_problem.is_none();
         if !is_late || !step.expect.is_empty() || step.action.as_call().is_none() {
             return found;
         }

@@ -106,7 +106,7 @@ impl<'a> Sides<'a> {
                 message,
                 unmet: done.outcome.unmet.into_iter().map(at).collect(),
             }),
-            Err(found) if found.class == Some(FailureClass::Timeout) => {
+            Err(found) if found.is_timeout() => {
                 let hang = self.find_hang(step, names).await.map(at);
                 Err(hang.map_or_else(|| end_of_unanswered(at(found)), CheckEnd::failed))
             }
@@ -121,9 +121,7 @@ impl<'a> Sides<'a> {
         let done = self.run.step(&session, step, names).await.ok();
         let again = CheckSession::of(session, self.run.context, self.run.limits.clone());
         match done {
-            Some(done)
-                if done.outcome.answer.as_ref().is_err_and(|found| found.class == Some(FailureClass::Timeout)) =>
-            {
+            Some(done) if done.outcome.answer.as_ref().is_err_and(Finding::is_timeout) => {
                 end_silent(again, &self.text_of_call(done.exchange)).await
             }
             Some(_) | None => {

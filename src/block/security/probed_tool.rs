@@ -15,7 +15,7 @@ use crate::plan::arguments::ConfigSource;
 use crate::plan::put::{Parameter, parameters};
 use crate::plan::witness::filled_arguments;
 use crate::reproduce::Player;
-use crate::session::{CallFailure, FailureReason, RawMessage, RawReply, SessionReply};
+use crate::session::{CallFailure, RawMessage, RawReply, SessionReply};
 use crate::wire::Tool;
 
 /// The number of calls that a case makes at most.
@@ -140,7 +140,7 @@ impl<'a> ProbedTool<'a> {
     }
 
     fn classify_failure(&self, failure: &CallFailure) -> HeavyReply {
-        if matches!(failure.reason, FailureReason::Timeout(_)) {
+        if failure.is_timeout() {
             return HeavyReply::Silence;
         }
         let is_open = self.session.session().is_open();

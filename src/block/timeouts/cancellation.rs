@@ -13,7 +13,7 @@ use super::{SlowCallAspect, TimeoutSettings};
 use crate::check::shown_state::ShownChange;
 use crate::check::{CheckEnd, CheckSession, Confirmation};
 use crate::event::{CheckResult, Finding, RequirementLevel, Severity};
-use crate::session::{CancelSignal, CancelTrigger, Cancellation, FailureReason, SessionReply, SessionRequest};
+use crate::session::{CancelSignal, CancelTrigger, Cancellation, SessionReply, SessionRequest};
 use crate::source::duration_text;
 
 /// How much longer than alone a call may take that nobody waits for.
@@ -247,7 +247,7 @@ impl CancelRounds<'_> {
         if way == StrayCancellation::Early {
             let limit = client.context.request_timeout.min(self.slow.time * 2);
             match client.ping(limit).await {
-                Err(CheckEnd::Unanswered(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => {}
+                Err(CheckEnd::Unanswered(failure)) if failure.is_timeout() => {}
                 answered => drop(answered?),
             }
         }

@@ -16,7 +16,7 @@ use crate::event::{CheckResult, Finding, Outcome, ReproductionCall};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::witness::filled_arguments;
-use crate::session::{CallFailure, FailureReason, SessionReply};
+use crate::session::{CallFailure, SessionReply};
 use crate::source::duration_text;
 use crate::wire::{Direction, Tool};
 
@@ -210,7 +210,7 @@ impl CallSearch<'_> {
         };
         let reply = match self.client.request(call_request(&params).with_progress().within(self.limit)).await {
             Ok(reply) => reply,
-            Err(CheckEnd::Unanswered(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => {
+            Err(CheckEnd::Unanswered(failure)) if failure.is_timeout() => {
                 return Err(self.judge_unanswered(name, &failure));
             }
             Err(end) => return Err(end.into_result()),

@@ -387,8 +387,7 @@ impl<'a> Clients<'a> {
     /// The end of a round in which these calls got no answer; `None` where each got one.
     async fn end_of_unanswered(&self, concurrent: &Concurrent<'_>, failures: Vec<CallFailure>) -> Option<CheckEnd> {
         let Concurrent { calls, slowest, .. } = concurrent;
-        let is_silence =
-            |failure: &CallFailure| matches!(failure.reason, FailureReason::Timeout(_)) || is_broken(failure);
+        let is_silence = |failure: &CallFailure| failure.is_timeout() || is_broken(failure);
         if let Some(gone) = failures.iter().find(|failure| !is_silence(failure)) {
             return Some(CheckEnd::Unanswered(Box::new(gone.clone())));
         }

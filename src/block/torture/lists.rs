@@ -147,7 +147,7 @@ impl ListWalks<'_> {
         let (mut different, mut differing) = (None, 0);
         for (session, reply) in walking.join_all().await {
             // Nobody knows how many walks at a time it has time for.
-            if matches!(&reply, Err(failure) if matches!(failure.reason, FailureReason::Timeout(_))) {
+            if matches!(&reply, Err(failure) if failure.is_timeout()) {
                 return Err(too_slow("the lists"));
             }
             let finding = match judge_walk(reply, kind)? {

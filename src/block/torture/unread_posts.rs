@@ -13,7 +13,7 @@ use super::template::ArgumentTemplate;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::event::Finding;
-use crate::session::{FailureReason, RawExchange};
+use crate::session::RawExchange;
 use crate::transport::http::{ExchangeEnd, ReadUntil};
 
 /// The number of responses that are not read.
@@ -153,7 +153,7 @@ impl UnreadPosts<'_> {
         let request = ToolRequest { method: "tools/call", params: self.params(&self.canaries.of(number), 0) };
         match self.clients.request(self.clients.sessions() - 1, request).await {
             Ok(reply) => Ok(reply.is_some()),
-            Err(CheckEnd::Unanswered(failure)) if matches!(failure.reason, FailureReason::Timeout(_)) => Ok(false),
+            Err(CheckEnd::Unanswered(failure)) if failure.is_timeout() => Ok(false),
             Err(halt) => Err(halt),
         }
     }

@@ -1,5 +1,5 @@
 """A server with three tools: `first` answers nothing any more after its first call, `calls` answers no call and everything
-else, and of `slow` each call takes a while."""
+else, and the one tool of `slow` takes a while for each call."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ import threading
 import time
 
 MODE = sys.argv[1]
-TOOLS = ["echo", "find", "look"]
+TOOLS = ["echo"] if MODE == "slow" else ["echo", "find", "look"]
 SCHEMA = {
     "type": "object",
     "properties": {"text": {"type": "string"}},

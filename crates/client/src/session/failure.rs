@@ -69,6 +69,13 @@ pub struct CallFailure {
     pub lack: Option<String>,
 }
 
+impl CallFailure {
+    /// Returns true if no answer came in time.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.reason, FailureReason::Timeout(_))
+    }
+}
+
 impl fmt::Display for CallFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let method = &self.method;
