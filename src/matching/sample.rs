@@ -2,6 +2,7 @@
 //!
 //! Knows nothing about files: the caller reads and writes the recording.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
@@ -75,10 +76,10 @@ impl Sample {
 
     /// The part of an answer that is kept; a mismatch where there is none.
     pub fn take(&self, message: &Json) -> Result<Taken, Box<Mismatch>> {
-        let mut message = message.clone();
+        let mut message = Cow::Borrowed(message);
         let mut idle = Vec::new();
         for redaction in &self.redact.0 {
-            if redaction.path.edit(&mut message, &mut |value| *value = redaction.stand_in(value)) == 0 {
+            if redaction.path.edit(message.to_mut(), &mut |value| *value = redaction.stand_in(value)) == 0 {
                 let words = format!("there is nothing to redact at `{}`", show::quote(redaction.path.as_str()));
                 let label = "remove it, or correct the path";
                 idle.push(Mismatch::new("stale-redaction", redaction.span, words, label));
@@ -86,7 +87,7 @@ impl Sample {
         }
         for Located { value: path, span } in &self.sort {
             let mut sorted = 0;
-            path.edit(&mut message, &mut |value| sorted += usize::from(sort(value)));
+            path.edit(message.to_mut(), &mut |value| sorted += usize::from(sort(value)));
             if sorted == 0 {
                 let words = format!("there is no array to sort at `{}`", show::quote(path.as_str()));
                 idle.push(Mismatch::new("stale-redaction", *span, words, "remove it, or correct the path"));
@@ -96,21 +97,22 @@ impl Sample {
             let found = Mismatch::missing(self.span, reason, "finds nothing");
             Box::new(found.with_path(self.at.as_str()).with_actual(show::compact(&message)))
         })?;
-        Ok(Taken { value: sort_fields(&part), idle })
+        Ok(Taken { value: sort_fields(part.into_owned()), idle })
     }
 
     /// Compares a sampled value with the text of its recording; `file` is for the message.
     pub fn compare(&self, known: Option<&str>, value: &Json, file: &str) -> Option<Mismatch> {
         let Some(known) = known else {
             let words = format!("there is no snapshot `{file}`");
-            let lines = show::diff(&Json::from(""), &Json::from(text(value).trim_end()));
+            let is_compared = show::is_compared(value);
+            let lines = is_compared.then(|| show::diff(&Json::from(""), &Json::from(text(value).trim_end()))).flatten();
             let found = Mismatch::new("snapshot-missing", self.span, words, "this answer was never recorded");
             return Some(
                 Mismatch { diff: lines, ..found.with_path(self.at.as_str()) }.with_actual(show::compact(value)),
             );
         };
         let expected: Json = match serde_json::from_str(known) {
-            Ok(expected) => sort_fields(&expected),
+            Ok(expected) => sort_fields(expected),
             Err(error) => {
                 let words = format!("the snapshot `{file}` is not valid JSON: {error}");
                 return Some(Mismatch::new("snapshot", self.span, words, "compared with that file"));
@@ -128,14 +130,15 @@ impl Sample {
     /// A value differs from its recording only in members that results of other revisions have.
     pub fn differs_by_revision(&self, known: &str, value: &Json) -> bool {
         let bare = |value: &Json| {
-            let mut value = sort_fields(value);
+            let mut value = sort_fields(value.clone());
             if let Some(fields) = value.as_object_mut() {
                 fields.retain(|key, _| !matches!(key.as_str(), "_meta" | "resultType"));
             }
             value
         };
         let expected = serde_json::from_str::<Json>(known);
-        expected.is_ok_and(|expected| !same(&sort_fields(&expected), value) && same(&bare(&expected), &bare(value)))
+        expected
+            .is_ok_and(|expected| !same(&sort_fields(expected.clone()), value) && same(&bare(&expected), &bare(value)))
     }
 
     /// The variants of the fault taxonomy that a pass or a failure says something about.
@@ -173,20 +176,20 @@ impl Redaction {
 /// Puts the elements of an array in the order of their texts; tells whether it is one.
 fn sort(value: &mut Json) -> bool {
     let Json::Array(items) = value else { return false };
-    items.sort_by_cached_key(|item| sort_fields(item).to_string());
+    items.sort_by_cached_key(|item| sort_fields(item.clone()).to_string());
     true
 }
 
 /// The value with the fields of every object in alphabetical order: their order means nothing.
-fn sort_fields(value: &Json) -> Json {
+fn sort_fields(value: Json) -> Json {
     match value {
         Json::Object(fields) => {
-            let mut entries: Vec<(&String, &Json)> = fields.iter().collect();
-            entries.sort_by_key(|(key, _)| *key);
-            entries.into_iter().map(|(key, value)| (key.clone(), sort_fields(value))).collect()
+            let mut entries: Vec<(String, Json)> = fields.into_iter().collect();
+            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+            entries.into_iter().map(|(key, value)| (key, sort_fields(value))).collect()
         }
-        Json::Array(items) => items.iter().map(sort_fields).collect(),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
+        Json::Array(items) => items.into_iter().map(sort_fields).collect(),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value,
     }
 }
 

@@ -83,6 +83,11 @@ fn cut_json(value: &impl Serialize, limit: usize) -> String {
     format!("{head} … ({characters} characters) … {tail}")
 }
 
+/// Returns true if a value is small enough to be compared line by line.
+pub(crate) fn is_compared(value: &Json) -> bool {
+    value_memory(value) <= COMPARED_WEIGHT
+}
+
 pub(crate) fn is_short(value: &Json) -> bool {
     Ends::of_json(value, 0, 0).bytes <= INLINE
 }
@@ -123,7 +128,7 @@ pub(crate) fn did_you_mean<'a>(typed: &str, offered: impl Iterator<Item = &'a st
 
 /// The difference of two values in the manner of `diff -u`, where one of them is too long for a line.
 pub(crate) fn diff(expected: &Json, actual: &Json) -> Option<String> {
-    if is_short(expected) && is_short(actual) || value_memory(expected).max(value_memory(actual)) > COMPARED_WEIGHT {
+    if is_short(expected) && is_short(actual) || !is_compared(expected) || !is_compared(actual) {
         return None;
     }
     let (expected, actual) = match (expected, actual) {
