@@ -2,8 +2,8 @@
 //!
 //! They come after all others, one after another for each store. Tools that only read, and take nothing, are called before
 //! the first and after each of them, in a fresh session. A reader that is served before and refused afterwards is a warning
-//! about the case in between, and a failure where the server does not even start; whatever fails from there on is not judged,
-//! since it may fail for what the store holds.
+//! about the case in between, and a failure where the server does not even start. Generated cases that fail from there on are
+//! not judged, since they may fail for what the store holds; a test that somebody wrote stays failed, and says so.
 //!
 //! Nobody says which servers keep their data in one place. Those that start with the same command line in the same folder
 //! do in all likelihood, also in several suites of a run; what their environments say may be about something else.
@@ -84,6 +84,10 @@ impl Damage {
         )
     }
 
+    fn hint(&self) -> String {
+        format!("perhaps the reason: since `{}`, `{}` is refused", self.case, self.reader)
+    }
+
     fn finding(&self) -> Finding {
         let help = "write the store under a lock, or write a new file and rename it over the old one; restore its data before \
                     the next run, which would find it damaged";
@@ -130,7 +134,8 @@ impl Stores {
         self.damaged.insert(store, damage);
     }
 
-    /// Takes note of the end of a case, and takes back its failure if its server had a damaged store.
+    /// Takes note of the end of a case. If its server had a damaged store, the failure of a generated case is taken back, and
+    /// that of a test tells of it.
     pub(crate) fn settle(&mut self, target: &RunTarget, case: &Case, result: &mut CaseResult) {
         if !matches!(result.outcome, Outcome::Failed | Outcome::Errored) {
             return;
@@ -141,6 +146,12 @@ impl Stores {
             }
             return;
         };
+        if !target.is_generated(case) {
+            if let Some(found) = result.findings.first_mut() {
+                found.evidence.push(("damaged store".to_owned(), damage.hint()));
+            }
+            return;
+        }
         result.outcome = Outcome::Inconclusive;
         result.reason = Some(Reason::NotEvaluated(damage.sentence()));
         result.findings.clear();

@@ -316,6 +316,8 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (format!(r"{scenes}/[\w.-]+"), "[SCENE]"),
         (regex::escape(&root().display().to_string()), "[ROOT]"),
+        // How much of a path is left depends on the length of the folder in front of it.
+        (r#"\[(?:SCENE|ROOT)\][^\s"]*…"#.to_owned(), "[SCENE]…"),
         // Where a long path breaks depends on the length of the folder in front of it.
         (r"it is looked for at `[^`]*`;[^`]*`--cwd`".to_owned(), "it is looked for at `[PATH]`; […]"),
         // What is left of a long request depends on the length of the time beside it.

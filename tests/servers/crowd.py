@@ -61,7 +61,10 @@ def load():
         return [{"id": f"n{at}", "text": line} for at, line in enumerate(lines, 1) if line]
     if not text and FAULT == "forgets":
         return []
-    return json.loads(text)
+    try:
+        return json.loads(text)
+    except ValueError:
+        sys.exit("the notes cannot be read")
 
 
 def save(kept):
