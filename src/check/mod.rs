@@ -13,6 +13,7 @@ mod end;
 pub(crate) mod evidence;
 pub(crate) mod hang;
 pub(crate) mod latency;
+pub(crate) mod learning;
 mod limits;
 mod log;
 pub(crate) mod raw_http;

@@ -51,5 +51,5 @@ pub use self::snapshot::{SnapshotFiles, SnapshotScope, snapshot_files};
 pub use self::target::Target;
 pub use self::tool_settings::invalid_tool_settings;
 pub use self::unmatched::{unmatched_places, unmatched_words};
-pub use self::valid::{must_serve, rests_on_valid_calls};
+pub use self::valid::{is_called_by_generated, must_serve, rests_on_valid_calls};
 pub(crate) use self::witness::expects_success;

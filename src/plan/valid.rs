@@ -76,6 +76,11 @@ pub fn rests_on_valid_calls(planned: &SuitePlan, target: usize) -> bool {
     planned.cases.iter().any(|case| case.target == target && rests_on_calls(&case.body))
 }
 
+/// Returns true if generated cases of a target call that tool.
+pub fn is_called_by_generated(planned: &SuitePlan, target: usize, tool: &str) -> bool {
+    planned.cases.iter().any(|case| case.target == target && calls(&case.body, tool))
+}
+
 /// Returns true if a case becomes calls of a tool that nobody wrote, and that say nothing where valid ones are refused.
 fn calls(body: &Body, tool: &str) -> bool {
     block_of(body).is_some_and(|block| rests_on_calls(body) && block.settings.calls(tool))

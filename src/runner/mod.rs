@@ -20,6 +20,7 @@ mod hang;
 mod history;
 mod injected;
 mod isolation;
+mod learning;
 mod machine_paths;
 mod names;
 mod opening;

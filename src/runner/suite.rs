@@ -8,6 +8,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
+use super::learning::learned_catalog;
 use super::opening::SessionError;
 use super::sessions::TargetSessions;
 use super::stores::{Store, Stores, may_damage};
@@ -232,19 +233,21 @@ impl<'a> SuiteRun<'a> {
             () = self.options.stop.wait() => Err(SessionError::Interrupted),
         };
         let none = match known {
-            Ok(catalog) => match self.derive_cases(case, catalog).await {
-                Expansion::Cases(cases) => {
-                    self.expect(&cases);
-                    self.emitter.send(RunMessage::Planned(cases.len()));
-                    return cases;
+            Ok(catalog) => {
+                match self.derive_cases(case, learned_catalog(sessions, case, self.options, catalog).await).await {
+                    Expansion::Cases(cases) => {
+                        self.expect(&cases);
+                        self.emitter.send(RunMessage::Planned(cases.len()));
+                        return cases;
+                    }
+                    Expansion::Interrupted => SessionError::Interrupted,
+                    Expansion::Undecided(result) => {
+                        self.emitter.send(RunMessage::Planned(1));
+                        self.count(*result);
+                        return Vec::new();
+                    }
                 }
-                Expansion::Interrupted => SessionError::Interrupted,
-                Expansion::Undecided(result) => {
-                    self.emitter.send(RunMessage::Planned(1));
-                    self.count(*result);
-                    return Vec::new();
-                }
-            },
+            }
             Err(none) => none,
         };
         self.emitter.send(RunMessage::Planned(1));

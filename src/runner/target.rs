@@ -38,6 +38,8 @@ pub(crate) struct RunTarget {
     pub(crate) server: Result<Reachable, Finding>,
     /// Fetched once, by the first session.
     pub(crate) catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
+    /// The same with the arguments that tools serve; only where generated calls need them.
+    pub(crate) learned: OnceCell<Arc<Catalog>>,
     /// The server's identity from the first session.
     identity: OnceCell<ServerIdentity>,
     /// True if generated calls may change the server's data.
@@ -87,6 +89,7 @@ impl RunTarget {
             names,
             server,
             catalog: OnceCell::new(),
+            learned: OnceCell::new(),
             identity: OnceCell::new(),
             writes: AtomicBool::new(false),
             scan_results: ScanResults::default(),
@@ -216,7 +219,7 @@ impl RunTarget {
 
     /// The server's catalog; `None` if it was not requested or could not be listed.
     pub(crate) fn listed_catalog(&self) -> Option<Arc<Catalog>> {
-        self.catalog.get()?.clone().ok()
+        self.learned.get().cloned().or_else(|| self.catalog.get()?.clone().ok())
     }
 
     /// Returns true if nobody wrote a case for this server.

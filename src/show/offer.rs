@@ -1,11 +1,13 @@
 //! What a server offers, for people: signatures of tools, resources, templates and prompts.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style as Look};
 use serde_json::{Value, json};
 
 use super::signature::Signature;
+use crate::check::learning::Learning;
 use crate::report::layout::{self, DIM};
 use crate::runner::ServerVisit;
 use crate::session::ServerIdentity;
@@ -26,14 +28,35 @@ pub(crate) struct Offer {
     pub(crate) name: String,
     pub(crate) server: ServerIdentity,
     pub(crate) catalog: Catalog,
+    /// The arguments that tools serve, where somebody asked for them.
+    learned: BTreeMap<String, ShownArguments>,
+}
+
+/// Arguments that a tool serves, or its last refusal.
+#[derive(Debug)]
+enum ShownArguments {
+    Served { arguments: Value, origin: String },
+    Refused(String),
 }
 
 impl Offer {
-    /// The offer of a server that is visited.
-    pub(crate) fn of(visit: &ServerVisit<'_>) -> Option<Self> {
+    /// The offer of a server that is visited, with what its tools served.
+    pub(crate) fn of(visit: &ServerVisit<'_>, learning: Option<&Learning>) -> Option<Self> {
+        let redactor = visit.redactor;
+        let shown = |arguments: &Value, origin: &str| ShownArguments::Served {
+            arguments: redactor.value(arguments.clone()),
+            origin: origin.to_owned(),
+        };
+        let learned = learning.map(|Learning { by_schema, found, refused }| {
+            let refused =
+                refused.iter().map(|(tool, words)| (tool.clone(), ShownArguments::Refused(redactor.text(words))));
+            let by_schema = by_schema.iter().map(|(tool, arguments)| (tool.clone(), shown(arguments, "its schema")));
+            let found = found.iter().map(|(tool, found)| (tool.clone(), shown(&found.arguments, &found.origin)));
+            refused.chain(by_schema).chain(found).collect()
+        });
         let context = &visit.context;
         let (name, server) = (context.server_name.to_owned(), context.server?.clone());
-        Some(Self { name, server, catalog: context.catalog.clone() })
+        Some(Self { name, server, catalog: context.catalog.clone(), learned: learned.unwrap_or_default() })
     }
 
     /// Keeps only entries with these names, or that match these patterns.
@@ -63,11 +86,26 @@ impl Offer {
             "server": self.server.implementation,
             "protocol": self.server.revision.as_str(),
             "transport": self.server.transport.as_str(),
-            "tools": tools.iter().map(|tool| &tool.raw).collect::<Vec<_>>(),
+            "tools": tools.iter().map(|tool| self.tool_json(tool)).collect::<Vec<_>>(),
             "resources": resources,
             "resourceTemplates": resource_templates,
             "prompts": prompts,
         })
+    }
+
+    /// As the server sent it, with `served` or `refused` beside it where somebody asked for that.
+    fn tool_json(&self, tool: &Tool) -> Value {
+        let mut entry = tool.raw.clone();
+        match (entry.as_object_mut(), self.learned.get(&tool.name)) {
+            (Some(members), Some(ShownArguments::Served { arguments, origin })) => {
+                members.insert("served".to_owned(), json!({"arguments": arguments, "origin": origin}));
+            }
+            (Some(members), Some(ShownArguments::Refused(words))) => {
+                members.insert("refused".to_owned(), json!(words));
+            }
+            (_, None) | (None, _) => {}
+        }
+        entry
     }
 
     /// As text that is no wider than the style says.
@@ -77,6 +115,9 @@ impl Offer {
         let mut text = format!("{name}, {}, {}: {}\n", server.revision, server.transport.as_str(), self.counts());
         for tool in &catalog.tools {
             text += &tool_text(tool, style);
+            if let Some(learned) = self.learned.get(&tool.name) {
+                text += &learned.text(style);
+            }
         }
         text += &listed("resources", &catalog.resources, "uri", style);
         text += &listed("templates", &catalog.resource_templates, "uriTemplate", style);
@@ -101,6 +142,16 @@ impl Offer {
             .map(|(count, noun)| layout::plural(count, noun))
             .collect();
         if told.is_empty() { "it offers nothing".to_owned() } else { told.join(", ") }
+    }
+}
+
+impl ShownArguments {
+    fn text(&self, style: &Style) -> String {
+        let line = match self {
+            Self::Served { arguments, origin } => format!("served   {arguments}  from {origin}"),
+            Self::Refused(words) => format!("refused  {}", visible_line(words)),
+        };
+        layout::indent(&layout::wrap_some(&line, style.width.saturating_sub(4), MOST_LINES), "    ")
     }
 }
 

@@ -143,8 +143,10 @@ fn a_transcript_has_every_call() {
     assert_eq!(seen.status, 0, "{}", seen.text());
     let files = fs::read_dir(scene.folder.join("frames")).unwrap();
     let texts = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
-    let calls: Vec<usize> = texts.map(|text| text.matches("\"method\":\"tools/call\"").count()).collect();
-    assert_eq!(calls, [150], "{}", seen.text());
+    let mut calls: Vec<usize> = texts.map(|text| text.matches("\"method\":\"tools/call\"").count()).collect();
+    calls.sort_unstable();
+    // The one call shows, in a session of its own, that the tool serves what its schema gives.
+    assert_eq!(calls, [1, 150], "{}", seen.text());
 }
 
 #[test]

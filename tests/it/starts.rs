@@ -181,10 +181,10 @@ fn a_recording_starts_two_servers_for_all_tools_that_read() {
 }
 
 #[test]
-fn generated_calls_of_one_tool_start_one_server() {
+fn generated_calls_of_one_tool_start_one_server_beside_the_one_that_is_asked_first() {
     let scene = Scene::bare("fuzz-starts");
     scene.write("server.py", COUNTING);
     let seen = scene.run("fuzz --seed 1 --cases 5 --tool get_one -- python3 server.py");
     assert!(seen.text().contains("1 passed"), "{}", seen.text());
-    assert_eq!(fs::read_to_string(scene.folder.join("log")).unwrap().lines().count(), 1);
+    assert_eq!(fs::read_to_string(scene.folder.join("log")).unwrap().lines().count(), 2);
 }

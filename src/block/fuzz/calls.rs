@@ -122,7 +122,7 @@ impl CallGenerator {
     pub(crate) fn make(&self, number: u64, pool: &AnswerPool) -> GeneratedCall {
         let mut draw = self.draw.fork(number);
         // Arguments of the suite are sent first, whatever is drawn.
-        if let Some(arguments) = usize::try_from(number).ok().and_then(|at| self.callees[0].given_by_suite().get(at)) {
+        if let Some(arguments) = usize::try_from(number).ok().and_then(|at| self.callees[0].given_arguments().get(at)) {
             return GeneratedCall { tool: 0, arguments: arguments.clone(), breach: None };
         }
         let tool = if self.callees.len() > 1 && draw.chance(ELSEWHERE) { self.other(&mut draw) } else { 0 };
@@ -148,7 +148,7 @@ impl CallGenerator {
         if number.is_multiple_of(2) && turn < callee.tour.len() {
             return callee.tour[turn].clone();
         }
-        if !callee.given_by_suite().is_empty() && draw.chance(NEAR) {
+        if !callee.given_arguments().is_empty() && draw.chance(NEAR) {
             return self.near(number, pool, callee, draw);
         }
         let mut value = match draw.below(100) {
@@ -165,7 +165,7 @@ impl CallGenerator {
 
     /// Known good arguments with one value changed, sometimes two: a tool that refuses most arguments serves many of these.
     fn near(&self, number: u64, pool: &AnswerPool, callee: &Callee, draw: &mut Rng) -> Value {
-        let mut value = draw.pick(callee.given_by_suite()).cloned().unwrap_or_default();
+        let mut value = draw.pick(callee.given_arguments()).cloned().unwrap_or_default();
         if !callee.texts.is_empty() && draw.chance(NEAR_MARKED) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
             return value;
@@ -253,8 +253,8 @@ impl Callee {
         })
     }
 
-    /// The arguments that the suite itself gives.
-    fn given_by_suite(&self) -> &[Value] {
+    /// The arguments that the suite gives, or that the tool is known to serve.
+    fn given_arguments(&self) -> &[Value] {
         &self.tour[..self.given]
     }
 

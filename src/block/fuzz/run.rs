@@ -55,8 +55,9 @@ impl Check for FuzzCheck {
 async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
     let FuzzCheck { settings, tools, crashing_tools } = check;
     let listed = tools.iter().filter_map(|name| context.catalog.tool(name));
-    let offered: Vec<OfferedTool<'_>> =
-        listed.map(|tool| OfferedTool { tool, given: arguments_of_suite(tool, context).collect() }).collect();
+    let offered: Vec<OfferedTool<'_>> = listed
+        .map(|tool| OfferedTool { tool, given: arguments_of_suite(tool, context).chain(tool.served.clone()).collect() })
+        .collect();
     let folder = server_folder(context.suite, context.server_name);
     let calls = match CallGenerator::new(settings, folder.as_deref(), &offered) {
         Ok(calls) => calls,

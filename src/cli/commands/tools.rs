@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Map, json};
 
 use super::visiting::{CurrentStep, VisitWords, plan_of, visit};
+use crate::check::learning::learn_arguments;
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb};
@@ -16,7 +17,8 @@ use crate::suite::AdHocCommand;
 
 const VERB: Verb = Verb { command: AdHocCommand::Tools, does: "list", block: "schema_lint: {}" };
 
-/// Lists what a server offers: tools as typed signatures, resources, templates and prompts; calls nothing.
+/// Lists what a server offers: tools as typed signatures, resources, templates and prompts; calls nothing, unless
+/// `--learned` asks for arguments.
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
     /// The server: a URL, `demo`, after `--` the command that starts it, or a suite with its servers.
@@ -25,6 +27,9 @@ pub(crate) struct ToolsArgs {
     /// Lists only what has this name or matches this pattern, such as `log_*`; may be given several times.
     #[arg(long, short, value_name = "NAME")]
     name: Vec<String>,
+    /// Calls the tools that only read, and shows arguments that each serves, or its refusal.
+    #[arg(long)]
+    learned: bool,
     /// The format of the list.
     #[arg(long, value_enum, default_value = "text")]
     format: ListFormat,
@@ -33,13 +38,18 @@ pub(crate) struct ToolsArgs {
 }
 
 /// Lists the servers that it visits.
-struct Lister;
+struct Lister {
+    learns: bool,
+}
 
 impl Visitor for Lister {
     type Output = Option<Offer>;
 
     fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Option<Offer>, Finding>> {
-        Box::pin(async move { Ok(Offer::of(&visit)) })
+        Box::pin(async move {
+            let learning = if self.learns { Some(learn_arguments(&visit.context, &|_| true).await) } else { None };
+            Ok(Offer::of(&visit, learning.as_ref()))
+        })
     }
 }
 
@@ -49,7 +59,10 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
     let plan = plan_of(VERB, &args.words, &args.server, members, console)?;
     let words = VisitWords { undone: "nothing was listed", slow: None };
     let mut offers: Vec<Offer> =
-        visit(plan, &Lister, &CurrentStep::default(), words, console)?.into_iter().flatten().collect();
+        visit(plan, &Lister { learns: args.learned }, &CurrentStep::default(), words, console)?
+            .into_iter()
+            .flatten()
+            .collect();
     if offers.is_empty() {
         let message = "nothing was listed: the server speaks none of the revisions that were asked for";
         return Err(console.fail(Exit::Nothing, message, None));

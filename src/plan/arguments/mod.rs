@@ -7,6 +7,7 @@ mod durations;
 mod folder;
 mod safe_arguments;
 
+pub(crate) use self::folder::is_path;
 pub use self::folder::server_folder;
 pub use self::safe_arguments::SafeArguments;
 use crate::event::Reason;
@@ -129,8 +130,8 @@ impl NotCallable {
     }
 }
 
-/// Valid arguments of a tool of a server: those that the suite gives, unfilled, or else small ones that its schema
-/// takes.
+/// Valid arguments of a tool of a server: those that the suite gives, unfilled, or else those that it is known to serve,
+/// or small ones that its schema takes.
 ///
 /// # Errors
 ///
@@ -157,12 +158,17 @@ pub fn valid_arguments_despite_hazard(suite: &Suite, server: &str, tool: &Tool) 
     }
 }
 
-/// The generator of safe arguments for a tool of a server that was started with that folder.
+/// The generator of safe arguments for a tool of a server that was started with that folder; the smallest are those that
+/// the tool is known to serve.
 ///
 /// # Errors
 ///
 /// Says that it is never called, or what is wrong with its schema.
 pub fn safe_arguments(tool: &Tool, folder: Option<String>) -> Result<SafeArguments, NotCallable> {
-    SafeArguments::new(&tool.arguments_schema(), folder)
-        .map_err(|unusable| NotCallable::NothingFits(unusable.to_string()))
+    let made = SafeArguments::new(&tool.arguments_schema(), folder)
+        .map_err(|unusable| NotCallable::NothingFits(unusable.to_string()))?;
+    Ok(match &tool.served {
+        Some(served) => made.with_smallest(served.clone()),
+        None => made,
+    })
 }

@@ -57,6 +57,12 @@ impl SafeArguments {
         Self { smallest, ..safe_arguments }
     }
 
+    /// The same with other valid arguments as the smallest.
+    #[must_use]
+    pub fn with_smallest(self, smallest: Value) -> Self {
+        Self { smallest, ..self }
+    }
+
     /// The generator of values that the schema accepts.
     pub fn generator(&self) -> &Generator {
         &self.generator

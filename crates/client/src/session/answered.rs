@@ -64,8 +64,11 @@ impl AnsweredTools {
         }
     }
 
-    /// Takes note of a call that got no answer in time.
+    /// Takes note of a call that got no answer in time; one that belongs to no case tells no case of the tool.
     pub fn note_wait(&self, tool: &str, owner: &str, wait: Wait) {
+        if owner.is_empty() {
+            return;
+        }
         let mut tools = self.tools.lock();
         let unserved = || ToolCalls::Unserved { has_refused: false, waits: BTreeMap::new() };
         if let ToolCalls::Unserved { waits, .. } = tools.entry(tool.to_owned()).or_insert_with(unserved) {
@@ -191,6 +194,7 @@ mod tests {
             (&[("a", "1")], "a", "3", false),
             (&[("a", "1"), ("a", "1")], "a", "3", false),
             (&[("a", "1"), ("a", "2")], "a", "3", true),
+            (&[("a", ""), ("a", "2")], "a", "3", false),
             // Its own calls go on, as a smaller value is looked for, or the case is tried again.
             (&[("a", "1"), ("a", "2")], "a", "2", false),
             // A tool that serves now and then may be slow.

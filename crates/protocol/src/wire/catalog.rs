@@ -45,12 +45,14 @@ pub struct Tool {
     pub name: String,
     /// The whole entry, unknown members included.
     pub raw: Value,
+    /// Arguments that it is known to serve, where it refuses what its schema alone gives; no server lists them.
+    pub served: Option<Value>,
 }
 
 impl Tool {
     /// Reads one entry of `tools/list`.
     pub fn new(raw: Value) -> Self {
-        Self { name: raw["name"].as_str().unwrap_or_default().to_owned(), raw }
+        Self { name: raw["name"].as_str().unwrap_or_default().to_owned(), raw, served: None }
     }
 
     /// The tool is served as a task only.

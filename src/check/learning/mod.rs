@@ -1,0 +1,232 @@
+//! Arguments that a server takes, found out by calling it.
+//!
+//! What a schema gives alone is often refused: it asks for an id that another tool returns, a file that is there, one of
+//! the words that the refusal names. Tools are called in rounds; what is served in one round gives values for the next.
+
+mod candidates;
+mod conventions;
+mod files;
+mod hints;
+mod seeds;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use self::candidates::{Attempt, attempts};
+use self::files::add_files;
+use self::seeds::Seeds;
+use super::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
+use crate::matching::words_of;
+use crate::plan::CheckContext;
+use crate::plan::arguments::{SafeArguments, safe_arguments, server_folder};
+use crate::plan::witness::known_arguments;
+use crate::wire::{Tool, is_served, surroundings_lack};
+
+/// The time for all calls, for one of them, the calls for each tool, the rounds, and the servers that may end or hang.
+const TIME: Duration = Duration::from_secs(20);
+const CALL_TIME: Duration = Duration::from_secs(4);
+const CALLS_PER_TOOL: usize = 30;
+const ROUNDS: usize = 4;
+const LOST_SERVERS: usize = 1;
+
+/// Arguments that a tool served, though it refuses those that its schema alone gives.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LearnedArguments {
+    pub(crate) arguments: Value,
+    /// The place where the value was found that made the difference, in words.
+    pub(crate) origin: String,
+}
+
+/// The arguments that tools served.
+#[derive(Debug, Default)]
+pub(crate) struct Learning {
+    /// Those that schemas alone give, by tool.
+    pub(crate) by_schema: BTreeMap<String, Value>,
+    /// Those that were found otherwise.
+    pub(crate) found: BTreeMap<String, LearnedArguments>,
+    /// The last refusals of the tools that served nothing, in words.
+    pub(crate) refused: BTreeMap<String, String>,
+}
+
+/// A tool of which no call was served yet.
+struct Pending<'a> {
+    tool: &'a Tool,
+    safe: SafeArguments,
+    tried: BTreeSet<String>,
+    refusal: String,
+}
+
+/// Finds arguments that tools serve, for those that refuse what their schemas alone give; what is found is served by two
+/// servers that know nothing of each other. Tools that are not `needed` are called for what they show, where one that is
+/// refuses.
+pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn(&Tool) -> bool + Sync)) -> Learning {
+    let (needed_tools, others): (Vec<_>, Vec<_>) = open_tools(context).into_iter().partition(|open| needed(open.tool));
+    let limits = CheckLimits::new(TIME, "").with_max_calls(CALLS_PER_TOOL * needed_tools.len());
+    let mut caller = Caller { context, limits, session: None, lost: 0 };
+    let mut seeds = Seeds::default();
+    let mut learning = Learning::default();
+    let mut pending = call_first(&mut caller, needed_tools, &mut seeds, &mut learning.by_schema).await;
+    if pending.is_empty() {
+        caller.close().await;
+        return learning;
+    }
+    pending.extend(call_first(&mut caller, others, &mut seeds, &mut BTreeMap::new()).await);
+    seeds.add_offer(context.catalog);
+    if let Some(server) = context.suite.servers.get(context.server_name) {
+        add_files(server, &mut seeds);
+    }
+    let mut found = BTreeMap::new();
+    for _ in 0..ROUNDS {
+        let before = pending.len();
+        let mut left = Vec::new();
+        for mut one in pending {
+            match try_attempts(&mut caller, &mut one, &mut seeds).await {
+                Some(served) if needed(one.tool) => drop(found.insert(one.tool.name.clone(), served)),
+                Some(_) => {}
+                None => left.push(one),
+            }
+        }
+        pending = left;
+        if pending.len() == before || !pending.iter().any(|one| needed(one.tool)) {
+            break;
+        }
+    }
+    caller.close().await;
+    learning.refused = pending.into_iter().map(|one| (one.tool.name.clone(), one.refusal)).collect();
+    for (tool, served) in found {
+        match caller.call(&tool, &served.arguments).await {
+            Answer::Served(_) => drop(learning.found.insert(tool, served)),
+            // What the first server had made on the way is not there.
+            Answer::Refused(words) => drop(learning.refused.insert(tool, words)),
+            Answer::Lacking | Answer::None => {}
+        }
+    }
+    caller.close().await;
+    learning
+}
+
+/// The tools that may be called, and of which the suite gives no arguments.
+fn open_tools<'a>(context: &CheckContext<'a>) -> Vec<Pending<'a>> {
+    let folder = server_folder(context.suite, context.server_name);
+    let tools = context.catalog.tools.iter().filter(|tool| {
+        let is_open = context.suite.hazard(context.server_name, tool).is_none() && !tool.is_task_only();
+        is_open && known_arguments(context.suite, tool).is_none()
+    });
+    let prepared = tools.filter_map(|tool| {
+        let safe = safe_arguments(tool, folder.clone()).ok()?;
+        Some(Pending { tool, safe, tried: BTreeSet::new(), refusal: String::new() })
+    });
+    let mut open: Vec<Pending<'_>> = prepared.collect();
+    // What needs nothing shows what the others need.
+    open.sort_by_key(|open| open.safe.smallest().as_object().map_or(0, serde_json::Map::len));
+    open
+}
+
+/// Calls each tool with what its schema gives, which it may serve; returns the tools that refuse it.
+async fn call_first<'a>(
+    caller: &mut Caller<'_>,
+    open: Vec<Pending<'a>>,
+    seeds: &mut Seeds,
+    served: &mut BTreeMap<String, Value>,
+) -> Vec<Pending<'a>> {
+    let mut refused = Vec::new();
+    for mut one in open {
+        let arguments = one.safe.smallest().clone();
+        one.tried.insert(arguments.to_string());
+        match caller.call(&one.tool.name, &arguments).await {
+            Answer::Served(result) => {
+                note_served(seeds, one.tool, &arguments, &result);
+                served.insert(one.tool.name.clone(), arguments);
+            }
+            Answer::Refused(words) => refused.push(Pending { refusal: words, ..one }),
+            Answer::Lacking | Answer::None => {}
+        }
+    }
+    refused
+}
+
+fn note_served(seeds: &mut Seeds, tool: &Tool, arguments: &Value, result: &Value) {
+    seeds.add_answer(&tool.name, result);
+    if !tool.only_reads() {
+        seeds.add_served(&tool.name, arguments);
+    }
+}
+
+/// Tries what is known by now; the first arguments that are served are enough.
+async fn try_attempts(
+    caller: &mut Caller<'_>,
+    pending: &mut Pending<'_>,
+    seeds: &mut Seeds,
+) -> Option<LearnedArguments> {
+    let made = attempts(pending.tool, &pending.safe, seeds, &pending.refusal, &pending.tried);
+    for Attempt { arguments, origin } in made {
+        pending.tried.insert(arguments.to_string());
+        match caller.call(&pending.tool.name, &arguments).await {
+            Answer::Served(result) => {
+                note_served(seeds, pending.tool, &arguments, &result);
+                return Some(LearnedArguments { arguments, origin });
+            }
+            Answer::Refused(words) => pending.refusal = words,
+            Answer::Lacking | Answer::None => return None,
+        }
+    }
+    None
+}
+
+/// An answer as far as it decides what is tried next.
+enum Answer {
+    Served(Value),
+    /// With the words of the refusal.
+    Refused(String),
+    /// The machine lacks something that no arguments give.
+    Lacking,
+    /// There is none, or no time for one.
+    None,
+}
+
+/// Calls tools one after another, on a server of its own.
+struct Caller<'a> {
+    context: &'a CheckContext<'a>,
+    limits: CheckLimits,
+    session: Option<CheckSession<'a>>,
+    /// The number of servers that ended or hung.
+    lost: usize,
+}
+
+impl Caller<'_> {
+    async fn call(&mut self, tool: &str, arguments: &Value) -> Answer {
+        if self.session.is_none() {
+            if self.lost > LOST_SERVERS {
+                return Answer::None;
+            }
+            let Ok(session) = CheckSession::open(self.context, self.limits.clone()).await else {
+                self.lost = LOST_SERVERS + 1;
+                return Answer::None;
+            };
+            self.session = Some(session);
+        }
+        let Some(session) = &self.session else { return Answer::None };
+        let timeout = CALL_TIME.min(session.request_timeout());
+        match session.try_request(CheckRequest::call(tool, arguments).within(timeout)).await {
+            Ok(Some(reply)) if is_served(&reply.message) => Answer::Served(reply.message["result"].clone()),
+            Ok(Some(reply)) => {
+                let words = words_of(&reply.message);
+                if surroundings_lack(&words).is_some() { Answer::Lacking } else { Answer::Refused(words) }
+            }
+            Ok(None) | Err(CheckEnd::Spent(_) | CheckEnd::Inconclusive(_) | CheckEnd::Skipped(_)) => Answer::None,
+            Err(CheckEnd::Unanswered(_) | CheckEnd::Failed(_) | CheckEnd::Unavailable(_) | CheckEnd::Decided(_)) => {
+                self.lost += 1;
+                self.close().await;
+                Answer::None
+            }
+        }
+    }
+
+    async fn close(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.close().await;
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Arguments that tools serve, found out once for each server before generated cases are made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::check::TargetServers;
+use super::sessions::TargetSessions;
+use super::target::RunTarget;
+use super::{Options, RunMessage};
+use crate::check::learning::{LearnedArguments, learn_arguments};
+use crate::event::{Section, SectionPart};
+use crate::plan::{Case, CheckContext, is_called_by_generated};
+use crate::source::template::fill;
+use crate::wire::{Catalog, Tool};
+
+/// The catalog with the arguments that tools serve, where generated calls of the target need them; `case` is any of it.
+pub(crate) async fn learned_catalog(
+    sessions: &Arc<TargetSessions>,
+    case: &Case,
+    options: &Options,
+    listed: Arc<Catalog>,
+) -> Arc<Catalog> {
+    let target = sessions.target.as_ref();
+    // A recording answers only what was asked when it was made, and the plan of a proof is made already.
+    if target.history.is_none() || target.is_replayed || target.tamper.is_some() {
+        return listed;
+    }
+    let learned = target.learned.get_or_init(|| async {
+        let learned = Box::pin(learn(sessions, case, options, &listed)).await;
+        if learned.is_empty() {
+            return listed;
+        }
+        target.emitter.send(RunMessage::Section(section(target, &learned)));
+        let with_served = |tool: &Tool| {
+            let served = learned.get(&tool.name).map(|found| found.arguments.clone());
+            Tool { served, ..tool.clone() }
+        };
+        let tools = listed.tools.iter().map(with_served).collect();
+        Arc::new(Catalog { tools, ..Catalog::clone(&listed) })
+    });
+    Arc::clone(learned.await)
+}
+
+async fn learn(
+    sessions: &Arc<TargetSessions>,
+    case: &Case,
+    options: &Options,
+    catalog: &Catalog,
+) -> BTreeMap<String, LearnedArguments> {
+    let target = sessions.target.as_ref();
+    let servers = TargetServers::new(sessions, case, options);
+    let names = sessions.shared.names(target).await;
+    let context = CheckContext {
+        owner: "",
+        suite: target.suite(),
+        server_name: target.server_name(),
+        catalog,
+        server: target.identity(),
+        names: &names,
+        filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
+        neutral: &|value| target.neutral(value),
+        servers: &servers,
+        steps: &servers,
+        request_timeout: target.request_timeout(),
+        case_timeout: options.timeout,
+        sources: &target.plan.sources,
+        record: None,
+        is_replayed: false,
+    };
+    let needed = |tool: &Tool| is_called_by_generated(target.suite_plan(), target.index, &tool.name);
+    tokio::select! {
+        learning = learn_arguments(&context, &needed) => learning.found,
+        () = options.stop.wait() => BTreeMap::new(),
+    }
+}
+
+/// The arguments that were found, to be copied into a suite.
+fn section(target: &RunTarget, learned: &BTreeMap<String, LearnedArguments>) -> Section {
+    let shown = |found: &LearnedArguments| target.redactor().value(found.arguments.clone());
+    let line = |(tool, found): (&String, &LearnedArguments)| {
+        let is_plain = tool.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let name = if is_plain { tool.clone() } else { Value::from(tool.as_str()).to_string() };
+        format!("  {name}: {}  # from {}", shown(found), found.origin)
+    };
+    let lines: Vec<String> = ["arguments:".to_owned()].into_iter().chain(learned.iter().map(line)).collect();
+    let data = |(tool, found): (&String, &LearnedArguments)| {
+        (tool.clone(), json!({"arguments": shown(found), "origin": found.origin}))
+    };
+    let tools = if learned.len() == 1 { "a tool" } else { "tools" };
+    Section {
+        block: "arguments".to_owned(),
+        file: target.suite().file.clone(),
+        server: target.server_name().to_owned(),
+        revision: target.known_revision().map(|revision| revision.to_string()).unwrap_or_default(),
+        heading: format!(
+            "arguments that {tools} served, found by calling; in a suite, they are the same in every run:"
+        ),
+        parts: vec![SectionPart::Code(lines.join("\n"))],
+        data: learned.iter().map(data).collect::<Map<_, _>>().into(),
+    }
+}
