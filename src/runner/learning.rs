@@ -3,17 +3,39 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::check::TargetServers;
 use super::sessions::TargetSessions;
 use super::target::RunTarget;
 use super::{Options, RunMessage};
-use crate::check::learning::{LearnedArguments, learn_arguments};
-use crate::event::{Section, SectionPart};
+use crate::check::learning::{LearnedArguments, Learning, learn_arguments};
+use crate::event::{FailureClass, Finding, Section, SectionPart};
 use crate::plan::{Case, CheckContext, is_called_by_generated};
 use crate::source::template::fill;
 use crate::wire::{Catalog, Tool};
+
+/// Servers that ended by themselves while arguments were looked for, and of which no case tells.
+#[derive(Debug, Default)]
+pub(crate) struct UntoldEnds(Mutex<Vec<Finding>>);
+
+impl UntoldEnds {
+    fn add(&self, ends: impl IntoIterator<Item = Finding>) {
+        self.0.lock().extend(ends);
+    }
+
+    /// Forgets them where a case tells that the server ended: it is one fault.
+    pub(crate) fn settle(&self, findings: &[Finding]) {
+        if findings.iter().any(|found| found.class == Some(FailureClass::ProcessExited)) {
+            self.0.lock().clear();
+        }
+    }
+
+    pub(crate) fn take(&self) -> Vec<Finding> {
+        std::mem::take(&mut self.0.lock())
+    }
+}
 
 /// The catalog with the arguments that tools serve, where generated calls of the target need them; `case` is any of it.
 pub(crate) async fn learned_catalog(
@@ -28,7 +50,8 @@ pub(crate) async fn learned_catalog(
         return listed;
     }
     let learned = target.learned.get_or_init(|| async {
-        let learned = Box::pin(learn(sessions, case, options, &listed)).await;
+        let Learning { found: learned, ends, .. } = Box::pin(learn(sessions, case, options, &listed)).await;
+        target.untold_ends.add(ends.into_values());
         if learned.is_empty() {
             return listed;
         }
@@ -43,12 +66,7 @@ pub(crate) async fn learned_catalog(
     Arc::clone(learned.await)
 }
 
-async fn learn(
-    sessions: &Arc<TargetSessions>,
-    case: &Case,
-    options: &Options,
-    catalog: &Catalog,
-) -> BTreeMap<String, LearnedArguments> {
+async fn learn(sessions: &Arc<TargetSessions>, case: &Case, options: &Options, catalog: &Catalog) -> Learning {
     let target = sessions.target.as_ref();
     let servers = TargetServers::new(sessions, case, options);
     let names = sessions.shared.names(target).await;
@@ -71,8 +89,8 @@ async fn learn(
     };
     let needed = |tool: &Tool| is_called_by_generated(target.suite_plan(), target.index, &tool.name);
     tokio::select! {
-        learning = learn_arguments(&context, &needed) => learning.found,
-        () = options.stop.wait() => BTreeMap::new(),
+        learning = learn_arguments(&context, &needed) => learning,
+        () = options.stop.wait() => Learning::default(),
     }
 }
 
@@ -99,5 +117,26 @@ fn section(target: &RunTarget, learned: &BTreeMap<String, LearnedArguments>) -> 
         ),
         parts: vec![SectionPart::Code(lines.join("\n"))],
         data: learned.iter().map(data).collect::<Map<_, _>>().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_told_unless_a_case_tells_of_one() {
+        let ended = || Finding::failure(FailureClass::ProcessExited, "it ended");
+        for (found, untold) in [
+            (vec![], 1),
+            (vec![Finding::failure(FailureClass::Timeout, "it is silent")], 1),
+            (vec![Finding::new("equals", "it differs"), ended()], 0),
+        ] {
+            let ends = UntoldEnds::default();
+            ends.add(vec![ended()]);
+            ends.settle(&found);
+            assert_eq!(ends.take().len(), untold, "{found:?}");
+            assert!(ends.take().is_empty());
+        }
     }
 }

@@ -94,7 +94,8 @@ impl TargetSessions {
         self.shared.finish(&self.target).await;
         if let Some(revision) = self.target.known_revision() {
             let of_calls = self.target.history.iter().flat_map(History::judge);
-            self.target.report(revision.as_str(), self.target.shutdowns.judge().into_iter().chain(of_calls));
+            let judged = self.target.shutdowns.judge().into_iter().chain(of_calls);
+            self.target.report(revision.as_str(), judged.chain(self.target.untold_ends.take()));
         }
     }
 }

@@ -349,7 +349,9 @@ impl<'a> SuiteRun<'a> {
         };
         if let (Some(RunningCase { case, beside }), Some(mut result)) = (self.begun.remove(&id), result) {
             note_concurrent_cases(&mut result, &beside);
-            self.stores.settle(&self.targets[case.target].target, &case, &mut result);
+            let target = &self.targets[case.target].target;
+            target.untold_ends.settle(&result.findings);
+            self.stores.settle(target, &case, &mut result);
             self.count(result);
         }
     }

@@ -10,6 +10,7 @@ use tokio::sync::OnceCell;
 
 use super::hang::HungTools;
 use super::history::History;
+use super::learning::UntoldEnds;
 use super::machine_paths::MachinePaths;
 use super::resolve::{self, Reachable, Starts};
 use super::scan::ScanResults;
@@ -40,6 +41,8 @@ pub(crate) struct RunTarget {
     pub(crate) catalog: OnceCell<Result<Arc<Catalog>, Finding>>,
     /// The same with the arguments that tools serve; only where generated calls need them.
     pub(crate) learned: OnceCell<Arc<Catalog>>,
+    /// The servers that ended meanwhile.
+    pub(crate) untold_ends: UntoldEnds,
     /// The server's identity from the first session.
     identity: OnceCell<ServerIdentity>,
     /// True if generated calls may change the server's data.
@@ -90,6 +93,7 @@ impl RunTarget {
             server,
             catalog: OnceCell::new(),
             learned: OnceCell::new(),
+            untold_ends: UntoldEnds::default(),
             identity: OnceCell::new(),
             writes: AtomicBool::new(false),
             scan_results: ScanResults::default(),

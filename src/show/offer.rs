@@ -47,9 +47,10 @@ impl Offer {
             arguments: redactor.value(arguments.clone()),
             origin: origin.to_owned(),
         };
-        let learned = learning.map(|Learning { by_schema, found, refused }| {
-            let refused =
-                refused.iter().map(|(tool, words)| (tool.clone(), ShownArguments::Refused(redactor.text(words))));
+        let learned = learning.map(|Learning { by_schema, found, refused, ends }| {
+            let ends = ends.iter().map(|(tool, end)| (tool, &end.message));
+            let refused = refused.iter().chain(ends);
+            let refused = refused.map(|(tool, words)| (tool.clone(), ShownArguments::Refused(redactor.text(words))));
             let by_schema = by_schema.iter().map(|(tool, arguments)| (tool.clone(), shown(arguments, "its schema")));
             let found = found.iter().map(|(tool, found)| (tool.clone(), shown(&found.arguments, &found.origin)));
             refused.chain(by_schema).chain(found).collect()

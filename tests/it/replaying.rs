@@ -122,13 +122,13 @@ fn a_replay_that_nobody_reads_can_be_stopped_and_ends_by_itself() {
 
 #[test]
 fn what_no_replay_can_show_is_not_gone() {
-    let once = "    if os.path.exists('ended'):\n        return text('ok')\n    open('ended', 'w').close()\n    \
+    let once = "    if not arguments or os.path.exists('ended'):\n        return text('ok')\n    open('ended', 'w').close()\n    \
                 print('a\\n::error::b\\n ##[error]c', file=sys.stderr, flush=True)\n    os._exit(3)";
     for (flag, says) in [
         ("", "not reproduced: it was seen with calls side by side, and a replay makes one after another"),
         (" --in-flight 1", "not reproduced: the run that found it tried again and could not reproduce it"),
     ] {
-        // A tool that takes nothing is called once before generated calls, and this server ends once only.
+        // What a schema gives alone is called before the generated calls, and this server ends once only.
         let mut tool = look();
         tool["inputSchema"]["properties"]["x"] = serde_json::json!({"type": "string"});
         let scene = scene(&format!("replaying-once{}", flag.replace(' ', "")), &tool, once);
@@ -146,6 +146,18 @@ fn what_no_replay_can_show_is_not_gone() {
             assert!(!text.contains("##["), "{text}");
         }
     }
+}
+
+#[test]
+fn a_server_that_ends_while_arguments_are_looked_for_is_told() {
+    let once =
+        "    if os.path.exists('ended'):\n        return text('ok')\n    open('ended', 'w').close()\n    os._exit(3)";
+    let scene = scene("replaying-early", &look(), once);
+    let seen = scene.run("fuzz --cases 8 --seed 1 -- python3 server.py");
+    assert!(seen.status == 1 && seen.stdout.contains("the call: look {}"), "{}", seen.text());
+    assert_eq!(kept(&scene).iter().filter(|stored| stored["kind"] == "crash").count(), 1, "{}", seen.text());
+    let again = scene.run("fuzz --cases 8 --seed 1 -- python3 server.py");
+    assert_eq!(again.status, 0, "{}", again.text());
 }
 
 #[test]

@@ -18,6 +18,7 @@ use self::candidates::{Attempt, attempts};
 use self::files::add_files;
 use self::seeds::Seeds;
 use super::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
+use crate::event::{FailureClass, Finding};
 use crate::matching::words_of;
 use crate::plan::CheckContext;
 use crate::plan::arguments::{SafeArguments, safe_arguments, server_folder};
@@ -48,6 +49,8 @@ pub(crate) struct Learning {
     pub(crate) found: BTreeMap<String, LearnedArguments>,
     /// The last refusals of the tools that served nothing, in words.
     pub(crate) refused: BTreeMap<String, String>,
+    /// The ends of servers that ended by themselves, by the tool that was called before.
+    pub(crate) ends: BTreeMap<String, Finding>,
 }
 
 /// A tool of which no call was served yet.
@@ -64,12 +67,12 @@ struct Pending<'a> {
 pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn(&Tool) -> bool + Sync)) -> Learning {
     let (needed_tools, others): (Vec<_>, Vec<_>) = open_tools(context).into_iter().partition(|open| needed(open.tool));
     let limits = CheckLimits::new(TIME, "").with_max_calls(CALLS_PER_TOOL * needed_tools.len());
-    let mut caller = Caller { context, limits, session: None, lost: 0 };
+    let mut caller = Caller { context, limits, session: None, called: None, lost: 0, ends: BTreeMap::new() };
     let mut seeds = Seeds::default();
     let mut learning = Learning::default();
     let mut pending = call_first(&mut caller, needed_tools, &mut seeds, &mut learning.by_schema).await;
     if pending.is_empty() {
-        caller.close().await;
+        learning.ends = caller.finish().await;
         return learning;
     }
     pending.extend(call_first(&mut caller, others, &mut seeds, &mut BTreeMap::new()).await);
@@ -103,7 +106,7 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
             Answer::Lacking | Answer::None => {}
         }
     }
-    caller.close().await;
+    learning.ends = caller.finish().await;
     learning
 }
 
@@ -191,8 +194,11 @@ struct Caller<'a> {
     context: &'a CheckContext<'a>,
     limits: CheckLimits,
     session: Option<CheckSession<'a>>,
+    /// The last call.
+    called: Option<(String, Value)>,
     /// The number of servers that ended or hung.
     lost: usize,
+    ends: BTreeMap<String, Finding>,
 }
 
 impl Caller<'_> {
@@ -209,6 +215,7 @@ impl Caller<'_> {
         }
         let Some(session) = &self.session else { return Answer::None };
         let timeout = CALL_TIME.min(session.request_timeout());
+        self.called = Some((tool.to_owned(), arguments.clone()));
         match session.try_request(CheckRequest::call(tool, arguments).within(timeout)).await {
             Ok(Some(reply)) if is_served(&reply.message) => Answer::Served(reply.message["result"].clone()),
             Ok(Some(reply)) => {
@@ -216,8 +223,11 @@ impl Caller<'_> {
                 if surroundings_lack(&words).is_some() { Answer::Lacking } else { Answer::Refused(words) }
             }
             Ok(None) | Err(CheckEnd::Spent(_) | CheckEnd::Inconclusive(_) | CheckEnd::Skipped(_)) => Answer::None,
-            Err(CheckEnd::Unanswered(_) | CheckEnd::Failed(_) | CheckEnd::Unavailable(_) | CheckEnd::Decided(_)) => {
+            Err(
+                end @ (CheckEnd::Unanswered(_) | CheckEnd::Failed(_) | CheckEnd::Unavailable(_) | CheckEnd::Decided(_)),
+            ) => {
                 self.lost += 1;
+                self.note_ends(end.into_result().findings);
                 self.close().await;
                 Answer::None
             }
@@ -226,7 +236,21 @@ impl Caller<'_> {
 
     async fn close(&mut self) {
         if let Some(session) = self.session.take() {
-            session.close().await;
+            let found = session.close().await;
+            self.note_ends(found);
+        }
+    }
+
+    async fn finish(mut self) -> BTreeMap<String, Finding> {
+        self.close().await;
+        self.ends
+    }
+
+    fn note_ends(&mut self, found: impl IntoIterator<Item = Finding>) {
+        let end = found.into_iter().find(|found| found.class == Some(FailureClass::ProcessExited));
+        if let (Some(end), Some((tool, arguments))) = (end, self.called.take()) {
+            let call = format!("{tool} {arguments}");
+            self.ends.insert(tool, end.with_evidence("the call", call));
         }
     }
 }
