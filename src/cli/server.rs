@@ -1,19 +1,22 @@
-//! The server that a command names where others have suites, and the suite that is made of it.
+//! The servers that a command names where others have suites, and the suite that is made of them.
 //!
-//! Knows nothing about what is done with the server: a command adds its own members, and its own flags.
+//! Knows nothing about what is done with a server: a command adds its own members, and its own flags.
 //! Start reading in [`ServerArgs::target`].
 
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::Args;
+use indexmap::IndexSet;
 use serde_json::{Map, Value, json};
 
 use super::console::Console;
 use super::exit::Exit;
 use super::suites::{AdHocSuite, HiddenWord};
 use crate::redact::{is_secret, query_secrets, user_of};
-use crate::source::legible_json;
-use crate::suite::{AdHocCommand, CommandLine};
+use crate::source::file::WRITTEN;
+use crate::source::{legible_json, visible_line};
+use crate::suite::{AdHocCommand, CommandLine, ServerFile};
 use crate::wire::Revision;
 
 /// Stands for a secret in what is printed; the user fills it in.
@@ -22,6 +25,15 @@ pub(crate) const TO_FILL_IN: &str = "…";
 /// The way to a server that is named on the command line.
 #[derive(Debug, Args)]
 pub(crate) struct ServerArgs {
+    /// The server's URL.
+    #[arg(long, value_name = "URL", conflicts_with = "config")]
+    url: Option<String>,
+    /// A file that describes servers: the configuration of a client (`mcp.json`, `claude_desktop_config.json`), `server.json` of the MCP registry, or a suite.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A server of that file; may be given several times, and all of them are meant without it.
+    #[arg(long = "server", value_name = "NAME")]
+    name: Vec<String>,
     /// The revisions to speak: a date, or `all`; by default the newest one that the server speaks.
     #[arg(long, value_name = "REVISION")]
     pub(crate) revision: Vec<String>,
@@ -42,18 +54,18 @@ pub(crate) struct Verb {
     pub(crate) command: AdHocCommand,
     /// Completes "name the server to …".
     pub(crate) does: &'static str,
-    /// The line of a suite that asks for the same.
-    pub(crate) block: &'static str,
 }
 
-/// A server, and how it was asked for.
+/// The servers of a command, and how they were asked for.
 #[derive(Debug)]
 pub(crate) struct AdHocServer {
     command: AdHocCommand,
-    /// As a suite has it.
-    server: Value,
-    /// As it was typed, without secrets.
+    /// As a suite has them: a single one, or several by name.
+    servers: Vec<(Option<String>, Value)>,
+    /// As they were typed, without secrets.
     shown: String,
+    /// True if a file describes them, which a flag names.
+    is_described: bool,
     hidden: Vec<HiddenWord>,
     /// The flags without which the same server would be asked something else, without secrets.
     flags: Vec<String>,
@@ -62,14 +74,60 @@ pub(crate) struct AdHocServer {
 /// The positional words of a command, which are a server where other commands have suites.
 pub(crate) fn positional(arg: clap::Arg) -> clap::Arg {
     arg.value_name("SERVER")
-        .help("The server: a URL, or after `--` the command that starts it; `demo` is the built-in demo server")
+        .help("The server: a URL, a file that describes servers (`mcp.json`, `mcp.json:NAME`, `suite.yml:NAME`), or after `--` the command that starts it; `demo` is the built-in demo server")
 }
 
 impl ServerArgs {
-    /// The server that the words name.
+    /// Returns true if a flag names a server.
+    pub(crate) fn names_server(&self) -> bool {
+        self.url.is_some() || self.config.is_some()
+    }
+
+    /// The servers that the flags or the words name.
     pub(crate) fn target(&self, verb: Verb, words: &[String], console: &Console) -> Result<AdHocServer, Exit> {
-        let mut server = named_server(verb, words, console)?;
+        let url = self.url.as_slice();
+        let words = if url.is_empty() { words } else { self.only_way(url, words, console)? };
+        let mut described = described_target(words);
+        if let Some(config) = &self.config {
+            self.only_way(&[], words, console)?;
+            described = Some(DescribedTarget { file: config.clone(), names: IndexSet::new() });
+        }
         self.require_filled_in(words, console)?;
+        let mut flags = self.public_flags();
+        let (servers, shown) = match &mut described {
+            Some(described) => {
+                described.names.extend(self.name.iter().cloned());
+                flags.extend(described.flags());
+                (described.servers(verb, console)?, described.to_string())
+            }
+            None if !self.name.is_empty() => {
+                let help = "write `--config mcp.json --server NAME`";
+                return Err(console.fail(Exit::Usage, "`--server` names a server of a file", Some(help)));
+            }
+            None => {
+                let shown = shell_words::join(words.iter().map(|word| public(word)));
+                (vec![(None, named_server(verb, words, console)?)], shown)
+            }
+        };
+        let servers = servers.into_iter().map(|(name, server)| Ok((name, self.with_flags(server, console)?)));
+        let servers = servers.collect::<Result<_, Exit>>()?;
+        let hidden = words.iter().map(|word| HiddenWord { typed: word.clone(), shown: public(word) });
+        let hidden = hidden.filter(|word| word.typed != word.shown).collect();
+        Ok(AdHocServer { command: verb.command, servers, shown, is_described: described.is_some(), hidden, flags })
+    }
+
+    /// The words of the only way to a server; `Err` where two are given.
+    fn only_way<'a>(&self, way: &'a [String], words: &[String], console: &Console) -> Result<&'a [String], Exit> {
+        if words.is_empty() {
+            return Ok(way);
+        }
+        let flag = if self.url.is_some() { "--url" } else { "--config" };
+        let message = format!("`{flag}` names the server, and so does `{}`", shell_words::join(words));
+        Err(console.fail(Exit::Usage, message, Some("leave out one of them")))
+    }
+
+    /// A server with what flags say of it.
+    fn with_flags(&self, mut server: Value, console: &Console) -> Result<Value, Exit> {
         if !self.header.is_empty() {
             let read = self.header.iter().map(|text| {
                 let help = "write `--header 'Authorization: Bearer {{ env.TOKEN }}'`";
@@ -96,10 +154,7 @@ impl ServerArgs {
             [word] if word == "all" => json!(Revision::ALL.map(Revision::as_str).into_iter().rev().collect::<Vec<_>>()),
             revisions => json!(revisions),
         };
-        let shown = shell_words::join(words.iter().map(|word| public(word)));
-        let hidden = words.iter().map(|word| HiddenWord { typed: word.clone(), shown: public(word) });
-        let hidden = hidden.filter(|word| word.typed != word.shown).collect();
-        Ok(AdHocServer { command: verb.command, server, shown, hidden, flags: self.public_flags() })
+        Ok(server)
     }
 
     /// Refuses the marks that an earlier run printed in the place of secrets.
@@ -128,23 +183,89 @@ impl ServerArgs {
     }
 }
 
-impl AdHocServer {
-    /// Declares that the server's data may be changed.
-    pub(crate) fn set_scratch(&mut self) {
-        self.server["scratch"] = true.into();
+/// Servers that a file describes.
+#[derive(Debug, PartialEq)]
+struct DescribedTarget {
+    file: PathBuf,
+    /// Those that are meant; none for all of them.
+    names: IndexSet<String>,
+}
+
+impl fmt::Display for DescribedTarget {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.names.is_empty() {
+            write!(to, "{} of ", self.names.iter().map(|name| visible_line(name)).collect::<Vec<_>>().join(", "))?;
+        }
+        write!(to, "{}", self.file.display())
+    }
+}
+
+impl DescribedTarget {
+    fn flags(&self) -> Vec<String> {
+        let file = self.file.display().to_string();
+        flags([("--config", vec![file]), ("--server", self.names.iter().cloned().collect())])
     }
 
-    /// The suite, as somebody might have written it: the server and `members`; `flags` are those of the command alone.
+    /// The servers by name, as a suite has them; without a name where the command takes one server.
+    fn servers(&self, verb: Verb, console: &Console) -> Result<Vec<(Option<String>, Value)>, Exit> {
+        let shown = self.file.display().to_string();
+        let of_file = |name: &str| (Some(name.to_owned()), json!({"config": shown, "name": name}));
+        if !self.names.is_empty() {
+            return Ok(self.names.iter().map(|name| of_file(name)).collect());
+        }
+        if verb.command.asks_once() {
+            return Ok(vec![(None, json!({"config": shown}))]);
+        }
+        let (sources, source) = console.read("configuration", &self.file, WRITTEN, None)?;
+        let known = ServerFile::read(&self.file, &sources, source).map_err(|found| console.refuse(&found, &sources))?;
+        let (disabled, enabled): (Vec<_>, Vec<_>) = known.names().partition(|(_, is_disabled)| *is_disabled);
+        for (name, _) in &disabled {
+            console.note(&format!("`{}` is skipped: `{shown}` disables it", visible_line(name)));
+        }
+        if enabled.is_empty() {
+            let help = if disabled.is_empty() { "add one" } else { "name one of them with `--server`" };
+            return Err(console.fail(Exit::Nothing, format!("`{shown}` describes no server to use"), Some(help)));
+        }
+        Ok(enabled.into_iter().map(|(name, _)| of_file(name)).collect())
+    }
+}
+
+/// The file that a word names, and the server behind a colon: `mcp.json`, `mcp.json:users`, `users.yml:here`.
+fn described_target(words: &[String]) -> Option<DescribedTarget> {
+    let [word] = words else { return None };
+    let is_file = |word: &str| [".json", ".yml", ".yaml"].iter().any(|end| word.ends_with(end));
+    if is_file(word) {
+        return Some(DescribedTarget { file: PathBuf::from(word), names: IndexSet::new() });
+    }
+    let mut colons = word.match_indices(':').map(|(at, _)| word.split_at(at));
+    let (file, name) = colons.find(|(file, _)| is_file(file) && !file.contains("://"))?;
+    Some(DescribedTarget { file: PathBuf::from(file), names: IndexSet::from([name[1..].to_owned()]) })
+}
+
+impl AdHocServer {
+    /// Declares that the servers' data may be changed.
+    pub(crate) fn set_scratch(&mut self) {
+        self.servers.iter_mut().for_each(|(_, server)| server["scratch"] = true.into());
+    }
+
+    /// The suite, as somebody might have written it: the servers and `members`; `flags` are those of the command alone.
     pub(crate) fn suite(self, members: Map<String, Value>, flags: &[String]) -> AdHocSuite {
-        let Self { command, server, shown, hidden, flags: own } = self;
+        let Self { command, servers, shown, is_described, hidden, flags: own } = self;
         let name = command.as_str();
-        let is_program = server.get("command").is_some();
-        let mut suite = json!({"suite": format!("{name} of {shown}"), "server": server});
+        let is_program = servers.iter().any(|(_, server)| server.get("command").is_some());
+        let mut suite = json!({"suite": format!("{name} of {shown}")});
+        for (name, server) in servers {
+            match name {
+                Some(name) => suite["servers"][name] = server,
+                None => suite["server"] = server,
+            }
+        }
         if let Some(suite) = suite.as_object_mut() {
             suite.extend(members);
         }
         let flags = shell_words::join(own.iter().chain(flags));
-        let asked = CommandLine { command, flags, target: shown, is_program };
+        let target = if is_described { String::new() } else { shown };
+        let asked = CommandLine { command, flags, target, is_program };
         // JSON is YAML, and a member a line can be quoted.
         AdHocSuite { name: PathBuf::from(name), text: legible_json(&suite), asked, tools: Vec::new(), hidden }
     }
@@ -198,22 +319,43 @@ pub(crate) fn is_suite(word: &str) -> bool {
     [".yml", ".yaml"].iter().any(|end| word.ends_with(end))
 }
 
-fn named_server(Verb { command, does, block }: Verb, words: &[String], console: &Console) -> Result<Value, Exit> {
+fn named_server(Verb { command, does, .. }: Verb, words: &[String], console: &Console) -> Result<Value, Exit> {
     let name = command.as_str();
     Ok(match words {
         [] => {
-            let help =
-                format!("write `mcprove {name} http://127.0.0.1:3000/mcp`, or `mcprove {name} -- node server.js`");
+            let help = format!(
+                "write `mcprove {name} -- node server.js`, `mcprove {name} --url http://127.0.0.1:3000/mcp`, or `mcprove {name} --config mcp.json`"
+            );
             return Err(console.fail(Exit::Usage, format!("name the server to {does}"), Some(&help)));
         }
         [word] if word.starts_with("http://") || word.starts_with("https://") => json!({"url": word}),
         [word] if word == "demo" => json!({"builtin": "demo"}),
-        [word] if is_suite(word) => {
-            let help = format!("add the line `{block}` to it, and write `mcprove run {word}`");
-            let message = format!("`{name}` takes a server, and `{word}` is a suite");
-            return Err(console.fail(Exit::Usage, message, Some(&help)));
-        }
         [word] if word.contains(' ') => json!({"command": word}),
         words => json!({"command": words}),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_may_name_a_file_of_servers() {
+        for (word, expected) in [
+            ("mcp.json", Some(("mcp.json", None))),
+            (".cursor/mcp.json:users", Some((".cursor/mcp.json", Some("users")))),
+            ("C:\\a\\mcp.json:my server", Some(("C:\\a\\mcp.json", Some("my server")))),
+            ("users.yml:here", Some(("users.yml", Some("here")))),
+            ("node server.js", None),
+            ("http://127.0.0.1/a.json:b", None),
+            ("demo", None),
+        ] {
+            let found = described_target(&[word.to_owned()]);
+            let expected = expected.map(|(file, name)| DescribedTarget {
+                file: PathBuf::from(file),
+                names: name.into_iter().map(str::to_owned).collect(),
+            });
+            assert_eq!(found, expected, "{word}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ use crate::block::{self, campaign};
 use crate::files::FolderPlace;
 use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection};
 use crate::source::file::{WRITTEN, read_text};
-use crate::source::{Diagnostic, SourceId, Sources, parse};
+use crate::source::{Diagnostic, Label, SourceId, Sources, parse};
 use crate::suite::{AdHocCommand, CommandLine, LoadedSuite, is_named};
 use crate::taxonomy::Registry;
 
@@ -129,7 +129,7 @@ impl SuiteArgs {
         let mut mistakes = Vec::new();
         let (selection, mut suites): (_, Vec<_>) = if let Some(adhoc) = &self.adhoc {
             let selection = self.selection(Vec::new(), std::slice::from_ref(&adhoc.name), &mut sources, &mut mistakes);
-            (selection, adhoc.load(&mut sources).map_err(|found| mistakes.extend(found)).into_iter().collect())
+            (selection, adhoc.load(&mut sources, console).map_err(|found| mistakes.extend(found)).into_iter().collect())
         } else {
             let found = paths::find(&self.paths);
             let doubtful: Vec<Diagnostic> = found.doubtful.iter().map(|file| passed_over(file)).collect();
@@ -256,26 +256,44 @@ fn written_campaign(file: SourceId, sources: &Sources) -> Option<Value> {
 }
 
 impl AdHocSuite {
-    pub(crate) fn load(&self, sources: &mut Sources) -> Result<LoadedSuite<Arc<dyn CaseSource>>, Vec<Diagnostic>> {
+    /// Loads the suite; warnings about other files are shown.
+    pub(crate) fn load(
+        &self,
+        sources: &mut Sources,
+        console: &Console,
+    ) -> Result<LoadedSuite<Arc<dyn CaseSource>>, Vec<Diagnostic>> {
         let files = |path: &Path| if path == self.name { Ok(self.text.clone()) } else { read_text(path, WRITTEN) };
-        let loaded = block::load(&self.name, &files, sources, &mut Vec::new());
-        self.finish(loaded)
+        let mut warnings = Vec::new();
+        let loaded = block::load(&self.name, &files, sources, &mut warnings);
+        let elsewhere = warnings.into_iter().filter(|one| one.label.iter().any(|label| !self.holds(label, sources)));
+        console.diagnostics(&elsewhere.collect::<Vec<_>>(), sources);
+        self.finish(loaded, sources)
     }
 
-    /// Marks the suite as ad hoc; mistakes lose their place, since there is no file, and their secrets.
+    /// Marks the suite as ad hoc; mistakes lose their place in it, since there is no file, and their secrets.
     pub(crate) fn finish<S>(
         &self,
         loaded: Result<LoadedSuite<S>, Vec<Diagnostic>>,
+        sources: &Sources,
     ) -> Result<LoadedSuite<S>, Vec<Diagnostic>> {
         let public = |text: String| self.hidden.iter().fold(text, |text, word| text.replace(&word.typed, &word.shown));
         let mut loaded = loaded.map_err(|found| -> Vec<Diagnostic> {
-            let placeless = found.into_iter().map(|mistake| Diagnostic { label: None, other: None, ..mistake });
-            placeless
-                .map(|one| Diagnostic { message: public(one.message), help: one.help.map(public), ..one })
-                .collect()
+            let elsewhere = |label: Option<Label>| label.filter(|label| !self.holds(label, sources));
+            let told = found.into_iter().map(|one| Diagnostic {
+                message: public(one.message),
+                help: one.help.map(public),
+                label: elsewhere(one.label),
+                other: elsewhere(one.other),
+                ..one
+            });
+            told.collect()
         })?;
         loaded.suite.asked = Some(self.asked.clone());
         Ok(loaded)
+    }
+
+    fn holds(&self, label: &Label, sources: &Sources) -> bool {
+        sources.file(label.span.source).name == self.name.display().to_string()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::event::{CaseResult, Code, FailureClass, Finding, Outcome, Reason, RefusedCall};
+use crate::event::{CaseResult, Code, FailureClass, Finding, Outcome, Reason, RefusedCall, StepProblem};
 use crate::suite::builtin_name;
 
 /// The common traits of failures that have one cause.
@@ -90,8 +90,9 @@ fn is_general(result: &CaseResult, finding: &Finding) -> bool {
     if is_of_scan && finding.class == Some(FailureClass::ProtocolError) {
         return true;
     }
-    // A server that does not start says the same of every case.
-    if result.outcome == Outcome::Errored && finding.class.is_some() {
+    // A server that does not start, or lacks a variable, says the same of every case.
+    let is_unfilled = finding.step_problem.as_deref() == Some(&StepProblem::Unfilled);
+    if result.outcome == Outcome::Errored && (finding.class.is_some() || is_unfilled) {
         return true;
     }
     if finding.class.is_some() || finding.reproduction.is_some() {

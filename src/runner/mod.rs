@@ -80,7 +80,7 @@ pub use self::options::{
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 pub use self::start::{Started, starts};
 pub(crate) use self::target::REQUEST_TIMEOUT;
-pub use self::visit::{ServerVisit, Visitor, visit_servers};
+pub use self::visit::{ServerVisit, Visited, Visitor, visit_servers};
 
 /// The result of a run; the exit code follows from it.
 #[derive(Debug, Clone, PartialEq, Default)]

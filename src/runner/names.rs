@@ -11,9 +11,8 @@ use crate::plan::{Plan, SuitePlan};
 use crate::redact::{
     RESTORED_FROM, Redactor, holds_a_secret, is_secret, may_name_a_secret, query_secrets, reads_drawn,
 };
-use crate::source::SourceId;
-use crate::source::parse;
 use crate::source::template::{Names, Unfilled, fill, text_of};
+use crate::source::{Node, SourceId, parse, parse_jsonc};
 use crate::suite::{Auth, Server, ServerKind, Suite, is_builtin};
 use crate::transport::http::userinfo;
 
@@ -40,7 +39,27 @@ pub(crate) fn mentioned_variables(plan: &Plan, environment: &BTreeMap<String, St
 }
 
 fn mentioned_names(plan: &Plan) -> BTreeSet<String> {
-    plan.sources.texts().flat_map(mentions).filter(|mention| !mention.is_comment).map(|mention| mention.name).collect()
+    let written = plan.sources.texts().flat_map(mentions).filter(|mention| !mention.is_comment);
+    let mut names: BTreeSet<String> = written.map(|mention| mention.name).collect();
+    // Other files name variables in their own ways.
+    let described = plan.suites.iter().flat_map(|planned| planned.suite.servers.values());
+    described.filter(|server| server.is_described).for_each(|server| names.extend(described_variables(server)));
+    names
+}
+
+/// The variables that the description of a server in another file reads.
+fn described_variables(server: &Server) -> BTreeSet<String> {
+    let mut nodes: Vec<&Node> = server.env.iter().map(|(_, value)| value).chain(&server.cwd).collect();
+    match &server.kind {
+        ServerKind::Command(words) => nodes.extend(words),
+        ServerKind::Url(http) => {
+            nodes.push(&http.url);
+            nodes.extend(http.command.iter().flatten());
+            nodes.extend(http.credentials.headers.iter().map(|(_, value)| value));
+        }
+        ServerKind::Builtin(_) => {}
+    }
+    nodes.into_iter().filter_map(Node::text).flat_map(variables_in).collect()
 }
 
 /// The variables of the environment that the templates of a text read.
@@ -106,7 +125,7 @@ pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
 fn written_secrets(plan: &Plan, source: SourceId) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if may_name_a_secret(&plan.sources.file(source).text)
-        && let Ok(whole) = parse(&plan.sources, source)
+        && let Ok(whole) = parse(&plan.sources, source).or_else(|_| parse_jsonc(&plan.sources, source))
     {
         add_secrets(&whole.to_json(), &mut found);
     }

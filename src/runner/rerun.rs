@@ -6,10 +6,14 @@ use crate::suite::AdHocCommand;
 /// A command line that selects exactly this case, to be pasted into a shell.
 pub(crate) fn command(planned: &SuitePlan, case: &Case) -> String {
     if let Some(asked) = planned.suite.command_line() {
-        return match &case.rule {
-            Some(rule) if asked.command == AdHocCommand::Compliance => asked.with_flag(&format!("--rule {}", rule.id)),
-            Some(_) | None => asked.with_flag(&format!("--filter {}", shell_words::quote(&field("name", &case.name)))),
+        let chosen = match &case.rule {
+            Some(rule) if asked.command == AdHocCommand::Compliance => format!("--rule {}", rule.id),
+            Some(_) | None => format!("--filter {}", shell_words::quote(&field("name", &case.name))),
         };
+        let several = planned.suite.servers.len() > 1;
+        let on = target_filter(planned, case).filter(|_| several);
+        let on = on.map(|target| format!(" --filter {}", shell_words::quote(&target))).unwrap_or_default();
+        return asked.with_flag(&(chosen + &on));
     }
     let file = &planned.suite.file;
     // Places are compared first: suites have tens of thousands of tests, and each of their cases comes here.

@@ -133,8 +133,13 @@ impl Served {
     }
 }
 
-fn fill_text(node: &Node, names: &Names) -> Result<String, Finding> {
-    fill(node, names).map(|node| text_of(&node.to_json())).map_err(|unfilled| finding::of_template(&unfilled.reason))
+fn fill_text(server: &Server, node: &Node, names: &Names) -> Result<String, Finding> {
+    fill(node, names).map(|node| text_of(&node.to_json())).map_err(|unfilled| {
+        let found = finding::of_template(&unfilled.reason);
+        let TemplateError::NoVariable(name) = &unfilled.reason else { return found };
+        let Some(input) = server.inputs.get(name) else { return found };
+        Finding { help: Some(format!("set the environment variable `{name}`; {input}")), ..found }
+    })
 }
 
 fn command(
@@ -143,7 +148,7 @@ fn command(
     names: &Names,
     environment: &BTreeMap<String, String>,
 ) -> Result<ServerCommand, Finding> {
-    let mut words = words.iter().map(|word| fill_text(word, names)).collect::<Result<Vec<_>, _>>()?.into_iter();
+    let mut words = words.iter().map(|word| fill_text(server, word, names)).collect::<Result<Vec<_>, _>>()?.into_iter();
     let mut env: BTreeMap<String, String> = if server.inherit_env {
         environment.clone()
     } else {
@@ -151,9 +156,9 @@ fn command(
         kept.collect()
     };
     for (name, value) in &server.env {
-        env.insert(name.value.clone(), fill_text(value, names)?);
+        env.insert(name.value.clone(), fill_text(server, value, names)?);
     }
-    let cwd = server.cwd.as_ref().map(|cwd| fill_text(cwd, names)).transpose()?.map(PathBuf::from);
+    let cwd = server.cwd.as_ref().map(|cwd| fill_text(server, cwd, names)).transpose()?.map(PathBuf::from);
     Ok(ServerCommand {
         program: words.next().unwrap_or_default(),
         args: words.collect(),
@@ -195,7 +200,7 @@ fn address(
                 || own.headers.iter().any(|(other, _)| other.value.eq_ignore_ascii_case(name))
         })
     };
-    let header = |(name, value): &(Located<String>, Node)| Ok((name.value.clone(), fill_text(value, names)?));
+    let header = |(name, value): &(Located<String>, Node)| Ok((name.value.clone(), fill_text(server, value, names)?));
     let kept = written.credentials.headers.iter().filter(|(name, _)| !is_replaced(&name.value));
     let headers = kept.chain(own.iter().flat_map(|own| &own.headers));
     let mut headers = headers.map(header).collect::<Result<Vec<_>, Finding>>()?;
@@ -203,14 +208,14 @@ fn address(
     let of_server = written.credentials.auth.as_ref().filter(|_| !is_replaced("authorization"));
     match own.and_then(|own| own.auth.as_ref()).or(of_server) {
         Some(Auth::Bearer(token)) => {
-            headers.push(("authorization".to_owned(), format!("Bearer {}", fill_text(token, names)?)));
+            headers.push(("authorization".to_owned(), format!("Bearer {}", fill_text(server, token, names)?)));
         }
         Some(Auth::ClientCredentials(client)) => {
-            tokens = Some(Arc::new(TokenSource::new(credentials(client, names)?, redactor.clone())));
+            tokens = Some(Arc::new(TokenSource::new(credentials(server, client, names)?, redactor.clone())));
         }
         None => {}
     }
-    let mut url = fill_text(&written.url, names)?;
+    let mut url = fill_text(server, &written.url, names)?;
     if let Some(user) = http::userinfo(&url) {
         url = user.url;
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
@@ -227,18 +232,25 @@ fn address(
             HttpFlavour::OldSse => HttpTransport::OldSse,
         },
         exit: None,
-        tls: written.ca.as_ref().map_or(Ok(TrustedRoots::System), |ca| roots(server, &fill_text(ca, names)?))?,
+        tls: written
+            .ca
+            .as_ref()
+            .map_or(Ok(TrustedRoots::System), |ca| roots(server, &fill_text(server, ca, names)?))?,
     })
 }
 
-fn credentials(written: &suite::ClientCredentials, names: &Names) -> Result<ClientCredentialsGrant, Finding> {
-    let text = |node: &Option<Node>| node.as_ref().map(|node| fill_text(node, names)).transpose();
+fn credentials(
+    server: &Server,
+    written: &suite::ClientCredentials,
+    names: &Names,
+) -> Result<ClientCredentialsGrant, Finding> {
+    let text = |node: &Option<Node>| node.as_ref().map(|node| fill_text(server, node, names)).transpose();
     Ok(ClientCredentialsGrant {
         issuer: text(&written.issuer)?,
         token_url: text(&written.token_url)?,
-        client_id: fill_text(&written.client_id, names)?,
-        client_secret: fill_text(&written.client_secret, names)?,
-        scopes: written.scopes.iter().map(|scope| fill_text(scope, names)).collect::<Result<_, _>>()?,
+        client_id: fill_text(server, &written.client_id, names)?,
+        client_secret: fill_text(server, &written.client_secret, names)?,
+        scopes: written.scopes.iter().map(|scope| fill_text(server, scope, names)).collect::<Result<_, _>>()?,
         resource: text(&written.resource)?,
     })
 }

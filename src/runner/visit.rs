@@ -29,22 +29,32 @@ pub trait Visitor: Sync {
     /// The result of visiting one server.
     type Output: Send;
 
+    /// Returns true if the other servers are visited after one that failed.
+    fn is_patient(&self) -> bool {
+        false
+    }
+
     /// Works with a server in one revision.
     fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Self::Output, Finding>>;
 }
 
+/// The result of a visit.
+pub struct Visited<T> {
+    /// The server.
+    pub server: String,
+    /// What the visitor made of it; `Err` where it cannot be started, or where the visitor fails.
+    pub result: Result<T, Finding>,
+}
+
 /// Visits every server of a plan in every revision and returns what the visitor makes of each, in order; `doing` is
-/// told what is done next. A server that does not speak a revision is passed over.
-///
-/// # Errors
-///
-/// Fails where a server cannot be started, and where the visitor does.
+/// told what is done next. A server that does not speak a revision is passed over, and one that fails ends the visits
+/// unless the visitor is patient.
 pub async fn visit_servers<V: Visitor>(
     plan: Plan,
     options: Options,
     doing: &(dyn Fn(String) + Sync),
     visitor: &V,
-) -> Result<Vec<V::Output>, Finding> {
+) -> Vec<Visited<V::Output>> {
     let plan = Arc::new(plan);
     let redactor = names::redactor(&plan, &options);
     // Nobody watches.
@@ -60,10 +70,15 @@ pub async fn visit_servers<V: Visitor>(
                 () = options.stop.wait() => Err(interruption()),
             };
             sessions.finish().await;
-            results.extend(result?);
+            let is_over = result.is_err() && (!visitor.is_patient() || options.stop.is_set());
+            let server = plan.suites[suite].targets[index].server.clone();
+            results.extend(result.transpose().map(|result| Visited { server, result }));
+            if is_over {
+                return results;
+            }
         }
     }
-    Ok(results)
+    results
 }
 
 fn interruption() -> Finding {

@@ -24,8 +24,10 @@ const WARNING: Look = AnsiColor::Yellow.on_default();
 /// The offer of one server in one revision.
 #[derive(Debug)]
 pub(crate) struct Offer {
-    /// The name of the server in its suite.
-    pub(crate) name: String,
+    /// The name of the server in its suite, or in the file that describes it.
+    name: String,
+    /// True if others stand beside it there.
+    has_siblings: bool,
     pub(crate) server: ServerIdentity,
     pub(crate) catalog: Catalog,
     /// The arguments that tools serve, where somebody asked for them.
@@ -56,8 +58,13 @@ impl Offer {
             refused.chain(by_schema).chain(found).collect()
         });
         let context = &visit.context;
-        let (name, server) = (context.server_name.to_owned(), context.server?.clone());
-        Some(Self { name, server, catalog: context.catalog.clone(), learned: learned.unwrap_or_default() })
+        Some(Self {
+            name: context.server_name.to_owned(),
+            has_siblings: context.suite.servers.len() > 1,
+            server: context.server?.clone(),
+            catalog: context.catalog.clone(),
+            learned: learned.unwrap_or_default(),
+        })
     }
 
     /// Keeps only entries with these names, or that match these patterns.
@@ -113,7 +120,8 @@ impl Offer {
     pub(crate) fn text(&self, style: &Style) -> String {
         let Self { server, catalog, .. } = self;
         let name = visible_line(server.implementation.as_deref().unwrap_or("a server without a name")).into_owned();
-        let mut text = format!("{name}, {}, {}: {}\n", server.revision, server.transport.as_str(), self.counts());
+        let place = if self.has_siblings { format!("{}: ", visible_line(&self.name)) } else { String::new() };
+        let mut text = format!("{place}{name}, {}, {}: {}\n", server.revision, server.transport.as_str(), self.counts());
         for tool in &catalog.tools {
             text += &tool_text(tool, style);
             if let Some(learned) = self.learned.get(&tool.name) {

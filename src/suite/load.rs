@@ -1,14 +1,15 @@
 //! Reads a suite and what it includes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::block::{BlockKind, BlockReader, LoadedSuite, SuiteBlock, SuiteGrammar, SuiteSettings};
 use super::decode::NamedFaults;
-use super::grammar::SuiteKeys;
+use super::grammar::{ServerKeys, SuiteKeys};
 use super::model::{NamePattern, NamedTool, Suite, Test, ToolNames};
+use super::server_file::{DescribedServer, ServerFile};
 use super::unused_overrides::{self, UnmatchedOverride};
 use super::{builtin, decode, lint, merge, rows};
 use crate::source::grammar::{self, Shape};
@@ -66,6 +67,7 @@ pub fn load<S: SuiteSettings>(
         found: Vec::new(),
         unmatched_overrides: Vec::new(),
         names_server: false,
+        server_files: BTreeMap::new(),
     };
     let read = loader.file(from.path, None);
     let names_server = loader.names_server;
@@ -118,6 +120,8 @@ struct Loader<'a, S: 'static> {
     unmatched_overrides: Vec<UnmatchedOverride>,
     /// True if any file has servers, valid or not.
     names_server: bool,
+    /// The files that describe servers; `None` for one that could not be read.
+    server_files: BTreeMap<PathBuf, Option<Arc<ServerFile>>>,
 }
 
 impl<S> Loader<'_, S> {
@@ -135,7 +139,7 @@ impl<S> Loader<'_, S> {
 
     fn text(&mut self, path: &Path, folder: &Path, text: String) -> Option<LoadedSuite<S>> {
         let id = self.sources.add(SourceFile::new(path.display().to_string(), text));
-        let root = match source::parse(self.sources, id) {
+        let mut root = match source::parse(self.sources, id) {
             Ok(root) => root,
             Err(diagnostic) => {
                 self.found.push(diagnostic);
@@ -150,7 +154,12 @@ impl<S> Loader<'_, S> {
         let before = self.found.len();
         self.found.extend(grammar::check(&root, &Shape::Object(self.grammar.file)));
         self.open.push(path.to_owned());
-        let keys = SuiteKeys::decode(&root, &mut self.found)?;
+        let mut described = self.describe_servers(&mut root, folder);
+        let mut keys = SuiteKeys::decode(&root, &mut self.found)?;
+        let servers = keys.servers.iter_mut().map(|(name, keys)| (name.value.as_str(), keys));
+        for (name, keys) in keys.server.iter_mut().map(|keys| ("server", keys)).chain(servers) {
+            keys.described = described.remove(name);
+        }
         let known = self.found.len();
         let mut included: Vec<_> = keys.include.iter().filter_map(|entry| self.include(entry, folder)).collect();
         self.open.pop();
@@ -168,6 +177,59 @@ impl<S> Loader<'_, S> {
         // A part that is missing below a broken shape was reported as that shape's mistake.
         let says_nothing = loaded.suite.tests.is_empty() && loaded.blocks.is_empty();
         (self.found.len() == before || !says_nothing).then_some(loaded)
+    }
+
+    /// Puts what other files say of servers in the place of `config`, by the name of the server in the suite.
+    fn describe_servers(&mut self, root: &mut Node, folder: &Path) -> BTreeMap<String, DescribedServer> {
+        let mut described = BTreeMap::new();
+        let Value::Map(entries) = &mut root.value else { return described };
+        for (key, node) in entries {
+            match (key.value.as_str(), &mut node.value) {
+                ("server", _) => described.extend(Some(key.value.clone()).zip(self.describe_server(node, folder))),
+                ("servers", Value::Map(servers)) => {
+                    for (name, node) in servers {
+                        described.extend(Some(name.value.clone()).zip(self.describe_server(node, folder)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        described
+    }
+
+    fn describe_server(&mut self, node: &mut Node, folder: &Path) -> Option<DescribedServer> {
+        let config = node.get("config")?.located_text()?;
+        let name = node.get("name").and_then(Node::located_text);
+        let file = self.server_file(&config, folder)?;
+        let mut found = Vec::new();
+        let described = file.server(name.as_ref(), config.span, self.files, &mut found);
+        // Servers of one file share their unknown settings.
+        found.retain(|one| !self.found.iter().any(|known| known.is_same_warning(one)));
+        self.found.append(&mut found);
+        let described = described?;
+        *node = described.node_under(node);
+        self.found.extend(grammar::check(node, &Shape::Object(&ServerKeys::KEYS)));
+        Some(described)
+    }
+
+    /// The file that a `config` names.
+    fn server_file(&mut self, config: &Located<String>, folder: &Path) -> Option<Arc<ServerFile>> {
+        let path = normalize_path(&folder.join(&config.value));
+        if let Some(known) = self.server_files.get(&path) {
+            return known.clone();
+        }
+        let file = match self.files.read(&path) {
+            Ok(text) => {
+                let id = self.sources.add(SourceFile::new(path.display().to_string(), text));
+                ServerFile::read(&path, self.sources, id).map_err(|found| self.found.extend(found)).ok().map(Arc::new)
+            }
+            Err(error) => {
+                self.found.push(unreadable(&path, &error, Some(config)));
+                None
+            }
+        };
+        self.server_files.insert(path, file.clone());
+        file
     }
 
     fn include(&mut self, entry: &Located<String>, folder: &Path) -> Option<LoadedSuite<S>> {

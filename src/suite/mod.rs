@@ -14,6 +14,7 @@ mod load;
 mod merge;
 mod model;
 mod rows;
+mod server_file;
 mod snapshot;
 mod unused_overrides;
 
@@ -32,4 +33,5 @@ pub use self::model::{
     Rule, RuleLevel, RunOptions, Server, ServerKind, SkipReason, Step, StepNeed, Suite, Test, TestNeed, Then,
     ToolNames, ToolSelection, Wanted, is_named,
 };
+pub use self::server_file::{Inputs, ServerFile};
 pub use self::snapshot::{Per, Snapshot};

@@ -79,6 +79,12 @@ impl Diagnostic {
         matches!(self.kind, MistakeKind::UnknownKey(_)) && self.label.as_ref().is_some_and(|label| label.span == place)
     }
 
+    /// Both are warnings that say the same, wherever.
+    pub fn is_same_warning(&self, other: &Self) -> bool {
+        let is_warning = self.severity == DiagnosticSeverity::Warning && self.severity == other.severity;
+        is_warning && self.code == other.code && self.message == other.message
+    }
+
     /// Lets the program go on.
     #[must_use]
     pub fn into_warning(self) -> Self {

@@ -22,9 +22,6 @@ use crate::wire::{Catalog, is_served};
 /// The server of one request, and the form of its answer.
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
-    /// The server's URL.
-    #[arg(long, value_name = "URL", conflicts_with = "command")]
-    url: Option<String>,
     /// Prints the whole response as JSON.
     #[arg(long)]
     json: bool,
@@ -36,7 +33,7 @@ pub(crate) struct AskArgs {
     timeout: Duration,
     #[command(flatten)]
     server: ServerArgs,
-    /// The command that starts the server; `demo` is the built-in demo server.
+    /// The command that starts the server; `demo` is the built-in demo server, `mcp.json:NAME` one of a file.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -128,15 +125,16 @@ pub(crate) fn complete(args: CompleteArgs, console: &Console) -> Result<Exit, Ex
 
 /// Asks a server one question, and shows its answer.
 fn ask(args: &AskArgs, command: AdHocCommand, question: Question, console: &Console) -> Result<Exit, Exit> {
-    let words = args.url.clone().map_or_else(|| args.command.clone(), |url| vec![url]);
-    if words.is_empty() {
+    if args.command.is_empty() && !args.server.names_server() {
         let example = question.example();
-        let help = format!("write `{example} -- node server.js`, or `{example} --url http://127.0.0.1:3000/mcp`");
+        let help = format!(
+            "write `{example} -- node server.js`, `{example} --url http://127.0.0.1:3000/mcp`, or `{example} --config mcp.json`"
+        );
         return Err(console.fail(Exit::Usage, "name the server to ask", Some(&help)));
     }
-    let verb = Verb { command, does: "ask", block: "schema_lint: {}" };
+    let verb = Verb { command, does: "ask" };
     let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
-    let plan = plan_of(verb, &words, &args.server, members, console)?;
+    let plan = plan_of(verb, &args.command, &args.server, members, console)?;
     let targets: usize = plan.suites.iter().map(|planned| planned.targets.len()).sum();
     if targets != 1 {
         // A call may change something, and is made once.
@@ -147,7 +145,7 @@ fn ask(args: &AskArgs, command: AdHocCommand, question: Question, console: &Cons
     let asker = Asker { question, timeout: args.timeout };
     let words = VisitWords { undone: "nothing was asked", slow: None };
     let answers = visit(plan, &asker, &CurrentStep::default(), words, console)?;
-    let Some(answer) = answers.into_iter().next() else {
+    let Some(answer) = answers.outputs.into_iter().next() else {
         let message = "nothing was asked: the server speaks none of the revisions that were asked for";
         return Err(console.fail(Exit::Nothing, message, None));
     };

@@ -16,7 +16,7 @@ use crate::cli::exit::Exit;
 use crate::cli::server::Verb;
 use crate::suite::AdHocCommand;
 
-const VERB: Verb = Verb { command: AdHocCommand::Ci, does: "check", block: "compliance: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Ci, does: "check" };
 
 /// Runs every check of a server that needs no suite, and gives CI a verdict.
 ///

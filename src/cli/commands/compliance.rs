@@ -15,7 +15,7 @@ use crate::cli::exit::Exit;
 use crate::cli::server::{TO_FILL_IN, Verb, to_fill_in};
 use crate::suite::AdHocCommand;
 
-const VERB: Verb = Verb { command: AdHocCommand::Compliance, does: "check", block: "compliance: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Compliance, does: "check" };
 
 /// Checks a server against the rules of the specification; needs no suite.
 #[derive(Debug, Args)]

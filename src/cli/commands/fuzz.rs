@@ -16,7 +16,7 @@ use crate::cli::exit::Exit;
 use crate::cli::server::Verb;
 use crate::suite::AdHocCommand;
 
-const VERB: Verb = Verb { command: AdHocCommand::Fuzz, does: "call", block: "fuzz: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Fuzz, does: "call" };
 
 /// Calls every tool of a server with generated arguments, valid and invalid; needs no suite.
 ///

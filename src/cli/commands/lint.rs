@@ -14,7 +14,7 @@ use crate::lint::{Lint, LintLevel, Provider, explain, lints, list};
 use crate::source::did_you_mean;
 use crate::suite::AdHocCommand;
 
-const VERB: Verb = Verb { command: AdHocCommand::Lint, does: "check", block: "schema_lint: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Lint, does: "check" };
 
 /// Finds tools whose schema, name or description is wrong, too loose or too long; needs no suite.
 #[derive(Debug, Args)]

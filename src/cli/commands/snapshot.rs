@@ -26,7 +26,7 @@ use crate::source::file::{WRITTEN, read_bytes, read_text};
 use crate::source::{Located, SourceFile, Sources, Span, visible_line};
 use crate::suite::{AdHocCommand, ToolSelection, why_unreadable};
 
-const VERB: Verb = Verb { command: AdHocCommand::Snapshot, does: "record", block: "differential: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Snapshot, does: "record" };
 
 /// The file for a server without a suite.
 const DEFAULT: &str = "server.snapshot.json";
@@ -286,7 +286,7 @@ fn build_plan(args: &SnapshotArgs, console: &Console) -> Result<Plan, Exit> {
     let mut sources = Sources::default();
     let mut loaded = block::load(&path, &files, &mut sources, &mut Vec::new());
     if let Some(adhoc) = &adhoc {
-        loaded = adhoc.finish(loaded);
+        loaded = adhoc.finish(loaded, &sources);
     }
     let mut loaded = loaded.map_err(|found| console.refuse(&found, &sources))?;
     args.calls.add_to(&mut loaded.suite);
@@ -306,7 +306,7 @@ fn record_server(
     let step = CurrentStep::default();
     let recorder = Recorder { args, before, step: &step };
     let mut whole = Recording::default();
-    for Recording { servers, notes } in visit(plan, &recorder, &step, WORDS, console)? {
+    for Recording { servers, notes } in visit(plan, &recorder, &step, WORDS, console)?.outputs {
         whole.servers.extend(servers);
         whole.notes.extend(notes);
     }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Map, json};
 
-use super::visiting::{CurrentStep, VisitWords, plan_of, visit};
+use super::visiting::{CurrentStep, VisitWords, VisitedServers, plan_of, visit};
 use crate::check::learning::learn_arguments;
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
@@ -12,16 +12,15 @@ use crate::event::Finding;
 use crate::plan::BoxFuture;
 use crate::runner::{ServerVisit, Visitor};
 use crate::show::Offer;
-use crate::source::visible_line;
 use crate::suite::AdHocCommand;
 
-const VERB: Verb = Verb { command: AdHocCommand::Tools, does: "list", block: "schema_lint: {}" };
+const VERB: Verb = Verb { command: AdHocCommand::Tools, does: "list" };
 
 /// Lists what a server offers: tools as typed signatures, resources, templates and prompts; calls nothing, unless
 /// `--learned` asks for arguments.
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
-    /// The server: a URL, `demo`, after `--` the command that starts it, or a suite with its servers.
+    /// The server: a URL, `demo`, after `--` the command that starts it, or a file with servers.
     #[arg(value_name = "SERVER")]
     words: Vec<String>,
     /// Lists only what has this name or matches this pattern, such as `log_*`; may be given several times.
@@ -45,6 +44,10 @@ struct Lister {
 impl Visitor for Lister {
     type Output = Option<Offer>;
 
+    fn is_patient(&self) -> bool {
+        true
+    }
+
     fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Option<Offer>, Finding>> {
         Box::pin(async move {
             let learning = if self.learns { Some(learn_arguments(&visit.context, &|_| true).await) } else { None };
@@ -58,11 +61,9 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
     let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
     let plan = plan_of(VERB, &args.words, &args.server, members, console)?;
     let words = VisitWords { undone: "nothing was listed", slow: None };
-    let mut offers: Vec<Offer> =
-        visit(plan, &Lister { learns: args.learned }, &CurrentStep::default(), words, console)?
-            .into_iter()
-            .flatten()
-            .collect();
+    let lister = Lister { learns: args.learned };
+    let VisitedServers { outputs, have_failed } = visit(plan, &lister, &CurrentStep::default(), words, console)?;
+    let mut offers: Vec<Offer> = outputs.into_iter().flatten().collect();
     if offers.is_empty() {
         let message = "nothing was listed: the server speaks none of the revisions that were asked for";
         return Err(console.fail(Exit::Nothing, message, None));
@@ -76,18 +77,12 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
             return Err(console.fail(Exit::Nothing, message, Some("leave out `--name` to list everything")));
         }
     }
-    Ok(console.data(&match args.format {
-        ListFormat::Text => {
-            let is_one = offers.iter().all(|offer| offer.name == offers[0].name);
-            let text = |offer: &Offer| {
-                let name = if is_one { String::new() } else { format!("{}: ", visible_line(&offer.name)) };
-                name + &offer.text(&console.style)
-            };
-            offers.iter().map(text).collect::<Vec<_>>().join("\n")
-        }
+    let listed = console.data(&match args.format {
+        ListFormat::Text => offers.iter().map(|offer| offer.text(&console.style)).collect::<Vec<_>>().join("\n"),
         ListFormat::Json => {
             let servers: Vec<_> = offers.iter().map(Offer::to_json).collect();
             format!("{:#}\n", json!({"format": 1, "servers": servers}))
         }
-    }))
+    });
+    Ok(if have_failed { Exit::Environment } else { listed })
 }

@@ -15,7 +15,7 @@ use crate::cli::server::{ServerArgs, Verb, is_suite};
 use crate::cli::suites::ChosenRegistry;
 use crate::plan::{self, Plan, Selection};
 use crate::report::Ticker;
-use crate::runner::{self, Options, Stop, Visitor};
+use crate::runner::{self, Options, Stop, Visited, Visitor};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Sources, duration_text, visible_line};
 
@@ -41,6 +41,13 @@ pub(crate) struct VisitWords {
     pub(crate) slow: Option<&'static str>,
 }
 
+/// The servers that were visited.
+pub(crate) struct VisitedServers<T> {
+    pub(crate) outputs: Vec<T>,
+    /// True if others failed, which was shown.
+    pub(crate) have_failed: bool,
+}
+
 /// The plan of the servers that words name, as a suite with these members or as the suite that is there.
 pub(crate) fn plan_of(
     verb: Verb,
@@ -54,7 +61,7 @@ pub(crate) fn plan_of(
         [word] if is_suite(word) => {
             block::load(Path::new(word), &|file: &Path| read_text(file, WRITTEN), &mut sources, &mut Vec::new())
         }
-        _ => server.target(verb, words, console)?.suite(members, &[]).load(&mut sources),
+        _ => server.target(verb, words, console)?.suite(members, &[]).load(&mut sources, console),
     };
     let loaded = loaded.map_err(|found| console.refuse(&found, &sources))?;
     let (sources, registry) = (Arc::new(sources), ChosenRegistry::BUILTIN.get());
@@ -62,14 +69,15 @@ pub(crate) fn plan_of(
     plan.map_err(|found| console.refuse(&found, &sources))
 }
 
-/// Visits all servers of a plan; errors are shown.
+/// Visits all servers of a plan and returns what the visitor made of each; the errors of others are shown, and end the
+/// command unless the visitor is patient and something was made.
 pub(crate) fn visit<V: Visitor>(
     plan: Plan,
     visitor: &V,
     current: &CurrentStep,
     words: VisitWords,
     console: &Console,
-) -> Result<Vec<V::Output>, Exit> {
+) -> Result<VisitedServers<V::Output>, Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let no_runtime = |_| console.fail(Exit::Internal, "the system provides no async runtime", None);
     let runtime = runtime.map_err(no_runtime)?;
@@ -94,18 +102,25 @@ pub(crate) fn visit<V: Visitor>(
     // Servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
     let undone = words.undone;
-    match ran {
-        Some(Ok(parts)) => Ok(parts),
-        _ if stop.is_set() => {
-            Err(console.fail(Exit::Interrupted, format!("{undone}: the command was interrupted"), None))
-        }
-        Some(Err(found)) => {
-            console.error(format!("{undone}: {}", found.message), found.help.as_deref());
-            found.evidence.iter().for_each(|(name, text)| console.note(&format!("{name}: {text}")));
-            Err(Exit::Environment)
-        }
-        None => Err(Exit::Interrupted),
+    let Some(visited) = ran else { return Err(Exit::Interrupted) };
+    if stop.is_set() {
+        return Err(console.fail(Exit::Interrupted, format!("{undone}: the command was interrupted"), None));
     }
+    let several = visited.len() > 1;
+    let mut servers = VisitedServers { outputs: Vec::new(), have_failed: false };
+    for Visited { server, result } in visited {
+        match result {
+            Ok(output) => servers.outputs.push(output),
+            Err(found) => {
+                let of = if several { format!(" of `{}`", visible_line(&server)) } else { String::new() };
+                console.error(format!("{undone}{of}: {}", found.message), found.help.as_deref());
+                found.evidence.iter().for_each(|(name, text)| console.note(&format!("{name}: {text}")));
+                servers.have_failed = true;
+            }
+        }
+    }
+    let is_lost = servers.have_failed && (servers.outputs.is_empty() || !visitor.is_patient());
+    if is_lost { Err(Exit::Environment) } else { Ok(servers) }
 }
 
 /// Explains after a while why nothing is shown; never returns.

@@ -9,6 +9,7 @@ use crate::source::template::is_template;
 use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, Value, did_you_mean};
 use crate::suite::grammar::{AuthKeys, ServerKeys};
 use crate::suite::model::{Auth, Http, HttpCredentials, HttpUser, Protocol, Server, ServerKind};
+use crate::suite::server_file::Inputs;
 use crate::wire::address;
 
 /// The servers by name; a single one is called `server`.
@@ -59,13 +60,16 @@ fn server(keys: ServerKeys, folder: &Path, found: &mut Vec<Diagnostic>) -> Optio
         (None, None, command) => ServerKind::Command(command?),
     };
     Some(Server {
-        span: keys.span,
+        // What is wrong with a server is quoted from the file that describes it.
+        span: keys.described.as_ref().map_or(keys.span, |described| described.span),
         kind,
         env: keys.env,
         inherit_env: keys.inherit_env,
         secrets: keys.secrets.into_iter().map(|secret| secret.value).collect(),
         cwd: keys.cwd,
-        folder: folder.to_owned(),
+        folder: keys.described.as_ref().map_or(folder, |described| &described.folder).to_owned(),
+        is_described: keys.described.is_some(),
+        inputs: keys.described.map(|described| described.inputs).unwrap_or_default(),
         // A built-in server keeps its data in memory, for one run.
         scratch: keys.scratch || is_builtin,
         needs: keys.needs,
@@ -115,6 +119,8 @@ impl Server {
             secrets: Vec::new(),
             cwd: None,
             folder: std::path::PathBuf::new(),
+            is_described: false,
+            inputs: Inputs::new(),
             scratch: false,
             needs: Vec::new(),
             protocol: vec![Protocol::Auto],

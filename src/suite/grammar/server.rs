@@ -3,11 +3,15 @@
 use crate::source::grammar::Shape;
 use crate::source::{Located, Node, settings};
 use crate::suite::model::{ClientCredentials, HttpFlavour, NeededVariable, Protocol};
+use crate::suite::server_file::DescribedServer;
 
 use super::NEEDED_VARIABLES;
 
 /// Keys of servers that mcprove starts; a built-in one may take the place of a command for a while.
-const PROCESS: &[&str] = &["command", "builtin"];
+const PROCESS: &[&str] = &["command", "builtin", "config"];
+
+/// Keys of servers over HTTP.
+const HTTP: &[&str] = &["url", "config"];
 
 settings! {
     /// How to reach a server: a command, a URL, or a built-in one.
@@ -21,9 +25,14 @@ settings! {
         pub(crate) url: Option<Node> => alternative() shape(Shape::Text),
         /// The transport of the `url`: `auto` uses streamable HTTP, and HTTP+SSE of 2024-11-05 for servers that support
         /// nothing else.
-        pub(crate) transport: HttpFlavour => default("auto") beside(&["url"]),
+        pub(crate) transport: HttpFlavour => default("auto") beside(HTTP),
         /// A server that is part of mcprove and runs in process.
         pub(crate) builtin: Option<String> => alternative() shape(Shape::Choice(&["demo"])) without(&["command", "url"]),
+        /// A file that describes the server, relative to the suite's file: `mcp.json` of a client, `server.json` of the MCP
+        /// registry, or another suite. Keys beside it add to what it says, or replace it.
+        pub(crate) config: Option<Located<String>> => alternative() without(&["command", "url", "builtin"]),
+        /// The name of the server in the `config`, if that describes several.
+        pub(crate) name: Option<Located<String>> => beside(&["config"]),
         /// Environment variables for the server. It gets only these and PATH, HOME, LANG, TMPDIR.
         pub(crate) env: Vec<(Located<String>, Node)> => shape(Shape::Map(&SCALAR)) beside(PROCESS),
         /// Whether the server gets the whole environment.
@@ -31,15 +40,15 @@ settings! {
         /// Variables whose values appear in no output: those under `env`, or with `inherit_env` any other.
         pub(crate) secrets: Vec<Located<String>>,
         /// HTTP headers of every request to the `url`; the values of those that carry credentials appear in no output.
-        pub(crate) headers: Vec<(Located<String>, Node)> => shape(Shape::Map(&Shape::Text)) beside(&["url"]),
+        pub(crate) headers: Vec<(Located<String>, Node)> => shape(Shape::Map(&Shape::Text)) beside(HTTP),
         /// The token for the server at the `url`, or how to get one.
-        pub(crate) auth: Option<AuthKeys> => beside(&["url"]),
+        pub(crate) auth: Option<AuthKeys> => beside(HTTP),
         /// Users of the server at the `url`, by name, each with credentials of their own, which are sent in place of those of
         /// the server. Where the server has none, ordinary cases speak as the first user.
-        pub(crate) users: Vec<(Located<String>, UserKeys)> => beside(&["url"])
+        pub(crate) users: Vec<(Located<String>, UserKeys)> => beside(HTTP)
             shape(Shape::NonEmpty(&Shape::Map(&Shape::Object(&UserKeys::KEYS)))),
         /// How the certificate of an `https` server is checked.
-        pub(crate) tls: Option<TlsKeys> => beside(&["url"]),
+        pub(crate) tls: Option<TlsKeys> => beside(HTTP),
         /// The folder in which the server starts, relative to the suite's file; by default the suite's folder.
         pub(crate) cwd: Option<Node> => shape(Shape::Text) beside(PROCESS),
         /// Whether the server's data may be changed: generated cases then call tools that write, but no destructive ones.
@@ -49,6 +58,9 @@ settings! {
         /// The protocol revision: `auto` detects it; a list runs every case once per revision.
         pub(crate) protocol: Vec<Protocol> => default("auto")
             shape(Shape::Either(&[Protocol::WORDS, Shape::Set(&Protocol::WORDS)])),
+    } with {
+        /// The server in the `config`.
+        pub(crate) described: Option<DescribedServer>,
     }
 }
 

@@ -34,6 +34,11 @@ pub enum AdHocCommand {
 }
 
 impl AdHocCommand {
+    /// Returns true if it sends one request to one server.
+    pub fn asks_once(self) -> bool {
+        matches!(self, Self::Call | Self::Complete | Self::Prompt | Self::Read)
+    }
+
     /// The word after `mcprove`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +64,7 @@ pub struct CommandLine {
     pub command: AdHocCommand,
     /// The flags, quoted for a shell.
     pub flags: String,
-    /// The server's URL, or its program with arguments.
+    /// The server's URL, or its program with arguments; empty where the flags name it.
     pub target: String,
     /// True if the target is a program, which is written after `--`.
     pub is_program: bool,
@@ -79,10 +84,9 @@ impl CommandLine {
 
 impl fmt::Display for CommandLine {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "mcprove {} ", self.command.as_str())?;
-        if !self.flags.is_empty() {
-            write!(to, "{} ", self.flags)?;
-        }
-        write!(to, "{}{}", if self.is_program { "-- " } else { "" }, self.target)
+        write!(to, "mcprove {}", self.command.as_str())?;
+        let dashes = if self.is_program { "--" } else { "" };
+        let mut words = [&self.flags, dashes, &self.target].into_iter().filter(|word| !word.is_empty());
+        words.try_for_each(|word| write!(to, " {word}"))
     }
 }

@@ -8,6 +8,7 @@ use crate::source::grammar::Shape;
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, Node, Span, choice, settings};
 use crate::suite::grammar::RETRIES;
+use crate::suite::server_file::Inputs;
 use crate::wire::Revision;
 
 /// A server under test.
@@ -27,6 +28,10 @@ pub struct Server {
     pub cwd: Option<Node>,
     /// The folder to which its paths are relative.
     pub folder: PathBuf,
+    /// True if a file other than the suite describes it.
+    pub is_described: bool,
+    /// What its variables of the environment stand for, where a client would ask for them.
+    pub inputs: Inputs,
     /// True if generated cases may change its data.
     pub scratch: bool,
     /// The variables without which no case runs on it.
