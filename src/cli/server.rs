@@ -116,6 +116,31 @@ impl ServerArgs {
         Ok(AdHocServer { command: verb.command, servers, shown, is_described: described.is_some(), hidden, flags })
     }
 
+    /// The only server that the flags or the words name, as a suite would write it: secrets come from the environment.
+    pub(crate) fn written(&self, verb: Verb, words: &[String], console: &Console) -> Result<Value, Exit> {
+        let AdHocServer { servers, hidden, .. } = self.target(verb, words, console)?;
+        if !hidden.is_empty() {
+            let help = "put the secret into a variable, and write `{{ env.NAME }}` in its place";
+            return Err(console.fail(Exit::Usage, "a secret of the command line cannot be saved", Some(help)));
+        }
+        let mut server = servers.into_iter().next().map(|(_, server)| server).unwrap_or_default();
+        for (part, texts, mark) in [("headers", &self.header, ':'), ("env", &self.env, '=')] {
+            for NamedValue { name, .. } in
+                texts.iter().filter_map(|text| pair(text, mark)).filter(NamedValue::is_hidden)
+            {
+                let variable: String = name
+                    .chars()
+                    .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
+                    .collect();
+                server[part][name.as_str()] = format!("{{{{ env.{variable} }}}}").into();
+            }
+        }
+        if let Some(members) = server.as_object_mut() {
+            members.retain(|name, value| name != "secrets" && !(name == "protocol" && value == "auto"));
+        }
+        Ok(server)
+    }
+
     /// The words of the only way to a server; `Err` where two are given.
     fn only_way<'a>(&self, way: &'a [String], words: &[String], console: &Console) -> Result<&'a [String], Exit> {
         if words.is_empty() {

@@ -5,10 +5,14 @@
 
 mod answer;
 mod arguments;
+mod form;
 mod offer;
+mod saved_test;
 mod signature;
 
 pub(crate) use self::answer::answer_text;
 pub(crate) use self::arguments::read_arguments;
+pub(crate) use self::form::{ArgumentQuestion, questions};
 pub(crate) use self::offer::Offer;
+pub(crate) use self::saved_test::{AnsweredCall, with_test};
 pub(crate) use self::signature::Signature;

@@ -121,7 +121,8 @@ impl Offer {
         let Self { server, catalog, .. } = self;
         let name = visible_line(server.implementation.as_deref().unwrap_or("a server without a name")).into_owned();
         let place = if self.has_siblings { format!("{}: ", visible_line(&self.name)) } else { String::new() };
-        let mut text = format!("{place}{name}, {}, {}: {}\n", server.revision, server.transport.as_str(), self.counts());
+        let mut text =
+            format!("{place}{name}, {}, {}: {}\n", server.revision, server.transport.as_str(), self.counts());
         for tool in &catalog.tools {
             text += &tool_text(tool, style);
             if let Some(learned) = self.learned.get(&tool.name) {

@@ -1,20 +1,24 @@
 //! `mcprove call`, `read`, `prompt` and `complete`: one request, and its answer as people read it.
 
+use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::parsing::duration;
+use super::saved_call::GrowingSuite;
 use super::visiting::{CurrentStep, VisitWords, plan_of, visit};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb};
 use crate::event::Finding;
+use crate::files::FilePlace;
 use crate::plan::{BoxFuture, CloseServer, OpenServer};
+use crate::redact::{Redactor, holds_a_secret};
 use crate::runner::{ServerVisit, Visitor};
 use crate::session::SessionRequest;
-use crate::show::{Signature, answer_text, read_arguments};
+use crate::show::{AnsweredCall, ArgumentQuestion, Signature, answer_text, questions, read_arguments};
 use crate::source::{did_you_mean, duration_text, visible_line};
 use crate::suite::AdHocCommand;
 use crate::wire::{Catalog, is_served};
@@ -45,6 +49,12 @@ pub(crate) struct ToolCallArgs {
     tool: String,
     /// Its arguments as `name=value`, which are read as the schema of the tool says, or all of them as one JSON object.
     arguments: Vec<String>,
+    /// Asks in the terminal for the arguments that are not given, one by one.
+    #[arg(long, short)]
+    interactive: bool,
+    /// Adds the call and what it answered as a test to this suite, which is made if it is not there; a tool that changes nothing is called twice, to see what stays the same.
+    #[arg(long, value_name = "FILE")]
+    save: Option<FilePlace>,
     #[command(flatten)]
     ask: AskArgs,
 }
@@ -107,24 +117,44 @@ struct UnaskableQuestion {
 }
 
 pub(crate) fn call(args: ToolCallArgs, console: &Console) -> Result<Exit, Exit> {
-    ask(&args.ask, AdHocCommand::Call, Question::Call { tool: args.tool, arguments: args.arguments }, console)
+    if args.interactive && !io::stdin().is_terminal() {
+        let message = "`--interactive` asks for arguments in a terminal, and standard input is none";
+        return Err(console.fail(Exit::Usage, message, Some("write the arguments as `name=value`")));
+    }
+    let question = Question::Call { tool: args.tool, arguments: args.arguments };
+    let extras = CallExtras { is_interactive: args.interactive, save: args.save };
+    ask(&args.ask, AdHocCommand::Call, question, &extras, console)
 }
 
 pub(crate) fn read(args: ReadArgs, console: &Console) -> Result<Exit, Exit> {
-    ask(&args.ask, AdHocCommand::Read, Question::Read { uri: args.uri }, console)
+    ask(&args.ask, AdHocCommand::Read, Question::Read { uri: args.uri }, &CallExtras::default(), console)
 }
 
 pub(crate) fn prompt(args: PromptArgs, console: &Console) -> Result<Exit, Exit> {
-    ask(&args.ask, AdHocCommand::Prompt, Question::Prompt { name: args.name, arguments: args.arguments }, console)
+    let question = Question::Prompt { name: args.name, arguments: args.arguments };
+    ask(&args.ask, AdHocCommand::Prompt, question, &CallExtras::default(), console)
 }
 
 pub(crate) fn complete(args: CompleteArgs, console: &Console) -> Result<Exit, Exit> {
     let question = Question::Complete { reference: args.reference, argument: args.argument };
-    ask(&args.ask, AdHocCommand::Complete, question, console)
+    ask(&args.ask, AdHocCommand::Complete, question, &CallExtras::default(), console)
+}
+
+/// What `call` does beside the call.
+#[derive(Debug, Default)]
+struct CallExtras {
+    is_interactive: bool,
+    save: Option<FilePlace>,
 }
 
 /// Asks a server one question, and shows its answer.
-fn ask(args: &AskArgs, command: AdHocCommand, question: Question, console: &Console) -> Result<Exit, Exit> {
+fn ask(
+    args: &AskArgs,
+    command: AdHocCommand,
+    question: Question,
+    extras: &CallExtras,
+    console: &Console,
+) -> Result<Exit, Exit> {
     if args.command.is_empty() && !args.server.names_server() {
         let example = question.example();
         let help = format!(
@@ -139,12 +169,27 @@ fn ask(args: &AskArgs, command: AdHocCommand, question: Question, console: &Cons
     if targets != 1 {
         // A call may change something, and is made once.
         let message = format!("one request goes to one server in one revision, and these are {targets}");
-        let help = "name one revision with `--revision`, and one server by its command or its URL";
+        let help = "name one revision with `--revision`, and one server with `--config FILE --server NAME`";
         return Err(console.fail(Exit::Usage, message, Some(help)));
     }
-    let asker = Asker { question, timeout: args.timeout };
+    let called = plan.suites.first().and_then(|planned| planned.suite.servers.values().next());
+    let suite = match (&extras.save, called) {
+        (Some(file), Some(called)) => {
+            let written = args.server.written(verb, &args.command, console)?;
+            Some(GrowingSuite::open(file, called, written, console)?)
+        }
+        _ => None,
+    };
+    let current = CurrentStep::default();
+    let asker = Asker {
+        question,
+        timeout: args.timeout,
+        is_interactive: extras.is_interactive,
+        is_saved: suite.is_some(),
+        current: current.clone(),
+    };
     let words = VisitWords { undone: "nothing was asked", slow: None };
-    let answers = visit(plan, &asker, &CurrentStep::default(), words, console)?;
+    let answers = visit(plan, &asker, &current, words, console)?;
     let Some(answer) = answers.outputs.into_iter().next() else {
         let message = "nothing was asked: the server speaks none of the revisions that were asked for";
         return Err(console.fail(Exit::Nothing, message, None));
@@ -173,6 +218,10 @@ fn ask(args: &AskArgs, command: AdHocCommand, question: Question, console: &Cons
     } else {
         format!("the tool reported an error after {took}")
     });
+    if let (Some(suite), Some(CallToSave { tool, arguments, answer, again })) = (&suite, &answer.call) {
+        let call = AnsweredCall { tool, arguments, answer, again: again.as_ref() };
+        suite.add(&call, console)?;
+    }
     Ok(if is_served { Exit::Passed } else { Exit::Findings })
 }
 
@@ -180,6 +229,16 @@ fn ask(args: &AskArgs, command: AdHocCommand, question: Question, console: &Cons
 struct RedactedAnswer {
     result: Result<(Vec<String>, Result<Replied, Finding>), UnaskableQuestion>,
     frames: Vec<Value>,
+    /// The call, where it is saved.
+    call: Option<CallToSave>,
+}
+
+/// A call that was answered, without secrets.
+struct CallToSave {
+    tool: String,
+    arguments: Map<String, Value>,
+    answer: Value,
+    again: Option<Value>,
 }
 
 struct Replied {
@@ -191,6 +250,9 @@ struct Replied {
 struct Asker {
     question: Question,
     timeout: Duration,
+    is_interactive: bool,
+    is_saved: bool,
+    current: CurrentStep,
 }
 
 impl Visitor for Asker {
@@ -199,31 +261,108 @@ impl Visitor for Asker {
     fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<RedactedAnswer, Finding>> {
         Box::pin(async move {
             let ServerVisit { context, redactor, .. } = visit;
-            let request = match self.question.request(context.catalog) {
+            let nothing = |mistake| RedactedAnswer { result: Err(mistake), frames: Vec::new(), call: None };
+            let mut request = match self.question.request(context.catalog) {
                 Ok(request) => request,
-                Err(mistake) => return Ok(RedactedAnswer { result: Err(mistake), frames: Vec::new() }),
+                Err(mistake) => return Ok(nothing(mistake)),
             };
+            let tool = request.params["name"].as_str().and_then(|name| context.catalog.tool(name));
+            if let Some(tool) = tool.filter(|_| self.is_interactive)
+                && let Err(mistake) = self.ask_for_arguments(&tool.arguments_schema(), &mut request).await
+            {
+                return Ok(nothing(mistake));
+            }
+            if self.is_saved && holds_secrets(&request.params["arguments"], redactor) {
+                return Ok(nothing(UnaskableQuestion {
+                    message: "a call whose arguments hold a secret cannot be saved".to_owned(),
+                    help: Some("write the test by hand, with `{{ env.NAME }}` in place of the secret".to_owned()),
+                }));
+            }
             let session = context.servers.open(OpenServer::FRESH).await?;
             let begun = Instant::now();
             let ReadyRequest { method, params, doubts } = request;
-            let asked = SessionRequest {
+            let asked = || SessionRequest {
                 owner: "",
                 method,
-                params: Some(params),
+                params: Some(params.clone()),
                 timeout: Some(self.timeout),
                 progress: false,
             };
-            let replied = session.request(asked).await;
+            let replied = session.request(asked()).await;
             let elapsed = begun.elapsed();
+            let mut call = None;
+            if let (true, Some(tool), Ok(reply)) = (self.is_saved, tool, &replied) {
+                let is_repeatable = tool.only_reads() && is_served(&reply.message);
+                let again = if is_repeatable { session.request(asked()).await.ok() } else { None };
+                call = Some(CallToSave {
+                    tool: tool.name.clone(),
+                    arguments: params["arguments"].as_object().cloned().unwrap_or_default(),
+                    answer: without_secrets(&reply.message, redactor),
+                    again: again.map(|again| without_secrets(&again.message, redactor)),
+                });
+            }
             let frames = session.frames();
             context.servers.close(&session, CloseServer::AfterTeardown).await;
             let frames = frames.iter().map(|frame| redactor.value(frame.to_json())).collect();
             let replied = replied
                 .map(|reply| Replied { message: redactor.value((*reply.message).clone()), elapsed })
                 .map_err(|failure| Finding::from(&failure));
-            Ok(RedactedAnswer { result: Ok((doubts, replied)), frames })
+            Ok(RedactedAnswer { result: Ok((doubts, replied)), frames, call })
         })
     }
+}
+
+impl Asker {
+    /// Asks in the terminal for the arguments that the request lacks.
+    async fn ask_for_arguments(&self, schema: &Value, request: &mut ReadyRequest) -> Result<(), UnaskableQuestion> {
+        // Nobody needs to be told that the program waits.
+        self.current.set(String::new());
+        let mut arguments = request.params["arguments"].as_object().cloned().unwrap_or_default();
+        for question in questions(schema, &arguments) {
+            let name = question.name.clone();
+            let asked = tokio::task::spawn_blocking(move || ask_in_terminal(&question)).await;
+            let Ok(Some(answer)) = asked else {
+                let message = format!("the input ended before `{}` was answered", visible_line(&name));
+                return Err(UnaskableQuestion { message, help: None });
+            };
+            arguments.extend(answer.map(|value| (name, value)));
+        }
+        request.doubts.retain(|doubt| !doubt.starts_with("the required argument"));
+        request.params["arguments"] = arguments.into();
+        Ok(())
+    }
+}
+
+/// The answer to a question, which is asked until it is valid; `None` at the end of the input.
+#[expect(clippy::option_option, reason = "an argument may be left out")]
+fn ask_in_terminal(question: &ArgumentQuestion) -> Option<Option<Value>> {
+    let mut prompt = question.text();
+    loop {
+        let _ = io::stderr().write_all(prompt.as_bytes());
+        let mut line = String::new();
+        if io::stdin().read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match question.read(&line) {
+            Ok(value) => return Some(value),
+            Err(reason) => prompt = format!("  {reason}\n> "),
+        }
+    }
+}
+
+/// Returns true if arguments must not be written down.
+fn holds_secrets(arguments: &Value, redactor: &Redactor) -> bool {
+    let members = || arguments.as_object().into_iter().flatten();
+    let is_named = members().any(|(name, value)| value.as_str().is_some_and(|text| holds_a_secret(name, text)));
+    is_named || redactor.value(arguments.clone()) != *arguments
+}
+
+/// A response, or no more than whether it was served where it holds secrets.
+fn without_secrets(message: &Value, redactor: &Redactor) -> Value {
+    if redactor.value(message.clone()) == *message {
+        return message.clone();
+    }
+    json!({"result": {"isError": message["result"]["isError"]}})
 }
 
 impl Question {

@@ -30,6 +30,7 @@ mod run_findings;
 mod run_shared;
 mod run_update;
 mod run_watch;
+mod saved_call;
 pub(crate) mod schema;
 pub(crate) mod serve;
 mod serve_faulty;

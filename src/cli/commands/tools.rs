@@ -61,8 +61,8 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
     let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
     let plan = plan_of(VERB, &args.words, &args.server, members, console)?;
     let words = VisitWords { undone: "nothing was listed", slow: None };
-    let lister = Lister { learns: args.learned };
-    let VisitedServers { outputs, have_failed } = visit(plan, &lister, &CurrentStep::default(), words, console)?;
+    let visitor = Lister { learns: args.learned };
+    let VisitedServers { outputs, have_failed } = visit(plan, &visitor, &CurrentStep::default(), words, console)?;
     let mut offers: Vec<Offer> = outputs.into_iter().flatten().collect();
     if offers.is_empty() {
         let message = "nothing was listed: the server speaks none of the revisions that were asked for";

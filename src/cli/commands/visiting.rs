@@ -89,6 +89,9 @@ pub(crate) fn visit<V: Visitor>(
     let shown = current.clone();
     let _ticker = Ticker::start(move |elapsed| {
         let text = shown.0.lock();
+        if text.is_empty() {
+            return String::new();
+        }
         format!("… {}: {}\n", duration_text(elapsed), visible_line(&text))
     });
     let tell = |text| current.set(text);
