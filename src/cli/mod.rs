@@ -191,3 +191,20 @@ pub fn help() -> Vec<(String, String)> {
     });
     std::iter::once(whole).chain(each).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clap checks it only with debug assertions: of two with one id, one takes the values of the other.
+    #[test]
+    fn arguments_of_a_command_have_ids_of_their_own() {
+        fn shared(command: &clap::Command) -> Vec<String> {
+            let ids: Vec<&str> = command.get_arguments().map(|argument| argument.get_id().as_str()).collect();
+            let twice = ids.iter().enumerate().filter(|(at, id)| ids[..*at].contains(id));
+            let own = twice.map(|(_, id)| format!("{} {id}", command.get_name()));
+            own.chain(command.get_subcommands().flat_map(shared)).collect()
+        }
+        assert_eq!(shared(&CliArguments::command()), Vec::<String>::new());
+    }
+}

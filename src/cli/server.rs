@@ -32,7 +32,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A server of that file; may be given several times, and all of them are meant without it.
-    #[arg(long = "server", value_name = "NAME")]
+    #[arg(long = "server", id = "server-of-file", value_name = "NAME")]
     name: Vec<String>,
     /// The revisions to speak: a date, or `all`; by default the newest one that the server speaks.
     #[arg(long, value_name = "REVISION")]
@@ -80,7 +80,7 @@ pub(crate) fn positional(arg: clap::Arg) -> clap::Arg {
 impl ServerArgs {
     /// Returns true if a flag names a server.
     pub(crate) fn names_server(&self) -> bool {
-        self.url.is_some() || self.config.is_some()
+        self.url.is_some() || self.config.is_some() || !self.name.is_empty()
     }
 
     /// The servers that the flags or the words name.

@@ -16,6 +16,7 @@ use crate::source::grammar::{self, Shape};
 use crate::source::settings::Setting;
 use crate::source::{
     self, Diagnostic, Located, MistakeKind, Node, SourceFile, SourceId, Sources, Span, Value, did_you_mean,
+    visible_line,
 };
 
 /// The source of files: the disk, or a test's memory.
@@ -139,6 +140,10 @@ impl<S> Loader<'_, S> {
 
     fn text(&mut self, path: &Path, folder: &Path, text: String) -> Option<LoadedSuite<S>> {
         let id = self.sources.add(SourceFile::new(path.display().to_string(), text));
+        if let Some(mistake) = no_suite(path, self.sources, id) {
+            self.found.push(mistake);
+            return None;
+        }
         let mut root = match source::parse(self.sources, id) {
             Ok(root) => root,
             Err(diagnostic) => {
@@ -434,6 +439,24 @@ fn named_tools(keys: &SuiteKeys) -> Vec<NamedTool> {
     patterns.chain(given).map(|(key, tool)| NamedTool { key, tool }).collect()
 }
 
+/// The mistake of a file that describes servers, and stands where a suite is expected.
+fn no_suite(path: &Path, sources: &Sources, source: SourceId) -> Option<Diagnostic> {
+    let is_json = path.extension().is_some_and(|end| end == "json");
+    let is_suite = |root: Node| root.get("suite").is_some();
+    if !is_json || source::parse_jsonc(sources, source).is_ok_and(is_suite) {
+        return None;
+    }
+    let described = ServerFile::read(path, sources, source).ok()?;
+    let name = path.display().to_string();
+    let server = described.names().next().map_or("users", |(name, _)| name);
+    let help = format!(
+        "`mcprove ci {}` checks them; in a suite, `server: {{ config: {name}, name: {server} }}` names one",
+        shell_words::quote(&name)
+    );
+    let message = format!("`{name}` describes servers, and is no suite");
+    Some(Diagnostic::without_place("missing-key", message).with_help(visible_line(&help).into_owned()))
+}
+
 fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) -> Diagnostic {
     let message = format!("cannot read `{}`: {}", path.display(), why_unreadable(error));
     let unread = match from {
@@ -447,9 +470,17 @@ fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) ->
     } else if from.is_some() {
         Some("write its path relative to the folder of this suite".to_owned())
     } else {
-        no_line(&path.display().to_string())
+        let typed = path.display().to_string();
+        no_line(&typed).or_else(|| server_help(path))
     };
     unread.with_help(help)
+}
+
+/// The hint for a server in the place of a suite.
+fn server_help(path: &Path) -> Option<String> {
+    let is_suite = path.extension().is_some_and(|end| end == "yml" || end == "yaml");
+    let help = "write the path of a suite; a server needs none with `mcprove ci -- COMMAND`, `mcprove ci URL` or `mcprove ci mcp.json`";
+    (!is_suite).then(|| help.to_owned())
 }
 
 /// The hint for a suite and a line that is no number, such as `users.yml:x`.

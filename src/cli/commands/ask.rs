@@ -366,12 +366,16 @@ fn without_secrets(message: &Value, redactor: &Redactor) -> Value {
 }
 
 impl Question {
-    /// The beginning of the command line that asks it.
+    /// The beginning of the command line that asks it, without words that are no arguments.
     fn example(&self) -> String {
+        let with = |command: &str, name: &String, arguments: &[String]| {
+            let arguments = arguments.iter().filter(|word| word.contains('=') || word.starts_with('{'));
+            [command.to_owned(), name.clone()].into_iter().chain(arguments.cloned()).collect()
+        };
         let words = match self {
-            Self::Call { tool, arguments } => [vec!["call".to_owned(), tool.clone()], arguments.clone()].concat(),
+            Self::Call { tool, arguments } => with("call", tool, arguments),
             Self::Read { uri } => vec!["read".to_owned(), uri.clone()],
-            Self::Prompt { name, arguments } => [vec!["prompt".to_owned(), name.clone()], arguments.clone()].concat(),
+            Self::Prompt { name, arguments } => with("prompt", name, arguments),
             Self::Complete { reference, argument } => {
                 vec!["complete".to_owned(), reference.clone(), argument.clone()]
             }
