@@ -26,6 +26,8 @@ pub mod coverage;
 pub mod demo;
 #[doc(hidden)]
 pub mod diagnosis;
+#[cfg(feature = "cli")]
+mod doctor;
 #[doc(hidden)]
 pub mod drift;
 #[doc(hidden)]

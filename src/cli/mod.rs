@@ -55,6 +55,7 @@ enum CliCommand {
     Fuzz(Box<commands::fuzz::FuzzArgs>),
     Snapshot(Box<commands::snapshot::SnapshotArgs>),
     Tools(Box<commands::tools::ToolsArgs>),
+    Doctor(Box<commands::doctor::DoctorArgs>),
     Call(Box<commands::ask::ToolCallArgs>),
     Read(Box<commands::ask::ReadArgs>),
     Prompt(Box<commands::ask::PromptArgs>),
@@ -80,7 +81,13 @@ impl CliCommand {
     fn takes_a_server(&self) -> bool {
         matches!(
             self,
-            Self::Compliance(_) | Self::Lint(_) | Self::Fuzz(_) | Self::Snapshot(_) | Self::Ci(_) | Self::Tools(_)
+            Self::Compliance(_)
+                | Self::Lint(_)
+                | Self::Fuzz(_)
+                | Self::Snapshot(_)
+                | Self::Ci(_)
+                | Self::Tools(_)
+                | Self::Doctor(_)
         )
     }
 
@@ -104,6 +111,7 @@ impl CliCommand {
             Self::Fuzz(_) => "nothing was called",
             Self::Snapshot(_) => "nothing was recorded",
             Self::Tools(_) => "nothing was listed",
+            Self::Doctor(_) => "nothing was examined",
             Self::Call(_) | Self::Read(_) | Self::Prompt(_) | Self::Complete(_) => "nothing was asked",
         }
     }
@@ -140,6 +148,7 @@ pub fn main() -> ExitCode {
         CliCommand::Fuzz(args) => commands::fuzz::fuzz(*args, console),
         CliCommand::Snapshot(args) => commands::snapshot::snapshot(&args, console),
         CliCommand::Tools(args) => commands::tools::tools(&args, console),
+        CliCommand::Doctor(args) => commands::doctor::doctor(&args, console),
         CliCommand::Call(args) => commands::ask::call(*args, console),
         CliCommand::Read(args) => commands::ask::read(*args, console),
         CliCommand::Prompt(args) => commands::ask::prompt(*args, console),

@@ -13,6 +13,8 @@ mod conversation;
 mod coverage;
 mod crash;
 mod ending;
+#[cfg(feature = "cli")]
+mod examine;
 mod exchange;
 mod finding;
 mod fresh;
@@ -72,6 +74,8 @@ use crate::plan::{Body, Plan, SuitePlan};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
 
+#[cfg(feature = "cli")]
+pub(crate) use self::examine::examine_servers;
 pub use self::fresh::Fresh;
 pub use self::names::{redactor, variables_in};
 pub use self::options::{

@@ -81,7 +81,7 @@ pub async fn visit_servers<V: Visitor>(
     results
 }
 
-fn interruption() -> Finding {
+pub(crate) fn interruption() -> Finding {
     Finding::new("interrupted", "the run was interrupted")
 }
 

@@ -5,6 +5,7 @@
 
 mod answer;
 mod arguments;
+mod checkup;
 mod form;
 mod offer;
 mod saved_test;
@@ -12,6 +13,7 @@ mod signature;
 
 pub(crate) use self::answer::answer_text;
 pub(crate) use self::arguments::read_arguments;
+pub(crate) use self::checkup::checkup_text;
 pub(crate) use self::form::{ArgumentQuestion, questions};
 pub(crate) use self::offer::Offer;
 pub(crate) use self::saved_test::{AnsweredCall, with_test};

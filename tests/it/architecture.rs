@@ -27,7 +27,7 @@ const LAYERS: &[&[&str]] = &[
     &["diagnosis", "coverage", "baseline", "recorded"],
     &["reproduce"],
     &["check"],
-    &["block", "demo"],
+    &["block", "demo", "doctor"],
     &["runner", "report"],
     &["chaos", "prove", "findings", "invariants", "show", "testing"],
     &["cli"],

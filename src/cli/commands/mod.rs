@@ -9,6 +9,7 @@ pub(crate) mod ci;
 pub(crate) mod completions;
 pub(crate) mod compliance;
 pub(crate) mod convert;
+pub(crate) mod doctor;
 mod explain;
 mod failing_tests;
 pub(crate) mod fault_coverage;

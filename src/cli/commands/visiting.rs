@@ -78,6 +78,30 @@ pub(crate) fn visit<V: Visitor>(
     words: VisitWords,
     console: &Console,
 ) -> Result<VisitedServers<V::Output>, Exit> {
+    let failures = if visitor.is_patient() { Failures::AreShown } else { Failures::EndTheCommand };
+    work_with(plan, current, words, failures, console, async |plan, options, tell| {
+        runner::visit_servers(plan, options, tell, visitor).await
+    })
+}
+
+/// The meaning of servers that failed, where others did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failures {
+    /// Nothing is shown of the others.
+    EndTheCommand,
+    /// They are shown beside the others.
+    AreShown,
+}
+
+/// Does some work with the servers of a plan; errors are shown.
+pub(crate) fn work_with<T>(
+    plan: Plan,
+    current: &CurrentStep,
+    words: VisitWords,
+    failures: Failures,
+    console: &Console,
+    work: impl AsyncFnOnce(Plan, Options, &(dyn Fn(String) + Sync)) -> Vec<Visited<T>>,
+) -> Result<VisitedServers<T>, Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let no_runtime = |_| console.fail(Exit::Internal, "the system provides no async runtime", None);
     let runtime = runtime.map_err(no_runtime)?;
@@ -97,7 +121,7 @@ pub(crate) fn visit<V: Visitor>(
     let tell = |text| current.set(text);
     let ran = runtime.block_on(async {
         tokio::select! {
-            ran = runner::visit_servers(plan, options, &tell, visitor) => Some(ran),
+            ran = work(plan, options, &tell) => Some(ran),
             _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
             () = explain_silence(words.slow, console) => None,
         }
@@ -122,7 +146,7 @@ pub(crate) fn visit<V: Visitor>(
             }
         }
     }
-    let is_lost = servers.have_failed && (servers.outputs.is_empty() || !visitor.is_patient());
+    let is_lost = servers.have_failed && (servers.outputs.is_empty() || failures == Failures::EndTheCommand);
     if is_lost { Err(Exit::Environment) } else { Ok(servers) }
 }
 

@@ -43,6 +43,7 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
         AdHocCommand::Chaos | AdHocCommand::Ci | AdHocCommand::Fuzz => return Some(Suggestion::Nothing),
         AdHocCommand::Call
         | AdHocCommand::Complete
+        | AdHocCommand::Doctor
         | AdHocCommand::Prompt
         | AdHocCommand::Read
         | AdHocCommand::Snapshot

@@ -19,6 +19,8 @@ pub enum AdHocCommand {
     Complete,
     /// `mcprove compliance`.
     Compliance,
+    /// `mcprove doctor`.
+    Doctor,
     /// `mcprove fuzz`.
     Fuzz,
     /// `mcprove lint`.
@@ -47,6 +49,7 @@ impl AdHocCommand {
             Self::Ci => "ci",
             Self::Complete => "complete",
             Self::Compliance => "compliance",
+            Self::Doctor => "doctor",
             Self::Fuzz => "fuzz",
             Self::Lint => "lint",
             Self::Prompt => "prompt",

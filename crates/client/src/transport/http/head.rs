@@ -64,6 +64,14 @@ pub fn bare_client(tls: &TrustedRoots, scheme: &str) -> Result<Client, ConnectEr
     build(client_builder(tls, scheme)?)
 }
 
+/// The certificate that a server shows, in DER; `None` where there is no secure connection.
+pub async fn certificate(tls: &TrustedRoots, url: &Url) -> Option<Vec<u8>> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = build(client_builder(tls, url.scheme()).ok()?.tls_info(true)).ok()?;
+    let response = client.head(url.clone()).timeout(CONNECT_TIMEOUT).send().await.ok()?;
+    response.extensions().get::<reqwest::tls::TlsInfo>()?.peer_certificate().map(<[u8]>::to_vec)
+}
+
 fn client_builder(tls: &TrustedRoots, scheme: &str) -> Result<ClientBuilder, ConnectError> {
     let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(IDENTITY))]);
     let builder = Client::builder()

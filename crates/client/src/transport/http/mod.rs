@@ -39,7 +39,7 @@ use crate::wire::{Era, HttpHead, address};
 
 pub use self::body::{BodyKind, Posted, classify_body};
 pub use self::failure::{ConnectionBreak, HttpFailure, HttpRefusal, NoToken, excerpt};
-pub use self::head::{IDENTITY, bare_client};
+pub use self::head::{IDENTITY, bare_client, certificate};
 pub use self::raw::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ResponseInterceptor};
 pub use self::response::{RawResponse, ReadUntil, ResponseHead};
 pub use self::served::start;

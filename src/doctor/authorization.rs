@@ -1,0 +1,194 @@
+//! Credentials that a server over HTTP wants, and the metadata by which clients find out where to get them (RFC 9728).
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use reqwest::Url;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::Examination;
+use crate::source::{shorten, visible_line};
+use crate::transport::HttpRefusal;
+use crate::transport::http::{HttpAddress, bare_client};
+
+const AUTHORIZATION: &str = "authorization";
+const METADATA: &str = "metadata";
+
+/// The time for a document of metadata.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The largest document of metadata that is read, in bytes.
+const MOST_BYTES: usize = 64 << 10;
+
+/// The metadata of a protected resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ResourceMetadata {
+    /// A document that names authorization servers.
+    Found { url: String, servers: Vec<String> },
+    /// A document that names none.
+    WithoutServers { url: String },
+    /// No document there; the answer in words.
+    NotFound { url: String, answer: String },
+    /// The refusal leads to another machine than the server's, which was not asked.
+    Elsewhere { url: String },
+}
+
+/// The URL of the metadata that a challenge names.
+fn url_in(challenge: &str) -> Option<&str> {
+    let (_, rest) = challenge.split_once("resource_metadata=")?;
+    Some(match rest.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next().unwrap_or_default(),
+        None => rest.split([',', ' ']).next().unwrap_or_default(),
+    })
+}
+
+/// The places where metadata of a server may be that names none, in order.
+fn well_known(url: &Url) -> Vec<Url> {
+    let path = url.path().trim_end_matches('/');
+    let places =
+        [format!("/.well-known/oauth-protected-resource{path}"), "/.well-known/oauth-protected-resource".to_owned()];
+    let mut places: Vec<Url> = places.iter().filter_map(|place| url.join(place).ok()).collect();
+    places.dedup();
+    places
+}
+
+/// Asks for the metadata that a refusal names, or that stand at their usual place; credentials are not sent.
+pub(crate) async fn find_metadata(address: &HttpAddress, refusal: &HttpRefusal) -> Option<ResourceMetadata> {
+    let server: Url = address.url.parse().ok()?;
+    let named = refusal.www_authenticate.as_deref().and_then(url_in).and_then(|named| server.join(named).ok());
+    let places = match named {
+        Some(url) if !is_same_machine(&url, &server) => {
+            return Some(ResourceMetadata::Elsewhere { url: url.to_string() });
+        }
+        Some(url) => vec![url],
+        None => well_known(&server),
+    };
+    let client = bare_client(&address.tls, server.scheme()).ok()?;
+    let mut found = None;
+    for url in places {
+        let answered =
+            timeout(TIMEOUT, fetch(&client, &url)).await.unwrap_or_else(|_| Err("no answer within 5 s".to_owned()));
+        let metadata = read_metadata(url.to_string(), answered);
+        let is_found = !matches!(metadata, ResourceMetadata::NotFound { .. });
+        found.get_or_insert_with(|| metadata.clone());
+        if is_found {
+            return Some(metadata);
+        }
+    }
+    found
+}
+
+fn is_same_machine(url: &Url, server: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    url.host_str() == server.host_str() || is_here
+}
+
+async fn fetch(client: &reqwest::Client, url: &Url) -> Result<Value, String> {
+    let mut response = client.get(url.clone()).send().await.map_err(|_| "no answer".to_owned())?;
+    if !response.status().is_success() {
+        return Err(format!("HTTP {}", response.status()));
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|_| "half an answer".to_owned())? {
+        body.extend_from_slice(&chunk);
+        if body.len() > MOST_BYTES {
+            return Err("a document that is too large".to_owned());
+        }
+    }
+    serde_json::from_slice(&body).map_err(|_| "a document that is no JSON".to_owned())
+}
+
+fn read_metadata(url: String, answered: Result<Value, String>) -> ResourceMetadata {
+    let document = match answered {
+        Ok(document) => document,
+        Err(answer) => return ResourceMetadata::NotFound { url, answer },
+    };
+    let servers = document["authorization_servers"].as_array().into_iter().flatten();
+    let servers: Vec<String> = servers.filter_map(|server| server.as_str().map(str::to_owned)).collect();
+    if servers.is_empty() { ResourceMetadata::WithoutServers { url } } else { ResourceMetadata::Found { url, servers } }
+}
+
+/// Judges the refusal of a server that wants credentials; `sends_some` says that it got some.
+pub(crate) fn judge_refusal(refusal: &HttpRefusal, sends_some: bool) -> Examination {
+    let status = &refusal.status;
+    let judged = if sends_some {
+        let cure = "see whether the token is still valid, and is one for this server and its scopes";
+        Examination::wrong(
+            AUTHORIZATION,
+            format!("the server refuses the credentials that it got: HTTP {status}"),
+            cure,
+        )
+    } else {
+        let cure = "get a token for it, put it into a variable, and give it with `--header 'Authorization: Bearer {{ env.TOKEN }}'`";
+        Examination::wrong(AUTHORIZATION, format!("the server wants credentials: HTTP {status}"), cure)
+    };
+    let challenge = refusal.www_authenticate.iter();
+    judged.with_evidence(
+        challenge.map(|challenge| format!("www-authenticate: {}", shorten(&visible_line(challenge), 160))).collect(),
+    )
+}
+
+/// Judges the metadata of a server that wants credentials.
+pub(crate) fn judge_metadata(metadata: &ResourceMetadata) -> Examination {
+    let shown = |url: &str| shorten(&visible_line(url), 120);
+    let publish = "publish `authorization_servers` there, and name the document in `www-authenticate` as `resource_metadata`: \
+                   without it, clients cannot send their users to log in";
+    match metadata {
+        ResourceMetadata::Found { url, servers } => {
+            let servers: Vec<String> = servers.iter().map(|server| format!("`{}`", shown(server))).collect();
+            let sentence = format!("{} names the authorization server {}", shown(url), servers.join(" and "));
+            Examination::fine(METADATA, sentence)
+        }
+        ResourceMetadata::WithoutServers { url } => {
+            Examination::doubtful(METADATA, format!("{} names no authorization server", shown(url)), publish)
+        }
+        ResourceMetadata::NotFound { url, answer } => {
+            Examination::doubtful(METADATA, format!("{} is not there: {}", shown(url), visible_line(answer)), publish)
+        }
+        ResourceMetadata::Elsewhere { url } => {
+            Examination::fine(METADATA, format!("they are said to be at {}, which was not asked", shown(url)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::Verdict;
+    use super::*;
+
+    #[test]
+    fn places_of_metadata() {
+        for (challenge, expected) in [
+            (r#"Bearer resource_metadata="http://a.test/x", scope="y""#, Some("http://a.test/x")),
+            ("Bearer resource_metadata=http://a.test/x, scope=y", Some("http://a.test/x")),
+            ("Bearer realm=\"a\"", None),
+        ] {
+            assert_eq!(url_in(challenge), expected, "{challenge}");
+        }
+        let places = |url: &str| well_known(&url.parse().unwrap()).iter().map(Url::to_string).collect::<Vec<_>>();
+        assert_eq!(places("http://a.test/").len(), 1);
+        assert_eq!(places("http://a.test/mcp")[0], "http://a.test/.well-known/oauth-protected-resource/mcp");
+        let same = |url: &str| is_same_machine(&url.parse().unwrap(), &"https://a.test/mcp".parse().unwrap());
+        assert!(same("https://a.test/x") && same("http://127.0.0.1/x") && !same("http://10.0.0.1/x"));
+    }
+
+    #[test]
+    fn documents_of_metadata() {
+        for (answered, verdict, words) in [
+            (Ok(json!({"authorization_servers": ["https://login.test"]})), Verdict::Fine, "`https://login.test`"),
+            (Ok(json!({"resource": "x"})), Verdict::Doubtful, "names no authorization server"),
+            (Err("HTTP 404 Not Found".to_owned()), Verdict::Doubtful, "is not there: HTTP 404"),
+        ] {
+            let judged = judge_metadata(&read_metadata("http://a.test/x".to_owned(), answered));
+            assert_eq!(judged.verdict, verdict);
+            assert!(judged.sentence.contains(words), "{}", judged.sentence);
+        }
+        let refusal = HttpRefusal { status: "401 Unauthorized".to_owned(), ..HttpRefusal::default() };
+        assert!(judge_refusal(&refusal, false).sentence.contains("wants credentials: HTTP 401"));
+        assert!(judge_refusal(&refusal, true).sentence.contains("refuses the credentials"));
+    }
+}

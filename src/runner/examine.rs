@@ -1,0 +1,82 @@
+//! Examines the servers of a plan instead of running its cases.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::resolve::{self, Reachable};
+use super::snapshot::Recordings;
+use super::target::RunTarget;
+use super::visit::{Visited, interruption};
+use super::{Emitter, Options, names};
+use crate::doctor::{self, Checkup, ServerKind, ServerUnderExamination};
+use crate::event::Finding;
+use crate::plan::Plan;
+use crate::plan::arguments::ConfigSource;
+use crate::session::Connector;
+use crate::suite::Protocol;
+
+/// Examines every server of a plan once; `doing` is told what is done next. Texts are without secrets. The result is an
+/// error where the settings of a server cannot be filled in.
+pub(crate) async fn examine_servers(
+    plan: Plan,
+    options: Options,
+    doing: &(dyn Fn(String) + Sync),
+) -> Vec<Visited<Checkup>> {
+    let plan = Arc::new(plan);
+    let redactor = names::redactor(&plan, &options);
+    // Nobody watches.
+    let (sender, _) = mpsc::unbounded_channel();
+    let recordings = Arc::new(Recordings { snapshots: Arc::clone(&options.snapshots), redactor });
+    let emitter = Emitter::new(sender, recordings, &options);
+    let (mut checkups, mut seen) = (Vec::new(), BTreeSet::new());
+    for suite in 0..plan.suites.len() {
+        for index in 0..plan.suites[suite].targets.len() {
+            // Both eras are tried with each server, whatever revisions its suite asks for.
+            if !seen.insert((suite, plan.suites[suite].targets[index].server.clone())) {
+                continue;
+            }
+            let target = RunTarget::new(&plan, suite, index, &options, &emitter);
+            let checkup = tokio::select! {
+                checkup = examine(&target, &options, doing) => checkup,
+                () = options.stop.wait() => Err(interruption()),
+            };
+            let result = checkup.map(|checkup| checkup.map_texts(&|text| target.redactor().text(text)));
+            checkups.push(Visited { server: target.server_name().to_owned(), result });
+        }
+    }
+    checkups
+}
+
+async fn examine(target: &RunTarget, options: &Options, doing: &(dyn Fn(String) + Sync)) -> Result<Checkup, Finding> {
+    let server = target.server.clone()?;
+    let start_timeout = target.start_timeout();
+    let connect: &Connector<'_> = &|| Box::pin(resolve::connect(&server, start_timeout));
+    let kind = match &server {
+        Reachable::Command(command) => ServerKind::Program(command),
+        Reachable::Http(address) => ServerKind::Address(address),
+        Reachable::Served(_) => ServerKind::StartedAddress,
+        Reachable::Demo | Reachable::InProcess(_) => ServerKind::Inside,
+    };
+    let has_one_revision = {
+        let targets = &target.suite_plan().targets;
+        targets.iter().filter(|other| other.server == target.server_name()).count() == 1
+    };
+    let wanted = match target.protocol() {
+        Protocol::Fixed(revision) if has_one_revision => Some(revision),
+        Protocol::Fixed(_) | Protocol::Auto => None,
+    };
+    let server = ServerUnderExamination {
+        name: target.server_name(),
+        kind,
+        connect,
+        start_timeout,
+        request_timeout: target.request_timeout(),
+        wanted,
+        environment: &options.environment,
+        config_source: ConfigSource::of(target.suite()),
+        doing,
+    };
+    Ok(doctor::examine(server).await)
+}

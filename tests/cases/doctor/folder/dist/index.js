@@ -1,0 +1,1 @@
+console.log("a server that was built");
