@@ -83,19 +83,22 @@ impl AnswerData {
 
 /// The texts of the result of a call or of a resource, in order.
 pub(crate) fn texts_of(result: &Value) -> impl Iterator<Item = &str> {
-    let blocks = ["content", "contents"].into_iter().filter_map(|member| result[member].as_array());
-    blocks.flatten().filter_map(|block| block["text"].as_str())
+    blocks_of(result).filter_map(|block| block["text"].as_str())
 }
 
-/// Returns true if a result holds anything: empty lists, objects and texts are nothing.
+fn blocks_of(result: &Value) -> impl Iterator<Item = &Value> {
+    ["content", "contents"].into_iter().filter_map(|member| result[member].as_array()).flatten()
+}
+
+/// Returns true if a result holds anything: empty lists, objects and texts are nothing. Texts with JSON may have been read.
 pub(crate) fn shows_anything(result: &Value) -> bool {
-    let says_something = |text: &str| match json_value(text) {
-        Some(value) => !is_empty(&value),
-        None => !text.trim().is_empty(),
+    let says_something = |text: &Value| match text.as_str().and_then(json_value) {
+        Some(read) => !is_empty(&read),
+        None => !is_empty(text),
     };
     result.get("structuredContent").is_some_and(|content| !is_empty(content))
         || kinds_of(result).any(|kind| kind != "text")
-        || texts_of(result).any(says_something)
+        || blocks_of(result).any(|block| says_something(&block["text"]))
 }
 
 fn is_empty(value: &Value) -> bool {

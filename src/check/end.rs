@@ -85,6 +85,14 @@ impl CheckEnd {
     }
 }
 
+/// The result of a check whose server may have ended by itself: that fails it, unless it failed already.
+pub(crate) fn with_exit(result: CheckResult, exit: Option<Finding>) -> CheckResult {
+    match exit {
+        Some(found) if result.outcome != Outcome::Failed => CheckResult::found(Outcome::Failed, vec![found]),
+        Some(_) | None => result,
+    }
+}
+
 /// True if the server may serve further requests after one that got no answer that can be read: an answer that cannot be
 /// read is one, silence and an exit are none.
 pub(crate) fn goes_on(reason: &FailureReason, is_open: bool) -> bool {
@@ -173,6 +181,47 @@ mod tests {
             (FailureReason::RefusedWhole(Arc::default()), true, true),
         ] {
             assert_eq!(goes_on(&reason, is_open), expected, "{reason:?}, open: {is_open}");
+        }
+    }
+
+    #[test]
+    fn an_exit_fails_a_check_that_did_not_fail_already() {
+        let exit = || Some(Finding::new("process-exited", "it ended"));
+        let leak = |level| Finding { level, ..Finding::new("leak", "it leaks") };
+        for (check, result, exit, outcome, code) in [
+            ("passed", CheckResult::new(Outcome::Passed), None, Outcome::Passed, None),
+            (
+                "passed, and the server ended",
+                CheckResult::new(Outcome::Passed),
+                exit(),
+                Outcome::Failed,
+                Some("process-exited"),
+            ),
+            ("was skipped", CheckResult::not_applicable("no tool"), exit(), Outcome::Failed, Some("process-exited")),
+            ("was inconclusive", CheckResult::inconclusive("unclear"), exit(), Outcome::Failed, Some("process-exited")),
+            (
+                "warned",
+                CheckResult::found(Outcome::Warned, vec![leak(RequirementLevel::Should)]),
+                exit(),
+                Outcome::Failed,
+                Some("process-exited"),
+            ),
+            // The exit may well follow from what was found.
+            (
+                "failed",
+                CheckResult::found(Outcome::Failed, vec![leak(RequirementLevel::Must)]),
+                exit(),
+                Outcome::Failed,
+                Some("leak"),
+            ),
+        ] {
+            let result = with_exit(result, exit);
+            let found = result.findings.first().map(|found| found.code.as_str());
+            assert_eq!(
+                (result.outcome, found, result.findings.len().min(2)),
+                (outcome, code, usize::from(code.is_some())),
+                "it {check}"
+            );
         }
     }
 }

@@ -52,3 +52,22 @@ impl HttpProbe<'_> {
 pub(crate) fn session_id_of(exchange: &RawExchange) -> Option<String> {
     exchange.response.head.as_ref()?.http.header(SESSION_ID).map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::response_with;
+
+    #[test]
+    fn a_session_id_is_a_header_in_any_letter_case() {
+        for (headers, expected) in [
+            (&[("Mcp-Session-Id", "s7")][..], Some("s7")),
+            (&[("MCP-SESSION-ID", "s7")], Some("s7")),
+            (&[("Content-Type", "application/json"), ("mcp-session-id", "s7")], Some("s7")),
+            (&[("X-Session-Id", "s7")], None),
+            (&[], None),
+        ] {
+            assert_eq!(session_id_of(&response_with(200, headers, "{}")).as_deref(), expected, "{headers:?}");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::end::goes_on;
+use super::end::{goes_on, with_exit};
 use super::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{CheckContext, CloseServer, OpenServer};
@@ -105,10 +105,7 @@ impl<'a> CheckSession<'a> {
         if result.outcome == Outcome::Failed {
             self.session.mark_exit_reported();
         }
-        match self.close().await {
-            Some(found) => CheckResult { protocol_revision, ..CheckResult::found(Outcome::Failed, vec![found]) },
-            None => CheckResult { protocol_revision, ..result },
-        }
+        CheckResult { protocol_revision, ..with_exit(result, self.close().await) }
     }
 }
 
@@ -228,11 +225,51 @@ impl SessionCaller {
     }
 
     fn or_go_on<R>(&self, answered: Result<R, CallFailure>) -> Result<Option<R>, CheckEnd> {
-        match answered {
-            Ok(reply) => Ok(Some(reply)),
-            Err(_) if self.limits.is_over() => Err(self.limits.out_of_time()),
-            Err(failure) if goes_on(&failure.reason, self.session.is_open()) => Ok(None),
-            Err(failure) => Err(self.end_of(failure)),
+        answered.map(Some).or_else(|failure| {
+            let end = end_or_go_on(failure, self.session.is_open(), &self.limits);
+            end.map_or(Ok(None), Err)
+        })
+    }
+}
+
+/// The end of a check whose request failed; `None` if it may go on with others.
+fn end_or_go_on(failure: CallFailure, is_open: bool, limits: &CheckLimits) -> Option<CheckEnd> {
+    match limits.end_if_over() {
+        Some(spent) => Some(spent),
+        None if goes_on(&failure.reason, is_open) => None,
+        None => Some(CheckEnd::Unanswered(Box::new(failure))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::failure_of_test;
+    use crate::session::FailureReason;
+    use crate::transport::ServerExit;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_check_goes_on_after_an_answer_that_cannot_be_read() {
+        let late = || FailureReason::Timeout(Duration::from_secs(1));
+        let torn = || FailureReason::Protocol("no JSON".to_owned());
+        for (server, reason, is_open, left, expected) in [
+            ("answers no JSON", torn(), true, 9, None),
+            ("answers no JSON and goes away", torn(), false, 9, Some(Outcome::Failed)),
+            ("answers nothing", late(), true, 9, Some(Outcome::Failed)),
+            ("ends", FailureReason::Exited(ServerExit::Status(3)), false, 9, Some(Outcome::Failed)),
+            // Nobody knows what it would have answered with more time.
+            ("answers nothing at the end of the time", late(), true, 0, Some(Outcome::Inconclusive)),
+            (
+                "ends at the end of the time",
+                FailureReason::Exited(ServerExit::Status(3)),
+                false,
+                0,
+                Some(Outcome::Inconclusive),
+            ),
+        ] {
+            let limits = CheckLimits::new(Duration::from_secs(left), "raise `time`");
+            let end = end_or_go_on(failure_of_test(reason), is_open, &limits);
+            assert_eq!(end.map(|end| end.into_result().outcome), expected, "a server that {server}");
         }
     }
 }

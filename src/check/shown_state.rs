@@ -162,7 +162,8 @@ impl<'a> StateView<'a> {
 }
 
 impl ShownState {
-    fn of(shown: Vec<ShownText>, failure: Option<Finding>) -> Self {
+    /// The state that served answers show; `failure` is why another one is missing.
+    pub(crate) fn of(shown: Vec<ShownText>, failure: Option<Finding>) -> Self {
         let mut state = Self { failure, ..Self::default() };
         for shown in shown.into_iter().filter(|shown| shown.is_served) {
             let result = shown.result();
@@ -324,5 +325,36 @@ mod tests {
         check(json!({"id": 1, "result": {"a": 1, "_meta": {}}}), json!({"a": 1}));
         check(json!({"id": 1, "error": {"code": -1, "message": "no"}}), json!({"code": -1, "message": "no"}));
         check(json!({"id": 1}), json!(null));
+    }
+
+    #[test]
+    fn only_served_answers_show_a_state() {
+        let answer = |tool: &str, message: &Value, is_served| ShownText::of_test(tool, &message.to_string(), is_served);
+        let shown = vec![
+            answer("list", &json!({"result": {"users": ["ann"], "updated_at": 1}}), true),
+            answer("get", &json!({"error": {"code": 1, "message": "no"}}), false),
+        ];
+        let state = ShownState::of(shown, None);
+        let place = "the call of `list`";
+        assert_eq!(
+            (state.to_value(), state.places().collect::<Vec<_>>()),
+            (json!({place: {"users": ["ann"]}}), vec![place])
+        );
+        assert_eq!(state.answer(place).map(|answer| &answer.result["updated_at"]), Some(&json!(1)), "kept as it came");
+        assert_eq!(state.clone().filter(|answer| answer.shown.tool.as_deref() != Some("list")).to_value(), json!({}));
+        assert_eq!(state.filter(|answer| answer.shown.is_served).to_value(), json!({place: {"users": ["ann"]}}));
+    }
+
+    #[test]
+    fn a_tool_that_is_asked_twice_has_a_place_for_each_call() {
+        let reader = |tool: &str, arguments: Value| ShownStateReader::new(tool, arguments);
+        let readers = [reader("get", json!({"id": 1})), reader("get", json!({"id": 2})), reader("list", json!({}))];
+        for (at, expected) in
+            [(0, r#"the answer of `get {"id":1}`"#), (1, r#"the answer of `get {"id":2}`"#), (2, "the call of `list`")]
+        {
+            let shown = ShownText::of_test(&readers[at].tool, "{}", true);
+            assert_eq!(readers[at].place(&shown, &readers), expected);
+        }
+        assert!(readers[0].is_same(&reader("get", json!({"id": 1}))) && !readers[0].is_same(&readers[1]));
     }
 }

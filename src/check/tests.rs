@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::session::SessionReply;
+use crate::session::{RawExchange, SessionReply};
 use crate::source::settings::Setting;
 use crate::source::{Node, SourceFile, Sources, parse};
+use crate::transport::http::{ExchangeEnd, RawResponse, ReadUntil};
 use crate::wire::{Channel, Direction, Frame, Transcript};
 
 /// A value of a suite.
@@ -58,4 +59,17 @@ pub(crate) fn frames(lines: &[(Direction, Channel, &str)]) -> Vec<Frame> {
         transcript.record(Duration::ZERO, *direction, *channel, line.as_bytes());
     }
     transcript.frames()
+}
+
+/// A whole response over HTTP.
+pub(crate) fn response(status: u16, content_type: &str, body: &str) -> RawExchange {
+    response_with(status, &[("Content-Type", content_type)], body)
+}
+
+pub(crate) fn response_with(status: u16, headers: &[(&str, &str)], body: &str) -> RawExchange {
+    let headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect::<Vec<_>>().concat();
+    let bytes = format!("HTTP/1.1 {status} OK\r\n{headers}Content-Length: {}\r\n\r\n{body}", body.len());
+    let mut response = RawResponse::new(ReadUntil::Body, "POST");
+    response.push(bytes.as_bytes()).unwrap();
+    RawExchange { frame: 1, answer_frame: Some(2), response, ended: ExchangeEnd::Complete }
 }

@@ -25,6 +25,13 @@ const SHOWN: usize = 600;
 pub(crate) struct VisitRound<'a> {
     pub(crate) context: &'a CheckContext<'a>,
     pub(crate) limits: CheckLimits,
+    failures: RoundFailures,
+    frames: Vec<u32>,
+}
+
+/// The requests of a round that got no answer.
+#[derive(Debug, Default)]
+struct RoundFailures {
     /// Tools that did not answer in time, which are not called again.
     silent: BTreeSet<String>,
     /// The first request that got no answer in time.
@@ -32,8 +39,25 @@ pub(crate) struct VisitRound<'a> {
     /// The exit of a server that ended by itself.
     exit: Option<Finding>,
     /// The reason why a request got no answer, the first time.
-    failure: Option<Finding>,
-    frames: Vec<u32>,
+    first: Option<Finding>,
+}
+
+impl RoundFailures {
+    /// Takes in why a request got no answer.
+    fn note(&mut self, failure: &CallFailure, tool: Option<&str>, request: Option<ReproductionCall>) {
+        self.first.get_or_insert_with(|| Finding::from(failure));
+        match failure.reason {
+            FailureReason::Timeout(_) => {
+                self.silent.extend(tool.map(str::to_owned));
+                self.silent_request = self.silent_request.take().or(request);
+            }
+            FailureReason::Exited(_) => drop(self.exit.get_or_insert_with(|| Finding::from(failure))),
+            FailureReason::Protocol(_)
+            | FailureReason::NotRead(_)
+            | FailureReason::RefusedWhole(_)
+            | FailureReason::Http(_) => {}
+        }
+    }
 }
 
 /// Something that a session showed.
@@ -78,6 +102,30 @@ impl ShownText {
         Self { text: text.to_owned(), request: Some(request), is_served, ..cancelled }
     }
 
+    /// The answer to a request.
+    fn of_reply(reply: &SessionReply, method: &str, params: &Value, tool: Option<&str>) -> Self {
+        let subject = tool.or_else(|| params["uri"].as_str()).or_else(|| params["name"].as_str());
+        let title = subject.map_or_else(|| method.to_owned(), |subject| format!("{method} {subject}"));
+        let sent = if tool.is_some() { &params["arguments"] } else { params };
+        Self {
+            place: format!("the answer of `{}`", tool.unwrap_or(&title)),
+            text: reply.message.to_string(),
+            tool: tool.map(str::to_owned),
+            request: Some(ReproductionCall::new(method, params.clone())),
+            exchange: Exchange {
+                phase: Phase::Steps,
+                title,
+                tool: tool.map(str::to_owned),
+                sent: if sent.is_null() { String::new() } else { beginning_of_json(sent, SHOWN) },
+                received: beginning_of_json(&*reply.message, SHOWN),
+                frame: reply.frame,
+                answer_frame: Some(reply.answer_frame),
+                elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
+            },
+            is_served: reply.is_served(),
+        }
+    }
+
     /// A call that was cancelled, so that nothing answers it.
     pub(crate) fn of_cancelled_call(tool: &str, arguments: &Value, cancelled: &Cancelled) -> Self {
         Self {
@@ -102,39 +150,38 @@ impl ShownText {
 
 impl<'a> VisitRound<'a> {
     pub(crate) fn new(context: &'a CheckContext<'a>, limits: CheckLimits) -> Self {
-        let (silent, frames) = (BTreeSet::new(), Vec::new());
-        Self { context, limits, silent, silent_request: None, exit: None, failure: None, frames }
+        Self { context, limits, failures: RoundFailures::default(), frames: Vec::new() }
     }
 
     /// The exit of a server that ended by itself.
     pub(crate) fn exit(&self) -> Option<Finding> {
-        self.exit.clone()
+        self.failures.exit.clone()
     }
 
     /// The reason why a request got no answer, the first time.
     pub(crate) fn failure(&self) -> Option<Finding> {
-        self.failure.clone()
+        self.failures.first.clone()
     }
 
     /// Forgets which tools were silent and how servers ended, before other servers are asked.
     pub(crate) fn forget_failures(&mut self) {
-        self.silent.clear();
-        (self.exit, self.failure) = (None, None);
+        let silent_request = self.failures.silent_request.take();
+        self.failures = RoundFailures { silent_request, ..RoundFailures::default() };
     }
 
     /// Ends a session, and its server where that is its own.
     pub(crate) async fn close(&mut self, session: Session) {
-        if self.exit.is_some() {
+        if self.failures.exit.is_some() {
             session.mark_exit_reported();
         }
         if let Some(found) = self.context.servers.close(&session, CloseServer::AfterTeardown).await.exit {
-            self.exit.get_or_insert(found);
+            self.failures.exit.get_or_insert(found);
         }
     }
 
     /// Tools that did not answer in time.
     pub(crate) fn silent(&self) -> Vec<String> {
-        self.silent.iter().cloned().collect()
+        self.failures.silent.iter().cloned().collect()
     }
 
     pub(crate) fn take_frames(&mut self) -> Vec<u32> {
@@ -144,9 +191,9 @@ impl<'a> VisitRound<'a> {
     /// Calls a tool; `None` where no answer came.
     pub(crate) async fn call(&mut self, session: &Session, tool: &str, arguments: &Value) -> Option<ShownText> {
         if session.is_silent(tool, self.context.owner, || true) {
-            self.silent.insert(tool.to_owned());
+            self.failures.silent.insert(tool.to_owned());
         }
-        if self.silent.contains(tool) {
+        if self.failures.silent.contains(tool) {
             return None;
         }
         self.ask(session, "tools/call", call_params(tool, arguments), Some(tool)).await
@@ -178,11 +225,7 @@ impl<'a> VisitRound<'a> {
         match session.request(request).await {
             Ok(reply) => Some(self.note_reply(&reply, method, &params, tool)),
             Err(failure) => {
-                self.note(&failure, tool);
-                if failure.is_timeout() {
-                    let request = ReproductionCall::new(method, params);
-                    self.silent_request.get_or_insert(request);
-                }
+                self.note(&failure, tool, Some(ReproductionCall::new(method, params)));
                 None
             }
         }
@@ -190,7 +233,7 @@ impl<'a> VisitRound<'a> {
 
     /// The finding where a fresh server does not answer the first request without an answer either.
     pub(crate) async fn find_silence(&self) -> Option<Finding> {
-        find_silence(self.context, self.limits.clone(), self.silent_request.as_ref()?).await
+        find_silence(self.context, self.limits.clone(), self.failures.silent_request.as_ref()?).await
     }
 
     /// Posts a request with the headers of a session and the id of another one; `None` where no answer came.
@@ -226,41 +269,14 @@ impl<'a> VisitRound<'a> {
         Some(self.note_reply(&reply, &request.method, &request.params, tool))
     }
 
-    fn note(&mut self, failure: &CallFailure, tool: Option<&str>) {
+    fn note(&mut self, failure: &CallFailure, tool: Option<&str>, request: Option<ReproductionCall>) {
         self.frames.extend(failure.frame);
-        self.failure.get_or_insert_with(|| Finding::from(failure));
-        match failure.reason {
-            FailureReason::Timeout(_) => self.silent.extend(tool.map(str::to_owned)),
-            FailureReason::Exited(_) => drop(self.exit.get_or_insert_with(|| Finding::from(failure))),
-            FailureReason::Protocol(_)
-            | FailureReason::NotRead(_)
-            | FailureReason::RefusedWhole(_)
-            | FailureReason::Http(_) => {}
-        }
+        self.failures.note(failure, tool, request);
     }
 
     fn note_reply(&mut self, reply: &SessionReply, method: &str, params: &Value, tool: Option<&str>) -> ShownText {
         self.frames.extend([reply.frame, reply.answer_frame]);
-        let subject = tool.or_else(|| params["uri"].as_str()).or_else(|| params["name"].as_str());
-        let title = subject.map_or_else(|| method.to_owned(), |subject| format!("{method} {subject}"));
-        let sent = if tool.is_some() { &params["arguments"] } else { params };
-        ShownText {
-            place: format!("the answer of `{}`", tool.unwrap_or(&title)),
-            text: reply.message.to_string(),
-            tool: tool.map(str::to_owned),
-            request: Some(ReproductionCall::new(method, params.clone())),
-            exchange: Exchange {
-                phase: Phase::Steps,
-                title,
-                tool: tool.map(str::to_owned),
-                sent: if sent.is_null() { String::new() } else { beginning_of_json(sent, SHOWN) },
-                received: beginning_of_json(&*reply.message, SHOWN),
-                frame: reply.frame,
-                answer_frame: Some(reply.answer_frame),
-                elapsed_us: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
-            },
-            is_served: reply.is_served(),
-        }
+        ShownText::of_reply(reply, method, params, tool)
     }
 
     /// The lists of a session, and what its resources and prompts show.
@@ -287,7 +303,7 @@ impl<'a> VisitRound<'a> {
                 reply.message["result"][kind.member()].as_array().cloned().unwrap_or_default()
             }
             Ok(Err(failure)) => {
-                self.note(&failure, None);
+                self.note(&failure, None, None);
                 Vec::new()
             }
             Err(_) => Vec::new(),
@@ -297,45 +313,49 @@ impl<'a> VisitRound<'a> {
     /// Notifications, requests of the server and lines of standard error.
     pub(crate) fn unrequested_messages(session: &Session, answered: &[ShownText]) -> Vec<ShownText> {
         let answers: BTreeSet<u32> = answered.iter().filter_map(|shown| shown.exchange.answer_frame).collect();
-        let frames = session.frames();
-        let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
-        let asked: BTreeSet<String> =
-            sent.filter_map(|frame| Some(frame.json().ok()?.get("id")?.to_string())).collect();
-        // The pages of a list are in what it shows.
-        let is_answer = |frame: &&Frame| {
-            let id = frame.json().ok().and_then(|message| Some(message.get("id")?.to_string()));
-            answers.contains(&frame.seq) || id.is_some_and(|id| asked.contains(&id))
-        };
-        let received = frames.iter().filter(|frame| frame.direction == Direction::Received && !is_answer(frame));
-        let shown = received.map(|frame| {
-            let message = frame.json().unwrap_or_default();
-            let method = message["method"].as_str();
-            let place = match (frame.channel, method) {
-                (Channel::Stderr, _) => "standard error".to_owned(),
-                (Channel::Protocol | Channel::Http, Some(method)) => format!("the message `{method}`"),
-                (Channel::Protocol | Channel::Http, None) => "a message that answers no request".to_owned(),
-            };
-            let text = frame.text();
-            ShownText {
-                exchange: Exchange {
-                    phase: Phase::Steps,
-                    title: method.unwrap_or(&place).to_owned(),
-                    tool: None,
-                    sent: String::new(),
-                    received: beginning(&text, SHOWN),
-                    frame: 0,
-                    answer_frame: Some(frame.seq),
-                    elapsed_us: 0,
-                },
-                place,
-                text,
-                tool: None,
-                request: None,
-                is_served: false,
-            }
-        });
-        shown.collect()
+        unrequested_in(&session.frames(), &answers)
     }
+}
+
+/// The messages among the frames of a session that answer no request, and lines of standard error.
+fn unrequested_in(frames: &[Frame], answers: &BTreeSet<u32>) -> Vec<ShownText> {
+    let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
+    let asked: BTreeSet<String> = sent.filter_map(|frame| Some(frame.json().ok()?.get("id")?.to_string())).collect();
+    // The pages of a list are in what it shows. A request of the server may have the id of one of the client.
+    let is_answer = |frame: &&Frame| {
+        let message = frame.json().ok().filter(|message| message.get("method").is_none());
+        let id = message.and_then(|message| Some(message.get("id")?.to_string()));
+        answers.contains(&frame.seq) || id.is_some_and(|id| asked.contains(&id))
+    };
+    let received = frames.iter().filter(|frame| frame.direction == Direction::Received && !is_answer(frame));
+    let shown = received.map(|frame| {
+        let message = frame.json().unwrap_or_default();
+        let method = message["method"].as_str();
+        let place = match (frame.channel, method) {
+            (Channel::Stderr, _) => "standard error".to_owned(),
+            (Channel::Protocol | Channel::Http, Some(method)) => format!("the message `{method}`"),
+            (Channel::Protocol | Channel::Http, None) => "a message that answers no request".to_owned(),
+        };
+        let text = frame.text();
+        ShownText {
+            exchange: Exchange {
+                phase: Phase::Steps,
+                title: method.unwrap_or(&place).to_owned(),
+                tool: None,
+                sent: String::new(),
+                received: beginning(&text, SHOWN),
+                frame: 0,
+                answer_frame: Some(frame.seq),
+                elapsed_us: 0,
+            },
+            place,
+            text,
+            tool: None,
+            request: None,
+            is_served: false,
+        }
+    });
+    shown.collect()
 }
 
 /// The request that shows an item of a list; `None` where the list shows all there is.
@@ -357,6 +377,9 @@ fn request_for(kind: ListKind, item: &Value) -> Option<ReproductionCall> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::failure_of_test;
+    use crate::check::tests::{frames, refused, served};
+    use crate::transport::ServerExit;
 
     #[test]
     fn items_of_lists_are_read_as_far_as_a_request_shows_them() {
@@ -385,5 +408,123 @@ mod tests {
         ] {
             assert_eq!(ShownText::of_test("get", text, true).result(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn everything_that_answers_no_request_is_looked_at() {
+        use Channel::{Http, Protocol, Stderr};
+        use Direction::{Received, Sent};
+        let asked = (Sent, Protocol, r#"{"id": 7, "method": "tools/list"}"#);
+        for (comes, frame, place) in [
+            (
+                "a notification",
+                (Received, Protocol, r#"{"method": "notifications/message"}"#),
+                Some("the message `notifications/message`"),
+            ),
+            ("the head of a response", (Received, Http, "HTTP/1.1 200 OK"), Some("a message that answers no request")),
+            (
+                "a request of the server",
+                (Received, Protocol, r#"{"id": "s1", "method": "roots/list"}"#),
+                Some("the message `roots/list`"),
+            ),
+            (
+                "one with an id of the client",
+                (Received, Protocol, r#"{"id": 7, "method": "roots/list"}"#),
+                Some("the message `roots/list`"),
+            ),
+            ("a line of standard error", (Received, Stderr, "ready"), Some("standard error")),
+            (
+                "a line of standard error with JSON",
+                (Received, Stderr, r#"{"level": "info", "id": 8}"#),
+                Some("standard error"),
+            ),
+            (
+                "a response to nothing",
+                (Received, Protocol, r#"{"id": 9, "result": {}}"#),
+                Some("a message that answers no request"),
+            ),
+            ("no JSON", (Received, Protocol, "{"), Some("a message that answers no request")),
+            ("the response", (Received, Protocol, r#"{"id": 7, "result": {}}"#), None),
+            ("an error", (Received, Protocol, r#"{"id": 7, "error": {"code": 1}}"#), None),
+            ("an answer of the client", (Sent, Protocol, r#"{"id": "s1", "result": {}}"#), None),
+        ] {
+            let shown = unrequested_in(&frames(&[asked, frame]), &BTreeSet::new());
+            let places: Vec<&str> = shown.iter().map(|shown| shown.place.as_str()).collect();
+            assert_eq!(places, Vec::from_iter(place), "{comes}");
+            assert!(shown.iter().all(|shown| !shown.is_served && shown.text == frame.2), "{comes}");
+        }
+        // An answer is known by its frame even where nobody kept its id.
+        let frames = frames(&[(Received, Protocol, r#"{"id": 9, "result": {}}"#)]);
+        let seq = frames[0].seq;
+        assert!(unrequested_in(&frames, &[seq].into()).is_empty());
+    }
+
+    #[test]
+    fn a_round_remembers_who_was_silent_and_how_the_server_ended() {
+        let late = || failure_of_test(FailureReason::Timeout(std::time::Duration::from_secs(1)));
+        let torn = || failure_of_test(FailureReason::Protocol("no JSON".to_owned()));
+        let exited = || failure_of_test(FailureReason::Exited(ServerExit::Status(3)));
+        for (fails, failures, silent, is_hang, has_exit, first) in [
+            ("nothing", vec![], &[][..], false, false, None),
+            ("an answer that is late", vec![(late(), Some("add"))], &["add"], true, false, Some("timeout")),
+            ("a list that is late", vec![(late(), None)], &[], true, false, Some("timeout")),
+            ("an answer that is torn", vec![(torn(), Some("add"))], &[], false, false, Some("protocol-error")),
+            ("the server", vec![(exited(), Some("add"))], &[], false, true, Some("process-exited")),
+            (
+                "an answer, then the server",
+                vec![(torn(), Some("add")), (late(), Some("get")), (exited(), Some("add"))],
+                &["get"],
+                true,
+                true,
+                Some("protocol-error"),
+            ),
+        ] {
+            let mut round = RoundFailures::default();
+            for (failure, tool) in &failures {
+                round.note(failure, *tool, Some(ReproductionCall::new("tools/call", json!({"name": tool}))));
+            }
+            let seen = round.first.as_ref().map(|found| found.code.as_str());
+            assert!(round.silent.iter().eq(silent) && seen == first, "{fails}: {round:?}");
+            assert_eq!((round.silent_request.is_some(), round.exit.is_some()), (is_hang, has_exit), "{fails}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_shown_with_what_was_asked() {
+        for (method, params, tool, place, title, sent) in [
+            (
+                "tools/call",
+                json!({"name": "add", "arguments": {"a": 1}}),
+                Some("add"),
+                "the answer of `add`",
+                "tools/call add",
+                r#"{"a":1}"#,
+            ),
+            (
+                "resources/read",
+                json!({"uri": "users://u1"}),
+                None,
+                "the answer of `resources/read users://u1`",
+                "resources/read users://u1",
+                r#"{"uri":"users://u1"}"#,
+            ),
+            (
+                "prompts/get",
+                json!({"name": "ask"}),
+                None,
+                "the answer of `prompts/get ask`",
+                "prompts/get ask",
+                r#"{"name":"ask"}"#,
+            ),
+            ("tools/list", Value::Null, None, "the answer of `tools/list`", "tools/list", ""),
+        ] {
+            let shown = ShownText::of_reply(&served("yes"), method, &params, tool);
+            assert_eq!(
+                (shown.place.as_str(), shown.exchange.title.as_str(), shown.exchange.sent.as_str()),
+                (place, title, sent)
+            );
+            assert!(shown.is_served && shown.subject() == tool.unwrap_or(title), "{}", shown.subject());
+        }
+        assert!(!ShownText::of_reply(&refused(), "tools/call", &json!({"name": "add"}), Some("add")).is_served);
     }
 }
