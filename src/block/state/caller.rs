@@ -238,4 +238,56 @@ mod tests {
             [json!({"user_id": "x"}), json!({"user_id": canaries.beginning()}), json!({"user_id": "u7"})]
         );
     }
+
+    #[test]
+    fn a_tool_is_called_with_a_canary_as_far_as_its_schema_takes_one() {
+        let one = |schema: Value| json!({"type": "object", "properties": {"a": schema}, "required": ["a"]});
+        for (takes, schema, arguments, calls) in [
+            ("a text", one(json!({"type": "string"})), json!({"a": "x"}), 1),
+            ("a number", one(json!({"type": "integer"})), json!({"a": 1}), 0),
+            ("a choice", one(json!({"enum": ["a"]})), json!({"a": "a"}), 0),
+            ("a text that is too short", one(json!({"type": "string", "maxLength": 4})), json!({"a": "x"}), 0),
+            ("nothing", json!({"type": "object"}), json!({}), 0),
+        ] {
+            let mut canaries = Canaries::random();
+            let caller = caller(&schema, arguments);
+            assert_eq!(caller.canary_calls(&mut canaries).len(), calls, "{takes}");
+            let sent = caller.arguments_with_canary(&mut canaries).to_string();
+            let has_canary = !canaries.find(&sent).is_empty();
+            assert_eq!(has_canary, calls > 0, "{takes}");
+        }
+    }
+
+    #[test]
+    fn invalid_calls_break_the_schema_and_have_a_canary_where_they_can() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+            "required": ["name", "age"],
+        });
+        let mut canaries = Canaries::random();
+        let calls = caller(&schema, json!({"name": "x", "age": 1})).invalid_calls(&mut canaries);
+        assert!(!calls.is_empty() && calls.len() <= MOST_INVALID, "{calls:?}");
+        for call in &calls {
+            assert!(crate::schema::objection(&schema, call).is_some(), "{call}");
+        }
+        assert!(!canaries.find(&calls[0].to_string()).is_empty(), "{calls:?}");
+    }
+
+    #[test]
+    fn without_writers_the_end_says_whether_one_was_left_alone() {
+        let left = |tool: &str, only_reads| {
+            let reason = NotCallable::NothingFits("nothing fits its schema".to_owned());
+            LeftAlone { tool: tool.to_owned(), reason, only_reads }
+        };
+        for (left_alone, says) in [
+            (Vec::new(), "no tool of the server changes data"),
+            (vec![left("get", true)], "no tool of the server changes data"),
+            (vec![left("get", true), left("add", false)], "`add`"),
+        ] {
+            let callers = Callers { called: vec![CanaryCaller::of_test("get", true)], left_alone };
+            let end = callers.end_without_writers(ConfigSource::Suite).sentence();
+            assert!(end.contains(says), "{end}");
+        }
+    }
 }

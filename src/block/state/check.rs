@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::caller::{Callers, CanaryCaller};
-use super::finding::{Claim, ClientKind};
+use super::finding::Claim;
 use super::search::Search;
 use super::seen::Seen;
 use super::verdict::{IsolationJudge, has_credentials};
@@ -39,17 +39,8 @@ async fn run(check: &IsolationCheck, context: &CheckContext<'_>) -> CheckResult 
         None if is_clear => Err(CheckEnd::inconclusive("nothing was seen")),
         None => look_once(check, context, &callers.called).await,
     };
-    let claim = Claim {
-        isolation: check.isolation,
-        // A promise about sessions says nothing of a revision that has none.
-        is_promised: check.settings.promises(check.isolation) && !first.is_stateless,
-        clients: match &first.without_sessions {
-            Some(_) => ClientKind::Anonymous,
-            None if first.is_http => ClientKind::Sessions,
-            None => ClientKind::Processes,
-        },
-        has_credentials: has_credentials(context),
-    };
+    let is_promised = check.settings.promises(check.isolation);
+    let claim = Claim::of(check.isolation, is_promised, &first, has_credentials(context));
     let config_source = ConfigSource::of(context.suite);
     IsolationJudge { claim, config_source, callers: &callers }.judge(&first, &again.as_ref().map_err(Clone::clone))
 }

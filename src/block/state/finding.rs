@@ -36,6 +36,21 @@ pub(crate) enum ClientKind {
 }
 
 impl Claim {
+    /// The claim of a round; `is_promised` says that the suite names the isolation.
+    pub(crate) fn of(isolation: IsolationKind, is_promised: bool, seen: &Seen, has_credentials: bool) -> Self {
+        Self {
+            isolation,
+            // A promise about sessions says nothing of a revision that has none.
+            is_promised: is_promised && !seen.is_stateless,
+            clients: match &seen.without_sessions {
+                Some(_) => ClientKind::Anonymous,
+                None if seen.is_http => ClientKind::Sessions,
+                None => ClientKind::Processes,
+            },
+            has_credentials,
+        }
+    }
+
     /// The level of a leak of a tool's texts. Stored data may be shared by design, and so may be the history of one user;
     /// what an anonymous client sends to a tool that declares to change nothing belongs to nobody else.
     fn level(self, writer: &CanaryCaller) -> RequirementLevel {
@@ -189,7 +204,8 @@ pub(crate) fn shared_session_id(id: &str) -> Finding {
 
 /// The text around a canary.
 pub(crate) fn around(text: &str, canary: &str) -> String {
-    let Some(at) = text.to_lowercase().find(canary) else { return String::new() };
+    // Other letters may have another length in lower case.
+    let Some(at) = text.to_ascii_lowercase().find(canary) else { return String::new() };
     let edge = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
     let (from, to) = (edge(at.saturating_sub(AROUND)), edge(at + canary.len() + AROUND));
     let (before, after) = (if from > 0 { "…" } else { "" }, if to < text.len() { "…" } else { "" });
@@ -198,6 +214,7 @@ pub(crate) fn around(text: &str, canary: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::seen::SentCanary;
     use super::*;
 
     #[test]
@@ -205,6 +222,8 @@ mod tests {
         let long = format!("{}kw1{}", "ä".repeat(60), "b".repeat(60));
         assert_eq!(around(&long, "kw1"), format!("…{}kw1{}…", "ä".repeat(10), "b".repeat(20)));
         assert_eq!(around("a KW1 b", "kw1"), "a KW1 b");
+        // These letters are longer in lower case than in upper case.
+        assert_eq!(around(&format!("{}kw1", "İ".repeat(40)), "kw1"), format!("…{}kw1", "İ".repeat(10)));
         assert_eq!(around("a", "kw1"), "");
     }
 
@@ -226,6 +245,125 @@ mod tests {
             (claim(false, false, false), Should, Should),
         ] {
             assert_eq!((claim.level(&reader), claim.level(&writer)), (of_reader, of_writer), "{claim:?}");
+        }
+    }
+
+    #[test]
+    fn a_claim_follows_from_what_tells_clients_apart() {
+        let sessions = |without_sessions: Option<&str>, is_stateless| Seen {
+            is_http: true,
+            is_stateless,
+            without_sessions: without_sessions.map(str::to_owned),
+            ..Seen::default()
+        };
+        for (server, seen, is_promised, clients, remains_promised) in [
+            ("over pipes", Seen::default(), true, ClientKind::Processes, true),
+            ("with session ids", sessions(None, false), true, ClientKind::Sessions, true),
+            ("without session ids", sessions(Some("no ids"), false), true, ClientKind::Anonymous, true),
+            ("of 2026-07-28", sessions(Some("no sessions"), true), true, ClientKind::Anonymous, false),
+            ("that promises nothing", sessions(None, false), false, ClientKind::Sessions, false),
+        ] {
+            let claim = Claim::of(IsolationKind::Sessions, is_promised, &seen, false);
+            assert_eq!((claim.clients, claim.is_promised), (clients, remains_promised), "a server {server}");
+        }
+    }
+
+    #[test]
+    fn stored_data_of_anonymous_clients_is_nobodys() {
+        let (reader, writer) = (CanaryCaller::of_test("search", true), CanaryCaller::of_test("add", false));
+        for (clients, is_promised, has_credentials, of_reader, of_writer) in [
+            (ClientKind::Anonymous, false, false, true, false),
+            // All of them may be one user, whose searches are kept.
+            (ClientKind::Anonymous, false, true, false, false),
+            (ClientKind::Anonymous, true, true, true, true),
+            (ClientKind::Sessions, false, true, true, true),
+            (ClientKind::Processes, false, false, true, true),
+        ] {
+            let claim = Claim { isolation: IsolationKind::Sessions, is_promised, clients, has_credentials };
+            assert_eq!((claim.judges(&reader), claim.judges(&writer)), (of_reader, of_writer), "{claim:?}");
+        }
+    }
+
+    /// The findings about texts of `add` that these answers show in another place.
+    fn found(claim: Claim, shown: Vec<ShownText>) -> (Vec<Finding>, Vec<Exchange>) {
+        let callers = [CanaryCaller::of_test("add", false), CanaryCaller::of_test("search", true)];
+        let written =
+            vec![SentCanary { tool: 0, canary: "kw1".to_owned(), shown: ShownText::of_test("add", "", true) }];
+        let place = || "in another session".to_owned();
+        let leak = |shown| Leak { written: 0, canary: "kw1".to_owned(), shown, place: place() };
+        let seen = Seen { written, leaks: shown.into_iter().map(leak).collect(), ..Seen::default() };
+        let mut exchanges = Vec::new();
+        let found = findings(claim, &callers, &seen, &Ok(&seen), &mut exchanges);
+        (found, exchanges)
+    }
+
+    fn promised(isolation: IsolationKind, clients: ClientKind) -> Claim {
+        Claim { isolation, is_promised: true, clients, has_credentials: false }
+    }
+
+    #[test]
+    fn one_finding_for_a_tool_names_everything_that_shows_its_texts() {
+        let unasked = || ShownText { request: None, ..ShownText::of_test("log", "a kw1 line", false) };
+        let asked = || ShownText::of_test("search", "a kw1 hit", true);
+        let claim = promised(IsolationKind::Sessions, ClientKind::Sessions);
+        for (shows, shown, subject, exchanges) in [
+            ("an answer", vec![asked()], "`search`", 2),
+            ("a message that nobody asked for", vec![unasked()], "`log`", 1),
+            // The answer can be asked for again, so it is the one that is accused.
+            ("a message, then an answer", vec![unasked(), asked()], "`search`", 2),
+            ("the same answer twice", vec![asked(), asked()], "`search`", 2),
+        ] {
+            let (found, shown_exchanges) = found(claim, shown);
+            assert_eq!((found.len(), shown_exchanges.len()), (1, exchanges), "{shows}");
+            assert!(found[0].message.contains(subject), "{shows}: {}", found[0].message);
+            assert_eq!(found[0].exchange, Some(exchanges - 1), "{shows}");
+        }
+        let (found, _) = found(claim, vec![unasked(), asked()]);
+        let places = found[0].evidence.iter().find(|(name, _)| name == "shown by").map(|(_, text)| text.as_str());
+        assert_eq!(places, Some("in another session: `log`, `search`"));
+    }
+
+    #[test]
+    fn help_names_the_tools_that_may_be_meant_to_share() {
+        let unpromised = Claim { is_promised: false, ..promised(IsolationKind::Runs, ClientKind::Processes) };
+        for (claim, reader, help) in [
+            (
+                promised(IsolationKind::Sessions, ClientKind::Sessions),
+                "search",
+                "keep the data of sessions apart; if it is meant to be seen there, say `shared: [add]` or `shared: [search]`",
+            ),
+            (
+                promised(IsolationKind::Users, ClientKind::Sessions),
+                "add",
+                "keep the data of users apart; if it is meant to be seen there, say `shared: [add]`",
+            ),
+            (
+                unpromised,
+                "add",
+                "if it is meant to be seen there, say `shared: [add]`; if not, keep the data of runs apart, and have this \
+                 fail with `isolation: [runs]`",
+            ),
+        ] {
+            let (found, _) = found(claim, vec![ShownText::of_test(reader, "kw1", true)]);
+            assert_eq!(found[0].help.as_deref(), Some(help), "{claim:?}");
+        }
+    }
+
+    #[test]
+    fn a_leak_is_replayed_where_a_replay_could_see_it() {
+        use ClientKind::{Processes, Sessions};
+        let asked = || ShownText::of_test("search", "kw1", true);
+        for (isolation, clients, shown, is_replayed) in [
+            (IsolationKind::Sessions, Sessions, asked(), true),
+            (IsolationKind::Sessions, Processes, asked(), true),
+            (IsolationKind::Runs, Processes, asked(), true),
+            // Sessions of a replay are those of one run.
+            (IsolationKind::Runs, Sessions, asked(), false),
+            (IsolationKind::Users, Sessions, asked(), false),
+            (IsolationKind::Sessions, Sessions, ShownText { request: None, ..asked() }, false),
+        ] {
+            let (found, _) = found(promised(isolation, clients), vec![shown]);
+            assert_eq!(found[0].reproduction.is_some(), is_replayed, "{isolation:?} {clients:?}");
         }
     }
 }

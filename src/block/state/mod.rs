@@ -204,3 +204,32 @@ impl CaseSource for StateSettings {
         self.tools.selects(tool)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::check::tests::settings;
+    use crate::event::ReproductionCall;
+
+    #[test]
+    fn data_is_shared_where_the_suite_says_so() {
+        let settings: StateSettings = settings("{ shared: [publish_*, \"notes://*\"] }");
+        let read = |uri: &str| {
+            let request = ReproductionCall::new("resources/read", json!({"uri": uri}));
+            ShownText { tool: None, request: Some(request), ..ShownText::of_test("", "{}", true) }
+        };
+        let unasked = || ShownText { tool: None, request: None, ..ShownText::of_test("", "{}", false) };
+        for (shown, expected) in [
+            (ShownText::of_test("publish_note", "{}", true), true),
+            (ShownText::of_test("get_note", "{}", true), false),
+            (read("notes://7"), true),
+            (read("users://7"), false),
+            (unasked(), false),
+        ] {
+            assert_eq!(settings.shares(&shown), expected, "{shown:?}");
+        }
+        assert!(!StateSettings { shared: None, ..settings }.is_shared("publish_note"));
+    }
+}

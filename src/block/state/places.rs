@@ -26,7 +26,8 @@ impl Search<'_> {
             self.close(host).await;
             return Err(CheckEnd::inconclusive(SECOND_SESSION_REFUSED));
         };
-        self.seen.shared_id = shared_id(&[&host, &writer, &other]);
+        let ids = [&host, &writer, &other].map(|session| session.endpoint()?.session_id());
+        self.seen.shared_id = shared_id(ids.into_iter().flatten());
         self.write(&writer).await;
         self.look(&other, "in another session").await;
         self.close(other).await;
@@ -134,9 +135,44 @@ pub(crate) fn without_sessions(revision: Revision, has_session_id: bool) -> Opti
     }
 }
 
-/// An id that two sessions have at the same time.
-fn shared_id(sessions: &[&Session]) -> Option<String> {
-    let mut ids = sessions.iter().filter_map(|session| session.endpoint()?.session_id());
+/// The id that two of the sessions have which are open at the same time.
+fn shared_id(mut ids: impl Iterator<Item = String>) -> Option<String> {
     let mut known = BTreeSet::new();
     ids.find(|id| !known.insert(id.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_kept_apart_where_something_tells_them_apart() {
+        for (revision, has_session_id, says) in [
+            (Revision::V2025_11_25, true, None),
+            (Revision::V2025_11_25, false, Some("gives no session ids")),
+            (Revision::V2026_07_28, false, Some("has no sessions over HTTP")),
+            // The id is a header that nothing asks for any more.
+            (Revision::V2026_07_28, true, Some("has no sessions over HTTP")),
+        ] {
+            let why = without_sessions(revision, has_session_id);
+            assert!(
+                why.as_deref().map(|why| says.is_some_and(|says| why.contains(says))) == says.map(|_| true),
+                "{why:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_id_is_shared_if_two_open_sessions_have_it() {
+        for (ids, expected) in [
+            (&["a", "b", "c"][..], None),
+            (&["a", "b", "a"], Some("a")),
+            (&["a", "a", "a"], Some("a")),
+            // A server may give an id to some sessions only.
+            (&["a"], None),
+            (&[], None),
+        ] {
+            assert_eq!(shared_id(ids.iter().map(ToString::to_string)).as_deref(), expected, "{ids:?}");
+        }
+    }
 }

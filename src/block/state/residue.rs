@@ -15,7 +15,7 @@ use super::caller::{Callers, CanaryCaller};
 use super::finding::around;
 use crate::check::canary::Canaries;
 use crate::check::evidence::{finding_with_help, list_of_names};
-use crate::check::shown_state::{ShownAnswer, ShownState, ShownStateReader, StateView};
+use crate::check::shown_state::{CLOCK, ShownAnswer, ShownState, ShownStateReader, StateView};
 use crate::check::visit::{ShownText, VisitRound};
 use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
@@ -120,6 +120,11 @@ impl ResidueChange {
         let answer = |state: &ShownState| state.answer(&place).cloned();
         Some(Self { before: answer(before)?, after: answer(after)?, place })
     }
+
+    /// What has changed stays as it is while nothing is called: it is no clock, and no change of the server's own.
+    fn is_steady(&self, then: &ShownState) -> bool {
+        then.places().any(|place| place == self.place)
+    }
 }
 
 /// The reason for which a tool is not judged.
@@ -141,7 +146,7 @@ struct ResidueStudy<'a> {
 
 impl ResidueStudy<'_> {
     async fn judge(&mut self, session: &Session, writer: &CanaryCaller) -> Result<(), UnjudgedCall> {
-        let before = self.stable(session).await;
+        let before = self.stable(session, Duration::ZERO).await;
         let arguments = writer.arguments_with_canary(&mut self.canaries);
         let begun = Instant::now();
         let served = self.round.call(session, &writer.name, &arguments).await.ok_or("no valid call was answered")?;
@@ -149,7 +154,7 @@ impl ResidueStudy<'_> {
         if !served.is_served {
             return Err("the server refused a valid call");
         }
-        let after = self.stable(session).await;
+        let after = self.stable(session, Duration::ZERO).await;
         if before.first_change(&after).is_none() {
             return Err("nothing that reading shows changes with a valid call");
         }
@@ -171,14 +176,15 @@ impl ResidueStudy<'_> {
             let Some((call, after)) = self.refused_call(session, writer, index).await else { continue };
             is_refused = true;
             if let Some(change) = ResidueChange::between(&before, &after) {
-                let then = self.stable(session).await;
-                let again = self.refused_call(session, writer, index).await;
-                let is_still_stable = then.places().any(|place| place == change.place);
-                let shows = is_still_stable && again.is_some_and(|(_, again)| then.first_change(&again).is_some());
-                self.add_finding(writer, &call, &change, &Confirmation::of_try(Ok(shows)));
-                return Ok(());
+                let then = self.stable(session, CLOCK).await;
+                if change.is_steady(&then) {
+                    let again = self.refused_call(session, writer, index).await;
+                    let shows = again.is_some_and(|(_, again)| then.first_change(&again).is_some());
+                    self.add_finding(writer, &call, &change, &Confirmation::of_try(Ok(shows)));
+                    return Ok(());
+                }
             }
-            before = self.stable(session).await;
+            before = self.stable(session, Duration::ZERO).await;
         }
         if !is_refused {
             return Err("no call with invalid arguments was refused");
@@ -212,7 +218,10 @@ impl ResidueStudy<'_> {
         }
         let (call, after) = self.cancelled_call(session, writer, elapsed).await?;
         if let Some(change) = ResidueChange::between(&before, &after) {
-            let then = self.stable(session).await;
+            let then = self.stable(session, CLOCK).await;
+            if !change.is_steady(&then) {
+                return Err("what it changes goes on by itself");
+            }
             let again = self.cancelled_call(session, writer, elapsed).await;
             let shows = again.map(|(_, again)| then.first_change(&again).is_some()).map_err(CheckEnd::inconclusive);
             self.add_finding(writer, &call, &change, &Confirmation::of_try(shows));
@@ -253,9 +262,10 @@ impl ResidueStudy<'_> {
         Ok((call, self.snapshot(session).await))
     }
 
-    /// The answers to reads, as far as they are the same twice.
-    async fn stable(&mut self, session: &Session) -> ShownState {
+    /// The answers to reads, as far as they are the same twice, with a pause between.
+    async fn stable(&mut self, session: &Session, pause: Duration) -> ShownState {
         let first = self.snapshot(session).await;
+        self.round.limits.wait(pause).await;
         self.snapshot(session).await.common_with(&first)
     }
 
@@ -271,10 +281,7 @@ impl ResidueStudy<'_> {
         change: &ResidueChange,
         confirmation: &Confirmation,
     ) {
-        let excerpt = |answer: &ShownAnswer| match self.canaries.find(&answer.shown.text).last() {
-            Some(canary) if call.exchange.sent.contains(canary.as_str()) => around(&answer.shown.text, canary),
-            _ => beginning(&answer.result.to_string(), SHOWN),
-        };
+        let excerpt = |answer: &ShownAnswer| excerpt(answer, &call.exchange.sent, &self.canaries);
         let (before, after) = (excerpt(&change.before), excerpt(&change.after));
         let shown = &change.after.shown.exchange;
         self.exchanges.extend([call.exchange.clone(), shown.clone()]);
@@ -314,6 +321,14 @@ impl ResidueStudy<'_> {
             None => seen.judge().unwrap_or_else(CheckEnd::into_result),
         };
         CheckResult { frames, ..result }
+    }
+}
+
+/// The part of an answer that has the canary of a call, or its beginning.
+fn excerpt(answer: &ShownAnswer, sent: &str, canaries: &Canaries) -> String {
+    match canaries.find(&answer.shown.text).last() {
+        Some(canary) if sent.contains(canary.as_str()) => around(&answer.shown.text, canary),
+        _ => beginning(&answer.result.to_string(), SHOWN),
     }
 }
 
@@ -404,5 +419,51 @@ mod tests {
         check(&["set"], &["too soon"], false, Outcome::Passed, "`set`; not judged: `add` (too soon)");
         check(&[], &["too soon"], false, Outcome::Skipped, "no refused call could be judged: `add` (too soon)");
         check(&["set"], &[], true, Outcome::Inconclusive, "the time of 1 min 0 s ended");
+    }
+
+    /// The state where each of some tools answers with a text.
+    fn state(answers: &[(&str, &str)]) -> ShownState {
+        let message = |text: &str| json!({"result": {"content": [{"type": "text", "text": text}]}}).to_string();
+        let shown = answers.iter().map(|(tool, text)| ShownText::of_test(tool, &message(text), true));
+        ShownState::of(shown.collect(), None)
+    }
+
+    #[test]
+    fn a_change_is_no_residue_if_it_goes_on_by_itself() {
+        let before = state(&[("list", "a"), ("uptime", "12 seconds")]);
+        for (after, then, place, is_steady) in [
+            (state(&[("list", "a"), ("uptime", "12 seconds")]), state(&[]), None, false),
+            // The list is the same while nothing is called; the clock is in no steady state.
+            (state(&[("list", "b"), ("uptime", "12 seconds")]), state(&[("list", "b")]), Some("list"), true),
+            (state(&[("list", "a"), ("uptime", "13 seconds")]), state(&[("list", "a")]), Some("uptime"), false),
+            // An answer that is missing afterwards says nothing.
+            (state(&[("uptime", "12 seconds")]), state(&[]), None, false),
+        ] {
+            let change = ResidueChange::between(&before, &after);
+            let found = change.as_ref().map(|change| change.place.as_str());
+            assert_eq!(found, place.map(|tool| format!("the call of `{tool}`")).as_deref());
+            assert_eq!(change.is_some_and(|change| change.is_steady(&then)), is_steady, "{place:?}");
+        }
+    }
+
+    #[test]
+    fn an_excerpt_shows_what_the_call_left() {
+        let mut canaries = Canaries::random();
+        let (earlier, own) = (canaries.make(), canaries.make());
+        let long = |text: &str| format!("{}{text}{}", "a".repeat(300), "b".repeat(300));
+        for (shows, text, starts) in [
+            ("its own text", long(&own), format!("…{}{own}", "a".repeat(20))),
+            (
+                "a text of a call before it",
+                long(&earlier),
+                format!("{{\"content\":[{{\"type\":\"text\",\"text\":\"{}", "a".repeat(100)),
+            ),
+            ("none", "[]".to_owned(), "{\"content\":[{\"type\":\"text\",\"text\":\"[]\"".to_owned()),
+        ] {
+            let state = state(&[("list", &text)]);
+            let answer = state.answer("the call of `list`").unwrap();
+            let shown = excerpt(answer, &format!("{{\"name\": \"{own}\"}}"), &canaries);
+            assert!(shown.starts_with(&starts), "{shows}: {shown}");
+        }
     }
 }

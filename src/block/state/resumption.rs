@@ -230,7 +230,7 @@ impl ReplaySearch<'_> {
             let Some(exchange) = answered else { continue };
             is_answered |= exchange.messages().iter().any(|message| belongs_to(message, &canary));
             has_ids |= exchange.response.events.iter().any(|event| event.id.is_some());
-            if let Some(event_id) = event_id_before_end(&exchange, &canary) {
+            if let Some(event_id) = event_id_before_end(&exchange.response.events, &canary) {
                 let tool = Exchange::tool_of(&title, &body["params"]);
                 let exchange = Exchange { tool, ..exchange_of(&title, &sent, &exchange, &canary) };
                 return Ok(ResumableStream { canary, event_id, exchange });
@@ -277,10 +277,8 @@ impl ReplaySearch<'_> {
             deadline: self.limits.deadline().min(Instant::now() + REPLAY_TIMEOUT.min(self.context.request_timeout)),
         };
         let exchange = self.send(session, &probe).await?;
-        let is_replayed = exchange.response.is_stream()
-            && exchange.messages().iter().any(|message| belongs_to(message, &stream.canary));
         let sent = format!("Last-Event-ID: {}", stream.event_id);
-        is_replayed.then(|| exchange_of("GET", &sent, &exchange, &stream.canary))
+        replays(&exchange, &stream.canary).then(|| exchange_of("GET", &sent, &exchange, &stream.canary))
     }
 
     /// The finding where the first request without an answer silences a fresh server.
@@ -326,14 +324,18 @@ fn judge(
     }
 }
 
+/// A response is a stream with a message of the request of this id.
+fn replays(exchange: &RawExchange, canary: &str) -> bool {
+    exchange.response.is_stream() && exchange.messages().iter().any(|message| belongs_to(message, canary))
+}
+
 /// A message answers the request of this id, or reports its progress. Other places may only repeat an event id.
 fn belongs_to(message: &Value, canary: &str) -> bool {
     message["id"] == canary || message["params"]["progressToken"] == canary
 }
 
 /// The first event id of a stream after which a message of its request came.
-fn event_id_before_end(exchange: &RawExchange, canary: &str) -> Option<String> {
-    let events = &exchange.response.events;
+fn event_id_before_end(events: &[SseEvent], canary: &str) -> Option<String> {
     let is_of_request =
         |event: &SseEvent| serde_json::from_slice(&event.data).is_ok_and(|message| belongs_to(&message, canary));
     let last = events.iter().rposition(is_of_request)?;
@@ -384,6 +386,7 @@ fn finding(replay: &ForeignReplay, level: RequirementLevel, confirmation: &Confi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::tests::response;
 
     fn foreign() -> StreamReplay {
         let exchange = || Exchange {
@@ -439,6 +442,70 @@ mod tests {
             (json!({"method": "notifications/message", "params": {"data": "kw1"}}), false),
         ] {
             assert_eq!(belongs_to(&message, "kw1"), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_stream_can_be_resumed_from_an_id_before_its_last_message() {
+        let event = |id: Option<&str>, data: &str| SseEvent {
+            kind: String::new(),
+            data: data.as_bytes().to_vec(),
+            id: id.map(str::to_owned),
+        };
+        let progress = r#"{"method": "notifications/progress", "params": {"progressToken": "kw1"}}"#;
+        let (answer, other) = (r#"{"id": "kw1", "result": {}}"#, r#"{"id": "kw2", "result": {}}"#);
+        for (stream, events, expected) in [
+            ("an empty event first", vec![event(Some("1"), ""), event(Some("2"), answer)], Some("1")),
+            ("progress first", vec![event(Some("1"), progress), event(Some("2"), answer)], Some("1")),
+            (
+                "an id on the first of three",
+                vec![event(Some("1"), ""), event(None, progress), event(None, answer)],
+                Some("1"),
+            ),
+            ("an id on the answer alone", vec![event(None, progress), event(Some("2"), answer)], None),
+            ("no ids", vec![event(None, progress), event(None, answer)], None),
+            ("an id that was reset", vec![event(Some(""), ""), event(Some("2"), answer)], None),
+            ("an id behind the answer", vec![event(None, answer), event(Some("3"), "")], None),
+            ("the answer to another request", vec![event(Some("1"), ""), event(Some("2"), other)], None),
+            ("no events", Vec::new(), None),
+        ] {
+            assert_eq!(event_id_before_end(&events, "kw1").as_deref(), expected, "{stream}");
+        }
+    }
+
+    #[test]
+    fn a_finding_says_how_to_have_it_fail_where_it_only_warns() {
+        let StreamReplay::Foreign(replay) = foreign() else { unreachable!() };
+        for (level, is_seen_again, is_advised) in [
+            (RequirementLevel::Must, true, false),
+            (RequirementLevel::Must, false, true),
+            (RequirementLevel::Should, true, true),
+        ] {
+            let found = finding(&replay, level, &Confirmation::of_try(Ok(is_seen_again)));
+            let help = found.help.unwrap_or_default();
+            assert_eq!(help.contains("have this fail with `isolation: [sessions]`"), is_advised, "{help}");
+            assert!(found.message.contains("resumed in another session"), "{}", found.message);
+        }
+    }
+
+    #[test]
+    fn a_stream_is_resumed_if_a_message_of_its_request_comes_again() {
+        let (answer, other) = (r#"{"id": "kw1", "result": {}}"#, r#"{"id": "kw2", "result": {"text": "kw1"}}"#);
+        let stream = |messages: &[&str]| {
+            let events = messages.iter().map(|message| format!("data: {message}\n\n")).collect::<Vec<_>>();
+            response(200, "text/event-stream", &events.concat())
+        };
+        for (server, exchange, expected) in [
+            ("sends the answer again", stream(&[answer]), true),
+            ("sends it behind another message", stream(&[other, answer]), true),
+            ("opens a stream of its own", stream(&[]), false),
+            ("sends what others asked for", stream(&[other]), false),
+            // Whatever it is, it is no stream that is resumed.
+            ("answers with JSON", response(200, "application/json", answer), false),
+            ("knows no such session", response(404, "application/json", answer), false),
+            ("has no streams", response(405, "text/plain", ""), false),
+        ] {
+            assert_eq!(replays(&exchange, "kw1"), expected, "the server {server}");
         }
     }
 }

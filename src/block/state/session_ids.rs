@@ -279,4 +279,71 @@ mod tests {
         assert_eq!(pattern(&["a".to_owned(), "b".to_owned()]), None);
         assert_eq!(pattern(&[]), None);
     }
+
+    #[test]
+    fn ids_of_real_servers_are_told_apart() {
+        let drawn = |n: u32| u128::from(2 * n + 3).wrapping_pow(97);
+        let letters = |n: u32, count: usize| {
+            let alphabet: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
+            let digit = |at: usize| alphabet[usize::try_from((drawn(n) >> (6 * at)) % 62).unwrap()];
+            (0..count).map(digit).collect::<String>()
+        };
+        let uuid = |n: u32| {
+            let hex = format!("{:032x}", drawn(n));
+            format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
+        };
+        let ids = |id: &dyn Fn(u32) -> String| (0..20).map(id).collect::<Vec<_>>();
+        for (kind, ids, is_guessable) in [
+            ("a UUID of version 4", ids(&uuid), false),
+            ("a UUID with a prefix", ids(&|n| format!("mcp-session-{}", uuid(n))), false),
+            ("a time, then a UUID", ids(&|n| format!("17640312345{n:02}-{}", uuid(n))), false),
+            ("a counter, then 16 letters", ids(&|n| format!("{n}-{}", letters(n, 16))), false),
+            ("8 letters and digits", ids(&|n| letters(n, 8)), false),
+            ("6 letters and digits", ids(&|n| letters(n, 6)), false),
+            ("4 letters and digits", ids(&|n| letters(n, 4)), true),
+            ("32 random bits", ids(&|n| format!("{:08x}", drawn(n) % (1 << 32))), false),
+            ("30 random bits", ids(&|n| format!("{:09}", drawn(n) % 1_000_000_000)), true),
+            ("a counter", ids(&|n| n.to_string()), true),
+            ("a counter in hexadecimal digits", ids(&|n| format!("{:08x}", 0xff00 + n)), true),
+            ("a counter between words", ids(&|n| format!("user-{n}-session")), true),
+            ("a time in milliseconds", ids(&|n| format!("{}", 1_764_031_234_567_u64 + u64::from(3 * n))), true),
+            (
+                "a time in nanoseconds",
+                ids(&|n| format!("{}", 1_764_031_234_567_891_234_u64 + u64::from(1_234_567 * n))),
+                true,
+            ),
+            ("an address in memory", ids(&|n| format!("0x7f3c5a{:04x}", 0x1000 + 0x140 * n)), true),
+            // The counter is the only part that is drawn anew.
+            ("a UUID of the process, then a counter", ids(&|n| format!("{}-{n}", uuid(7))), true),
+        ] {
+            assert_eq!(pattern(&ids).is_some(), is_guessable, "{kind}: {} {}", ids[0], ids[1]);
+        }
+    }
+
+    #[test]
+    fn a_few_ids_show_no_pattern_but_a_repetition() {
+        let ids = |count: u32, id: fn(u32) -> String| (0..count).map(id).collect::<Vec<_>>();
+        assert_eq!(pattern(&ids(7, |n| n.to_string())), None);
+        assert_eq!(pattern(&ids(8, |n| n.to_string())), Some(IdPattern::Counted { first: 0, last: 7 }));
+        assert_eq!(pattern(&ids(2, |_| "s".to_owned())), Some(IdPattern::Repeated("s".to_owned())));
+    }
+
+    #[test]
+    fn findings_say_how_ids_can_be_guessed() {
+        let ids: Vec<String> = ["s1", "s1", "s2"].map(str::to_owned).into();
+        for (pattern, is_promised, level, says) in [
+            (IdPattern::Repeated("s1".to_owned()), false, RequirementLevel::Must, "gave 2 of 3 sessions the same id"),
+            (IdPattern::Counted { first: 1, last: 2 }, false, RequirementLevel::Should, "a number alone, from 1 to 2"),
+            (IdPattern::Counted { first: 1, last: 2 }, true, RequirementLevel::Must, "a number alone, from 1 to 2"),
+            (
+                IdPattern::Short { characters: 4, bits: 23 },
+                false,
+                RequirementLevel::Should,
+                "4 characters, about 23 bits",
+            ),
+        ] {
+            let found = finding(&pattern, is_promised, &ids);
+            assert!(found.level == level && found.message.contains(says), "{:?} {}", found.level, found.message);
+        }
+    }
 }

@@ -84,6 +84,8 @@ enum Survival {
     Readable,
     /// It says that something is wrong.
     Explained,
+    /// It goes on without the only records, which the damage took.
+    NothingLeft,
     /// Neither.
     Unexplained(Box<DamagedRun>),
 }
@@ -101,23 +103,25 @@ struct DamagedRun {
 
 impl DamagedRun {
     fn is_explained(&self, file_name: &str) -> bool {
-        let names_damage = |text: &str| {
-            let lower = text.to_lowercase();
-            text.contains(file_name) || WORDS_OF_DAMAGE.iter().any(|word| lower.contains(word))
+        let names_damage = |shown: &ShownText| {
+            let lower = shown.text.to_lowercase();
+            names_file(shown, file_name) || WORDS_OF_DAMAGE.iter().any(|word| lower.contains(word))
         };
         !self.log.is_empty()
             || self.failure.as_ref().is_some_and(|failure| !is_end(failure))
-            || self.shown.iter().any(|shown| {
-                let is_error = !shown.is_served && has_words(&shown.text) && !is_missing_resource(shown);
-                names_damage(&shown.text) || is_error
-            })
+            || self.shown.iter().any(|shown| names_damage(shown) || is_error(shown) && has_words(&shown.text))
+    }
+
+    /// The damage took every text that was written, so that a server which goes on without them has lost none of the others.
+    fn has_nothing_to_show(&self) -> bool {
+        self.whole.is_empty() && self.failure.is_none() && !self.shown.iter().any(is_error)
     }
 
     fn message(&self, damage: Damage, name: &str) -> String {
         let says = damage.says();
         match &self.failure {
             Some(failure) => format!("{says}, {}, and nothing says that `{name}` is damaged", failure.message),
-            None if self.shown.iter().any(|shown| !shown.is_served && !is_missing_resource(shown)) => {
+            None if self.shown.iter().any(is_error) => {
                 format!("{says}, the server answers with an error that has no words")
             }
             None => format!("{says}, the server shows none of the other records of `{name}`, and no error"),
@@ -202,6 +206,7 @@ impl StoreStudy<'_> {
             match self.survives(damage).await? {
                 Survival::Readable => return note("the other records can be read"),
                 Survival::Explained => return note("an error explains it"),
+                Survival::NothingLeft => return note("the server goes on, and there are no other records"),
                 Survival::Unexplained(run) if attempt == 1 => self.add_finding(damage, &run),
                 Survival::Unexplained(_) => {}
             }
@@ -243,6 +248,9 @@ impl StoreStudy<'_> {
         let run = DamagedRun { whole, shown, failure, log };
         if run.is_explained(&self.file.file_name()) {
             return Ok(Survival::Explained);
+        }
+        if run.has_nothing_to_show() {
+            return Ok(Survival::NothingLeft);
         }
         Ok(Survival::Unexplained(Box::new(run)))
     }
@@ -303,6 +311,18 @@ fn is_end(failure: &Finding) -> bool {
                 | FailureClass::ConnectionLost
         )
     )
+}
+
+/// An error, other than one about a resource that is not there.
+fn is_error(shown: &ShownText) -> bool {
+    !shown.is_served && !is_missing_resource(shown)
+}
+
+/// An answer names the file. That it repeats the address of a resource, which may be that of the file, is no mention.
+fn names_file(shown: &ShownText, file_name: &str) -> bool {
+    let uri = shown.request().and_then(|request| request.params["uri"].as_str()).filter(|uri| !uri.is_empty());
+    let said = uri.map_or_else(|| shown.text.clone(), |uri| shown.text.replace(uri, ""));
+    said.contains(file_name) || texts_of(&shown.result()).any(|text| text.contains(file_name))
 }
 
 /// An answer says that there is no such resource, as if there had never been one: by -32002 up to 2025-11-25, and by
@@ -388,5 +408,43 @@ mod tests {
     #[test]
     fn lines_of_a_log_are_alike_but_for_their_times() {
         assert_eq!(without_digits("12:31:07 ready, process 4711"), without_digits("12:31:09 ready, process 4712"));
+    }
+
+    #[test]
+    fn an_address_that_names_the_file_explains_nothing() {
+        let read = |text: &str, is_served| {
+            let request = ReproductionCall::new("resources/read", serde_json::json!({"uri": "file:///srv/notes.json"}));
+            ShownText { request: Some(request), ..read(text, is_served) }
+        };
+        let contents = |text: &str| {
+            format!(r#"{{"result": {{"contents": [{{"uri": "file:///srv/notes.json", "text": "{text}"}}]}}}}"#)
+        };
+        let error = |message: &str| format!(r#"{{"error": {{"code": -32002, "message": "{message}"}}}}"#);
+        for (says, shown, expected) in [
+            ("nothing", read(&contents(""), true), false),
+            ("that the file is broken", read(&contents("notes.json: line 3 is broken"), true), true),
+            ("that the address is broken", read(&contents("file:///srv/notes.json is broken"), true), true),
+            ("that there is no such resource", read(&error("no file:///srv/notes.json"), false), false),
+            ("that the file cannot be parsed", read(&error("cannot parse notes.json"), false), true),
+        ] {
+            let run = DamagedRun { shown: vec![shown], ..run(None, &[]) };
+            assert_eq!(run.is_explained("notes.json"), expected, "it says {says}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_lost_its_only_record_has_hidden_no_other_one() {
+        let whole = || BTreeSet::from(["kw1q001".to_owned()]);
+        let empty = || vec![read(r#"{"result": {"content": []}}"#, true)];
+        let wordless = || vec![read(r#"{"error": {"code": 1}}"#, false)];
+        for (server, run, expected) in [
+            ("drops the torn record", DamagedRun { shown: empty(), ..run(None, &[]) }, true),
+            ("drops whole records, too", DamagedRun { whole: whole(), shown: empty(), ..run(None, &[]) }, false),
+            ("fails without a word", DamagedRun { shown: wordless(), ..run(None, &[]) }, false),
+            ("ends without a word", run(Some(FailureClass::ProcessExited), &[]), false),
+            ("answers nothing", run(Some(FailureClass::Timeout), &[]), false),
+        ] {
+            assert_eq!(run.has_nothing_to_show(), expected, "the server {server}");
+        }
     }
 }

@@ -24,7 +24,7 @@ use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
 use crate::session::{Session, SessionRequest};
 use crate::source::beginning;
-use crate::wire::{Direction, Era};
+use crate::wire::{Direction, Era, Frame};
 
 /// The number of resources that are subscribed to.
 const MOST_RESOURCES: usize = 16;
@@ -234,8 +234,8 @@ impl SubscriptionStudy<'_, '_> {
             self.seen.unsubscribed = self.seen.unsubscribed.take().or(call.filter(|call| call.is_served));
         }
         sleep(UPDATE_TIMEOUT).await;
-        self.seen.foreign = self.other.and_then(|other| updates_in(other, 0, UPDATED).next());
-        self.seen.unasked = updates_in(self.host, 0, UPDATED).next();
+        self.seen.foreign = self.other.and_then(|other| updates_in(other.frames(), 0, UPDATED).next());
+        self.seen.unasked = updates_in(self.host.frames(), 0, UPDATED).next();
     }
 
     /// Subscriptions up to 2025-11-25.
@@ -279,7 +279,7 @@ impl SubscriptionStudy<'_, '_> {
         };
         let subscribed: BTreeSet<String> = uris.iter().cloned().collect();
         let changing = async {
-            if self.wait_for(|study| updates_in(study.host, 0, ACKNOWLEDGED).next().is_some()).await {
+            if self.wait_for(|study| updates_in(study.host.frames(), 0, ACKNOWLEDGED).next().is_some()).await {
                 self.seen.subscribed = subscribed.len();
                 self.change(&subscribed, writers).await;
             }
@@ -314,7 +314,8 @@ impl SubscriptionStudy<'_, '_> {
                 self.seen.witness = Some(call);
                 sleep(UPDATE_TIMEOUT).await;
                 let is_private = |update: &SeenUpdate| !self.settings.is_shared(&update.uri);
-                self.seen.foreign = self.other.and_then(|other| updates_in(other, 0, UPDATED).find(is_private));
+                self.seen.foreign =
+                    self.other.and_then(|other| updates_in(other.frames(), 0, UPDATED).find(is_private));
                 return;
             }
         }
@@ -344,13 +345,13 @@ impl SubscriptionStudy<'_, '_> {
     /// An update of a resource of the subscription that came in a session after a frame, or one that names a canary.
     fn update(&self, session: &Session, after: u32, subscribed: &BTreeSet<String>) -> Option<SeenUpdate> {
         let is_of_subscription = |uri: &str| subscribed.contains(uri) || !self.canaries.find(uri).is_empty();
-        updates_in(session, after, UPDATED).find(|update| is_of_subscription(&update.uri))
+        updates_in(session.frames(), after, UPDATED).find(|update| is_of_subscription(&update.uri))
     }
 }
 
-/// The notifications of a method that came in a session after a frame.
-fn updates_in(session: &Session, after: u32, method: &str) -> impl Iterator<Item = SeenUpdate> {
-    let frames = session.frames().into_iter().filter(move |frame| frame.seq > after);
+/// The notifications of a method among the frames of a session, after one of them.
+fn updates_in(frames: Vec<Frame>, after: u32, method: &str) -> impl Iterator<Item = SeenUpdate> {
+    let frames = frames.into_iter().filter(move |frame| frame.seq > after);
     let received = frames.filter(|frame| frame.direction == Direction::Received);
     received.filter_map(move |frame| {
         let message = frame.json().ok().filter(|message| message["method"] == method)?;
@@ -466,6 +467,8 @@ impl SeenUpdates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::tests::frames;
+    use crate::wire::Channel;
 
     fn update() -> Option<SeenUpdate> {
         Some(SeenUpdate { uri: "users://u1".to_owned(), frame: 7, text: "{}".to_owned() })
@@ -530,5 +533,62 @@ mod tests {
         }
         let facts = UpdateFacts { offers_updates: false, ..facts(true, false) };
         assert_eq!(SeenUpdates::default().result(&facts).outcome, Outcome::Inconclusive);
+    }
+
+    #[test]
+    fn only_notifications_that_come_after_a_call_are_its_updates() {
+        use Direction::{Received, Sent};
+        let update =
+            |uri: &str| format!(r#"{{"method": "notifications/resources/updated", "params": {{"uri": "{uri}"}}}}"#);
+        for (comes, frame, expected) in [
+            ("an update", (Received, Channel::Protocol, update("users://u1")), Some("users://u1")),
+            // It still went to a session that subscribed to nothing.
+            ("an update of no resource", (Received, Channel::Protocol, update("")), Some("")),
+            ("a message of this program", (Sent, Channel::Protocol, update("users://u1")), None),
+            ("a change of a list", (Received, Channel::Protocol, update("a").replace("updated", "list_changed")), None),
+            ("a line of a log", (Received, Channel::Stderr, "updated users://u1".to_owned()), None),
+            ("no JSON", (Received, Channel::Protocol, "{".to_owned()), None),
+        ] {
+            let (direction, channel, line) = &frame;
+            let frames = frames(&[(*direction, *channel, &update("before")), (*direction, *channel, line)]);
+            let seen = updates_in(frames, 1, UPDATED).map(|update| update.uri).collect::<Vec<_>>();
+            assert_eq!(seen, Vec::from_iter(expected), "{comes}");
+        }
+    }
+
+    #[test]
+    fn every_wrong_update_is_a_finding_of_its_own() {
+        let all = SeenUpdates { foreign: update(), late: update(), ..subscribed() };
+        let exited = || Some(Finding::new("exit", "it ended"));
+        for (sees, seen, codes) in [
+            ("updates elsewhere and too late", all, &["foreign-update", "late-update"][..]),
+            // The update is the cause to look at; the server is reported by its own case.
+            (
+                "an update elsewhere, then an exit",
+                SeenUpdates { foreign: update(), end: exited(), ..subscribed() },
+                &["foreign-update"],
+            ),
+            ("an exit", SeenUpdates { end: exited(), ..subscribed() }, &["exit"]),
+        ] {
+            let result = seen.result(&facts(true, true));
+            let found: Vec<&str> = result.findings.iter().map(|found| found.code.as_str()).collect();
+            assert_eq!(found, codes, "{sees}");
+        }
+    }
+
+    #[test]
+    fn a_server_without_subscriptions_is_judged_by_its_calls() {
+        let facts = || UpdateFacts { offers_updates: false, ..facts(true, true) };
+        let called = || SeenUpdates { unsubscribed: call(), has_other: true, ..SeenUpdates::default() };
+        let silent = || SeenUpdates { failure: Some("no answer".to_owned()), ..SeenUpdates::default() };
+        for (server, seen, outcome) in [
+            ("sends nothing", called(), Outcome::Passed),
+            ("tells the session that called", SeenUpdates { unasked: update(), ..called() }, Outcome::Warned),
+            ("tells all sessions", SeenUpdates { foreign: update(), ..called() }, Outcome::Failed),
+            ("serves no call", SeenUpdates::default(), Outcome::Inconclusive),
+            ("answers no call", silent(), Outcome::Inconclusive),
+        ] {
+            assert_eq!(seen.result(&facts()).outcome, outcome, "it {server}");
+        }
     }
 }

@@ -82,13 +82,7 @@ impl IdProbe<'_> {
 
     async fn ping(&mut self, id: Option<&str>) -> Option<IdAnswer> {
         let ping = json!({"jsonrpc": "2.0", "id": "mcprove-ping", "method": "ping"});
-        let exchange = self.send("POST", Some(&ping), id, ReadUntil::Answer).await?;
-        let answers = |message: &Value| message["id"] == ping["id"] && message.get("result").is_some();
-        Some(IdAnswer {
-            status: status(&exchange)?,
-            is_served: exchange.messages().iter().any(answers),
-            frame: exchange.answer_frame.unwrap_or(exchange.frame),
-        })
+        IdAnswer::of(&self.send("POST", Some(&ping), id, ReadUntil::Answer).await?, &ping["id"])
     }
 
     /// Sends a request with a session id, or with none.
@@ -115,6 +109,7 @@ impl WrongIdAnswers {
         let mut found = Vec::new();
         if let (Some(first), Some(again)) = (self.ended, again.ended)
             && first.status != 404
+            && !first.is_overload()
             && (first.status, first.is_served) == (again.status, again.is_served)
         {
             found.push(twice(first.ended_finding(revision)));
@@ -141,6 +136,21 @@ impl WrongIdAnswers {
 }
 
 impl IdAnswer {
+    /// The answer to the request with an id; `None` where no response came.
+    fn of(exchange: &RawExchange, id: &Value) -> Option<Self> {
+        let answers = |message: &Value| message["id"] == *id && message.get("result").is_some();
+        Some(Self {
+            status: status(exchange)?,
+            is_served: exchange.messages().iter().any(answers),
+            frame: exchange.answer_frame.unwrap_or(exchange.frame),
+        })
+    }
+
+    /// The server takes no requests at the moment, whatever session they name.
+    fn is_overload(self) -> bool {
+        matches!(self.status, 429 | 503)
+    }
+
     fn ended_finding(self, revision: Revision) -> Finding {
         let message = if self.is_served {
             "a request in a session that was ended is served".to_owned()
@@ -214,6 +224,7 @@ fn of_the_same_shape(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::tests::response;
 
     #[test]
     fn an_unknown_id_looks_like_a_known_one() {
@@ -241,5 +252,67 @@ mod tests {
         assert_eq!(levels([gone, gone], [served, served]), [false]);
         assert!(levels([served, gone], [served, gone]).is_empty());
         assert!(levels([None, None], [None, None]).is_empty());
+    }
+
+    #[test]
+    fn an_overloaded_server_says_nothing_of_its_sessions() {
+        let answer = |status, is_served| Some(IdAnswer { status, is_served, frame: 1 });
+        for (answers, ended, codes) in [
+            ("404, as it must", answer(404, false), 0),
+            ("429, since there were too many requests", answer(429, false), 0),
+            ("503, since it is busy", answer(503, false), 0),
+            ("400, as for a request without an id", answer(400, false), 1),
+            ("401, though the client is known", answer(401, false), 1),
+            ("500, since it stumbles over the id", answer(500, false), 1),
+            ("200 with an error", answer(200, false), 1),
+            ("200, as if it had not ended", answer(200, true), 1),
+        ] {
+            let seen = WrongIdAnswers { ended, unknown: None };
+            assert_eq!(seen.findings(&seen, Revision::V2025_11_25).len(), codes, "{answers}");
+        }
+    }
+
+    #[test]
+    fn a_note_says_how_wrong_ids_were_answered() {
+        let answer = |status| Some(IdAnswer { status, is_served: false, frame: 1 });
+        for (ended, unknown, expected) in [
+            (answer(404), answer(404), "an ended one is answered with 404, an unknown one with 404"),
+            (answer(404), None, "an ended one is answered with 404"),
+            (None, answer(400), "the server lets clients end none, an unknown one with 400"),
+            (None, None, "the server lets clients end none"),
+        ] {
+            assert_eq!(WrongIdAnswers { ended, unknown }.note(), expected);
+        }
+    }
+
+    #[test]
+    fn a_session_that_can_be_taken_up_again_is_worse_than_a_wrong_status() {
+        let found = |status, is_served| {
+            let seen = WrongIdAnswers { ended: Some(IdAnswer { status, is_served, frame: 1 }), unknown: None };
+            seen.findings(&seen, Revision::V2025_11_25).swap_remove(0)
+        };
+        assert_eq!(found(200, true).severity, Some(Severity::High));
+        assert_eq!(found(400, false).severity, Some(Severity::Medium));
+        assert!(found(400, false).message.contains("status 400, not 404"), "{}", found(400, false).message);
+    }
+
+    #[test]
+    fn a_request_is_served_by_its_own_result_alone() {
+        let (served, error) = (r#"{"id": "p1", "result": {}}"#, r#"{"id": "p1", "error": {"code": -32600}}"#);
+        let stream = |message: &str| response(200, "text/event-stream", &format!("data: {message}\n\n"));
+        let json = |status, message: &str| response(status, "application/json", message);
+        for (answer, exchange, status, is_served) in [
+            ("a result", json(200, served), 200, true),
+            ("a result in a stream", stream(served), 200, true),
+            ("a result in a batch", json(200, &format!("[{served}]")), 200, true),
+            ("an error", json(200, error), 200, false),
+            ("an error with its status", json(404, error), 404, false),
+            ("the result of another request", stream(r#"{"id": "p2", "result": {}}"#), 200, false),
+            ("nothing", response(202, "text/plain", ""), 202, false),
+            ("a page", response(404, "text/html", "<p>not found</p>"), 404, false),
+        ] {
+            let expected = IdAnswer { status, is_served, frame: 2 };
+            assert_eq!(IdAnswer::of(&exchange, &json!("p1")), Some(expected), "{answer}");
+        }
     }
 }
