@@ -77,9 +77,16 @@ struct Witnessed {
     /// The tools whose calls it refused, too; nothing follows for them.
     unproven: Vec<String>,
     /// Its answers to calls that the setting must change.
-    differs: Vec<SideAnswer>,
+    differs: Vec<AnswerBefore>,
     /// The number of refused calls that were repeated with another boolean or choice.
     switched: usize,
+}
+
+/// The answer to a call without the setting.
+struct AnswerBefore {
+    answer: SideAnswer,
+    /// The whole answer came again, times and versions included.
+    is_steady: bool,
 }
 
 /// Makes the calls without the setting, where they must be served.
@@ -99,8 +106,10 @@ async fn call_without_setting(
     }
     for step in &claim.differs {
         let answer = sides.ask(&session, step, &names).await?;
+        let mut is_steady = true;
         if step.expect.is_empty() {
             let again = sides.ask(&session, step, &names).await?;
+            is_steady = again.message.get("result") == answer.message.get("result");
             if result_of(&again.message) != result_of(&answer.message) {
                 let call = sides.call_text(&answer);
                 return Err(CheckEnd::inconclusive(format!(
@@ -112,7 +121,7 @@ async fn call_without_setting(
             let message = format!("{} is answered as expected without the setting, too", sides.call_text(&answer));
             return Err(CheckEnd::inconclusive(format!("{message}, so the expectation says nothing of the setting")));
         }
-        witnessed.differs.push(answer);
+        witnessed.differs.push(AnswerBefore { answer, is_steady });
     }
     for step in &claim.refuses {
         let answer = sides.ask(&session, step, &names).await?;
@@ -190,18 +199,27 @@ async fn call_with_setting(
     }
     for (step, before) in claim.differs.iter().zip(&witnessed.differs) {
         let answer = sides.ask(session, step, &names).await?;
-        let (without, with) = (result_of(&before.message), result_of(&answer.message));
-        if step.expect.is_empty() && without == with {
-            if !shows_anything(&answer.message["result"]) {
+        let effect = SettingEffect::between(&before.answer.message, &answer.message, before.is_steady);
+        let call = sides.call_text(&answer);
+        match effect {
+            _ if !step.expect.is_empty() => {}
+            SettingEffect::Differs => {}
+            SettingEffect::DiffersInTimes => {
                 return Err(CheckEnd::inconclusive(format!(
-                    "with {setting} and without it, the answer of {} is empty, so nothing can be compared; let one of the \
-                     two have something to show, or write under `expect` what the call answers with the setting",
-                    sides.call_text(&answer)
+                    "with {setting} and without it, the answers of {call} differ in times or versions alone, which may change \
+                     by themselves; write under `expect` what the call answers with the setting"
                 )));
             }
-            let message =
-                format!("{setting} has no effect: {} has the same answer without it", sides.call_text(&answer));
-            found.push(sides.finding("setting-without-effect", message, &answer));
+            SettingEffect::Empty => {
+                return Err(CheckEnd::inconclusive(format!(
+                    "with {setting} and without it, the answer of {call} is empty, so nothing can be compared; let one of the \
+                     two have something to show, or write under `expect` what the call answers with the setting"
+                )));
+            }
+            SettingEffect::Same => {
+                let message = format!("{setting} has no effect: {call} has the same answer without it");
+                found.push(sides.finding("setting-without-effect", message, &answer));
+            }
         }
         found.extend(answer.unmet.into_iter().map(|found| found.with_evidence("started with", &*setting)));
     }
@@ -216,6 +234,33 @@ async fn call_with_setting(
         )));
     }
     Ok(found)
+}
+
+/// The effect of a setting on the answer to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SettingEffect {
+    Differs,
+    /// Only times and versions differ, which were the same twice without the setting.
+    DiffersInTimes,
+    /// There is none, and nothing that could show one.
+    Empty,
+    Same,
+}
+
+impl SettingEffect {
+    /// Compares the answers without the setting and with it.
+    fn between(without: &Value, with: &Value, is_steady: bool) -> Self {
+        let compared = result_of(with);
+        if result_of(without) != compared {
+            Self::Differs
+        } else if is_steady && without.get("result") != with.get("result") {
+            Self::DiffersInTimes
+        } else if shows_anything(&compared) {
+            Self::Same
+        } else {
+            Self::Empty
+        }
+    }
 }
 
 /// Makes the calls that must be refused, each also with every boolean and choice of its tool turned; returns the findings.
@@ -579,6 +624,63 @@ mod tests {
             ),
         ] {
             assert_eq!(note(&witnessed), expected);
+        }
+    }
+
+    #[test]
+    fn a_setting_has_an_effect_where_answers_differ_in_more_than_times() {
+        use SettingEffect::{Differs, DiffersInTimes, Empty, Same};
+        let text = |text: &str| json!({"result": {"content": [{"type": "text", "text": text}]}});
+        let error = |message: &str| json!({"error": {"code": -32602, "message": message}});
+        let (noon, evening) = ("2026-01-01T12:00:00Z", "2026-01-01T21:00:00+09:00");
+        for (setting, without, with, is_steady, expected) in [
+            ("another language", text("hello"), text("hallo"), true, Differs),
+            ("that refuses the call", text("hello"), error("no"), true, Differs),
+            ("that adds a member", text(r#"{"a": 1}"#), text(r#"{"a": 1, "b": 2}"#), true, Differs),
+            ("of no effect", text("hello"), text("hello"), true, Same),
+            ("of no effect on JSON", text(r#"{"users": ["ann"]}"#), text(r#"{"users": ["ann"]}"#), true, Same),
+            // The time would have gone on without the setting, too.
+            (
+                "of no effect beside a clock",
+                text(r#"{"a": 1, "time": 1}"#),
+                text(r#"{"a": 1, "time": 2}"#),
+                false,
+                Same,
+            ),
+            (
+                "another version",
+                text(r#"{"version": 1, "a": 1}"#),
+                text(r#"{"version": 2, "a": 1}"#),
+                true,
+                DiffersInTimes,
+            ),
+            ("another time zone", text(noon), text(evening), true, DiffersInTimes),
+            ("another time zone for a clock", text(noon), text(evening), false, Empty),
+            ("of which a list shows nothing", text("[]"), text("[]"), true, Empty),
+            ("of which errors show nothing", error("no"), error("no"), true, Empty),
+        ] {
+            assert_eq!(SettingEffect::between(&without, &with, is_steady), expected, "a setting {setting}");
+        }
+    }
+
+    #[test]
+    fn refusals_are_told_from_answers() {
+        let answer = |message: Value| SideAnswer {
+            exchange: 0,
+            is_served: crate::wire::is_served(&message),
+            message: message.into(),
+            unmet: Vec::new(),
+        };
+        let text = |text: &str, is_error: bool| json!({"result": {"content": [{"type": "text", "text": text}], "isError": is_error}});
+        for (message, expected) in [
+            (json!({"error": {"code": -32602, "message": "read-only"}}), RefusalAnswer::Refused),
+            (text("read-only mode", true), RefusalAnswer::Refused),
+            (text("Error: the server is read-only", false), RefusalAnswer::RefusedInWords),
+            (text("user added", false), RefusalAnswer::Served),
+            (json!({"result": {"structuredContent": {"status": "read-only"}}}), RefusalAnswer::Served),
+        ] {
+            let text = message.to_string();
+            assert_eq!(RefusalAnswer::of(&answer(message)), expected, "{text}");
         }
     }
 }

@@ -290,3 +290,70 @@ fn check_apart([(refused, denied), (served, allowed)]: [(&str, &[Node]); 2], fou
         found.push(Diagnostic::error("duplicate-name", message, both.span));
     }
 }
+
+/// A setting without mistakes.
+#[cfg(test)]
+pub(crate) fn setting_of_test(text: &str) -> ConfigSetting {
+    let mut found = Vec::new();
+    let setting = setting(crate::check::tests::settings(text), &mut found);
+    assert!(found.is_empty(), "{found:?}");
+    setting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::node;
+
+    /// The words of the claims of a setting, and the codes of its mistakes.
+    fn read_setting(text: &str) -> (Vec<&'static str>, Vec<&'static str>) {
+        let mut found = Vec::new();
+        let keys = SettingKeys::decode(&node(text), &mut found).map(|keys| setting(keys, &mut found));
+        let claims = keys.map(|setting| setting.claims.iter().map(SettingClaim::as_str).collect());
+        (claims.unwrap_or_default(), found.iter().map(|found| found.code).collect())
+    }
+
+    #[test]
+    fn a_setting_claims_what_is_written() {
+        let with = |rest: &str| format!("{{ name: safe mode, with: {{ args: [--safe] }}, {rest} }}");
+        let denies = "denies: { call: run, args: { line: \"{{ value }}\" }, values: [rm], allows: [ls] }";
+        let scope = "scope: { call: read, args: { path: \"{{ value }}\" }, inside: [a], outside: [b] }";
+        for (rest, claims) in [
+            ("read_only: true", &["calls"][..]),
+            ("refuses: [{ call: add }]", &["calls"]),
+            ("differs: [{ call: get }], serves: [{ call: get }]", &["calls"]),
+            (denies, &["denied values"]),
+            (scope, &["scope"]),
+            ("limit: { call: add, calls: 3 }", &["limit"]),
+            ("starts: false", &["does not start"]),
+            (
+                &format!("read_only: true, {denies}, {scope}, limit: {{ call: add, calls: 3 }}"),
+                &["calls", "denied values", "scope", "limit"],
+            ),
+        ] {
+            let (claimed, mistakes) = read_setting(&with(rest));
+            assert_eq!((claimed.as_slice(), mistakes.as_slice()), (claims, &[][..]), "{rest}");
+        }
+    }
+
+    #[test]
+    fn settings_that_cannot_fail_or_mean_two_things_are_mistakes() {
+        let denies = |values: &str, allows: &str, args: &str| {
+            format!("denies: {{ call: run, args: {args}, values: {values}, allows: {allows} }}")
+        };
+        let template = "{ line: \"{{ value }}\" }";
+        for (rest, code) in [
+            ("time: 5s".to_owned(), "missing-expectation"),
+            ("serves: [{ call: get }]".to_owned(), "missing-expectation"),
+            ("starts: true".to_owned(), "missing-expectation"),
+            ("starts: false, serves: [{ call: get }]".to_owned(), "misplaced-key"),
+            ("starts: false, read_only: true".to_owned(), "misplaced-key"),
+            ("refuses: [{ call: add, capture: { id: $.id } }]".to_owned(), "misplaced-key"),
+            (denies("[rm, ls]", "[ls]", template), "duplicate-name"),
+            (denies("[rm]", "[ls]", "{ line: rm }"), "template-not-filled"),
+        ] {
+            let (_, mistakes) = read_setting(&format!("{{ name: safe mode, with: {{ args: [--safe] }}, {rest} }}"));
+            assert_eq!(mistakes, [code], "{rest}");
+        }
+    }
+}

@@ -372,4 +372,42 @@ mod tests {
             assert_eq!(changed, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{after:?}");
         }
     }
+
+    #[test]
+    fn only_hints_that_are_true_are_promises() {
+        for (annotations, expected) in [
+            (serde_json::json!({"readOnlyHint": true}), Some(Hint::ReadOnly)),
+            (serde_json::json!({"idempotentHint": true}), Some(Hint::Idempotent)),
+            // What changes nothing changes nothing the second time either.
+            (serde_json::json!({"readOnlyHint": true, "idempotentHint": true}), Some(Hint::ReadOnly)),
+            (serde_json::json!({"readOnlyHint": false, "idempotentHint": true}), Some(Hint::Idempotent)),
+            (serde_json::json!({"readOnlyHint": false, "destructiveHint": true}), None),
+            (serde_json::json!({"readOnlyHint": "true"}), None),
+            (Value::Null, None),
+        ] {
+            let tool = Tool::new(serde_json::json!({"name": "get", "annotations": annotations}));
+            assert_eq!(Hint::of(&tool), expected, "{annotations}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_is_shown_by_the_last_message() {
+        let exchange = |frame| crate::event::Exchange {
+            answer_frame: Some(frame),
+            ..ShownText::of_test("get", "", true).exchange
+        };
+        let messages = |frames: &[u32]| CheckResult {
+            exchanges: frames.iter().copied().map(exchange).collect(),
+            ..CheckResult::new(Outcome::Passed)
+        };
+        let wrong = || verdict_on_change(Hint::ReadOnly, "get", &shown("`a`"), Some(&shown("`a`")));
+        for (frames, exchange, frame) in [(&[4, 9][..], Some(1), Some(9)), (&[4], Some(0), Some(4)), (&[], None, None)]
+        {
+            let result = attach(wrong(), messages(frames));
+            assert_eq!((result.outcome, result.exchanges.len()), (Outcome::Failed, frames.len()));
+            assert_eq!((result.findings[0].exchange, result.findings[0].frame), (exchange, frame));
+        }
+        let passed = attach(verdict_without_change(&["the list".to_owned()]), messages(&[4]));
+        assert_eq!((passed.outcome, passed.exchanges.len()), (Outcome::Passed, 1));
+    }
 }

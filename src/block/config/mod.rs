@@ -230,3 +230,26 @@ impl CaseSource for ConfigSettings {
         self.settings.iter().filter_map(|setting| setting.with.as_ref()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_that_a_setting_needs_are_those_that_must_be_listed_without_it() {
+        for (claims, listed) in [
+            ("refuses: [{ call: add }, { call: remove }]", &["add", "remove"][..]),
+            // They may come with the setting.
+            ("serves: [{ call: get }], differs: [{ call: extra }]", &[]),
+            ("refuses: [{ call: \"{{ env.TOOL }}\" }]", &[]),
+            ("refuses: [{ read: \"notes://1\" }]", &[]),
+            ("limit: { call: add, calls: 3 }", &["add"]),
+            ("denies: { call: run, args: { line: \"{{ value }}\" }, values: [rm], allows: [ls] }", &["run"]),
+            ("starts: false", &[]),
+        ] {
+            let setting = grammar::setting_of_test(&format!("{{ name: safe, with: {{ args: [--safe] }}, {claims} }}"));
+            let names: Vec<String> = setting.listed_tools().into_iter().map(|name| name.value).collect();
+            assert_eq!(names, listed, "{claims}");
+        }
+    }
+}

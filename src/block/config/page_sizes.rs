@@ -108,7 +108,8 @@ fn plain(name: &str) -> String {
 }
 
 fn takes_any_integer(schema: &Value) -> bool {
-    let is_integer = |kind: &Value| kind == "integer";
+    // Many servers declare whole numbers as numbers.
+    let is_integer = |kind: &Value| kind == "integer" || kind == "number";
     let kind = &schema["type"];
     let kinds = schema["anyOf"].as_array().into_iter().flatten().map(|one| &one["type"]);
     let is_taken = is_integer(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(is_integer));
@@ -422,6 +423,25 @@ mod tests {
             (&[("/users", 1)], &[&[("/users", 1)]], PageVerdict::Unclear),
         ] {
             assert_eq!(judge_pages(&lengths(all), &pages(small)), expected, "{all:?} {small:?}");
+        }
+    }
+
+    #[test]
+    fn small_sizes_are_those_that_the_schema_takes() {
+        for (takes, schema, expected) in [
+            ("any", json!({"type": "integer"}), Some(&[1, 2][..])),
+            ("any number", json!({"type": "number"}), Some(&[1, 2])),
+            ("any or none", json!({"anyOf": [{"type": "integer"}, {"type": "null"}]}), Some(&[1, 2])),
+            ("negative ones, too", json!({"type": "integer", "minimum": -1}), Some(&[1, 2])),
+            ("zero, too", json!({"type": "integer", "exclusiveMinimum": -1}), Some(&[1, 2])),
+            ("none but one", json!({"type": "integer", "maximum": 1}), Some(&[1])),
+            ("tens", json!({"type": "integer", "minimum": 10, "exclusiveMaximum": 12}), Some(&[10, 11])),
+            ("multiples", json!({"type": "integer", "multipleOf": 10}), None),
+            ("a choice", json!({"type": "integer", "enum": [10, 20]}), None),
+            ("texts", json!({"type": "string"}), None),
+        ] {
+            let size = size_of(&json!({"limit": schema}), &[]);
+            assert_eq!(size.map(|(_, small, _)| small).as_deref(), expected, "it takes {takes}");
         }
     }
 }

@@ -153,19 +153,12 @@ impl<'a> Sides<'a> {
 
     /// The addition to the start of the server, as it is written.
     pub(crate) fn setting_text(&self) -> String {
-        let Some(with) = &self.setting.with else { return format!("the setting `{}`", self.setting.name) };
-        let mut words: Vec<String> =
-            with.env.iter().map(|(name, value)| format!("{}={}", name.value, text(value))).collect();
-        words.extend(with.args.iter().map(text));
-        format!("`{}`", words.join(" "))
+        self.setting.with.as_ref().map_or_else(|| format!("the setting `{}`", self.setting.name), typed)
     }
 
     /// The words that an error about the setting may name: options, values, and names of variables.
     pub(crate) fn setting_words(&self) -> Vec<String> {
-        let Some(with) = &self.setting.with else { return Vec::new() };
-        let of_env = with.env.iter().flat_map(|(name, value)| [name.value.clone(), text(value)]);
-        let of_args = with.args.iter().map(|arg| text(arg).trim_start_matches('-').to_owned());
-        of_env.chain(of_args).collect()
+        self.setting.with.as_ref().map(words_of).unwrap_or_default()
     }
 
     /// A finding about an answer.
@@ -217,6 +210,23 @@ fn end_of_unanswered(found: Finding) -> CheckEnd {
     }
 }
 
+/// Additions to the start of a server, as they are typed.
+fn typed(with: &AddedSettings) -> String {
+    let of_env = with.env.iter().map(|(name, value)| format!("{}={}", name.value, text(value)));
+    format!("`{}`", of_env.chain(with.args.iter().map(text)).collect::<Vec<_>>().join(" "))
+}
+
+/// Options, values, and names of variables; an option may have its value behind it, as in `--max-users=5`.
+fn words_of(with: &AddedSettings) -> Vec<String> {
+    let of_env = with.env.iter().flat_map(|(name, value)| [name.value.clone(), text(value)]);
+    let of_args = with.args.iter().flat_map(|arg| {
+        let arg = text(arg);
+        let (option, value) = arg.split_once('=').filter(|_| arg.starts_with('-')).unwrap_or((&arg, ""));
+        [option.trim_start_matches('-').to_owned(), value.to_owned()]
+    });
+    of_env.chain(of_args).filter(|word| !word.is_empty()).collect()
+}
+
 fn text(node: &Node) -> String {
     node.to_text()
 }
@@ -229,6 +239,8 @@ pub(crate) fn names(name: &str, value: impl Into<Value>) -> Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::tests::node;
+    use crate::source::Located;
 
     #[test]
     fn only_a_server_that_ends_or_breaks_the_protocol_fails() {
@@ -245,6 +257,28 @@ mod tests {
         ] {
             let text = format!("{found:?}");
             assert_eq!(end_of_unanswered(found).into_result().outcome, outcome, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_setting_is_typed_as_it_is_written_and_known_by_its_words() {
+        let added = |args: &[&str], env: &[(&str, &str)]| {
+            let name = |name: &str| Located { value: name.to_owned(), span: node(name).span };
+            let env = env.iter().map(|(key, value)| (name(key), node(value))).collect();
+            AddedSettings { args: args.iter().map(|arg| node(arg)).collect(), env, must_not_start: false }
+        };
+        for (with, is_typed, words) in [
+            (added(&["--read-only"], &[]), "`--read-only`", &["read-only"][..]),
+            (added(&["--max-users", "-5"], &[]), "`--max-users -5`", &["max-users", "5"]),
+            (added(&["--max-users=-5"], &[]), "`--max-users=-5`", &["max-users", "-5"]),
+            (added(&["a=b"], &[]), "`a=b`", &["a=b"]),
+            (added(&[], &[("MODE", "safe")]), "`MODE=safe`", &["MODE", "safe"]),
+            (added(&["-v"], &[("MODE", "safe")]), "`MODE=safe -v`", &["MODE", "safe", "v"]),
+        ] {
+            assert_eq!(
+                (typed(&with).as_str(), words_of(&with)),
+                (is_typed, words.iter().map(ToString::to_string).collect())
+            );
         }
     }
 }

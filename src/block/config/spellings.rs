@@ -63,7 +63,8 @@ pub(crate) fn of_denied(kind: ValueKind, value: &str) -> Vec<DeniedSpelling> {
                 spellings.add(format!("{above}/{name}"), "with `//`", Same);
             }
             let folder = above.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            if !["", ".", ".."].contains(&folder) {
+            // Servers and shells read `~` only at the beginning.
+            if !["", ".", "..", "~"].contains(&folder) {
                 spellings.add(format!("{above}../{folder}/{name}"), "by way of the folder above", Same);
             }
             spellings.add(value.replace('/', "\\"), "with backslashes", Unknown);
@@ -152,8 +153,13 @@ fn has_parent(path: &Path) -> bool {
 }
 
 fn cases(spellings: &mut Spellings, value: &str) {
-    spellings.add(value.to_lowercase(), "in lower case", Meaning::Same);
-    spellings.add(value.to_uppercase(), "in upper case", Meaning::Same);
+    let lowercase = value.to_lowercase();
+    // Some letters have no other case that leads back, such as that of `ß`.
+    let meaning = |other: &str| if other.to_lowercase() == lowercase { Meaning::Same } else { Meaning::Unknown };
+    for (text, how) in [(lowercase.clone(), "in lower case"), (value.to_uppercase(), "in upper case")] {
+        let meaning = meaning(&text);
+        spellings.add(text, how, meaning);
+    }
     let mixed = value.chars().enumerate().map(|(at, letter)| if at % 2 == 0 { upper(letter) } else { lower(letter) });
     spellings.add(mixed.collect(), "in mixed case", Meaning::Same);
 }
@@ -244,5 +250,43 @@ mod tests {
     #[test]
     fn full_width_letters_are_those_of_nfkc() {
         assert_eq!("rm-1".chars().map(full_width).collect::<String>(), "ｒｍ－１");
+    }
+
+    #[test]
+    fn spellings_that_may_mean_something_else_are_not_the_same() {
+        let word = same(ValueKind::Word, "straße");
+        assert_eq!(word, ["straße", "StRaße"], "`STRASSE` is another word");
+        for (path, expected) in [
+            ("~/.ssh/key", &["~/.ssh/key", "~/.ssh/./key", "~/.ssh//key", "~/.ssh/../.ssh/key"][..]),
+            ("~/key", &["~/key", "~/./key", "~//key"]),
+            ("../key", &["../key", ".././key", "..//key"]),
+            ("./key", &["./key", "././key", ".//key"]),
+            ("docs/", &["docs/", "docs/./", "docs//", "docs/../docs/"]),
+        ] {
+            assert_eq!(same(ValueKind::Path, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_value_has_spellings_of_its_own_and_those_of_all() {
+        for (kind, value, expected) in [
+            (
+                ValueKind::Command,
+                "rm -r",
+                &["/bin/rm -r", "\"rm\" -r", "r''m -r", "\\rm -r", "$(echo rm) -r", "RM -r"][..],
+            ),
+            (ValueKind::Command, "/bin/rm", &["\"/bin/rm\"", "true;/bin/rm"]),
+            (ValueKind::Path, "a/b", &["a\\b", " a/b", "%61%2F%62"]),
+            (ValueKind::Word, "root", &["root ", "root\n", "ｒｏｏｔ", "%72%6F%6F%74", "r\u{200b}o\u{200b}o\u{200b}t"]),
+        ] {
+            let spellings = of_denied(kind, value);
+            for text in expected {
+                assert!(spellings.iter().any(|spelling| spelling.text == *text), "{value}: {text}");
+            }
+            let plain = spellings.iter().filter(|spelling| spelling.is_plain()).count();
+            assert_eq!(plain, 1, "{value}");
+        }
+        let has_path = of_denied(ValueKind::Command, "/bin/rm").iter().any(|spelling| spelling.how == "with its path");
+        assert!(!has_path, "a path has one already");
     }
 }

@@ -58,9 +58,21 @@ fn judge_failed_start(found: Finding) -> Result<String, CheckEnd> {
 fn line_about_setting(words: &[String], lines: &[String]) -> Option<String> {
     let line = lines.iter().find(|line| {
         let line = line.to_lowercase();
-        words.iter().any(|word| word.len() > 1 && line.contains(&word.to_lowercase()))
+        words.iter().any(|word| names(&line, &word.to_lowercase()))
     });
     line.map(|line| format!("`{}`", beginning(line, SHOWN)))
+}
+
+/// A line has a word of the setting: a number or an option of one character only by itself, since any line has those.
+fn names(line: &str, word: &str) -> bool {
+    if word.len() > 1 {
+        return line.contains(word);
+    }
+    let mut parts = line.split(|letter: char| letter.is_whitespace() || "=,;:()`'\"".contains(letter));
+    parts.any(|part| {
+        let is_number = |part: &str| part == word && word.bytes().all(|byte| byte.is_ascii_digit());
+        !word.is_empty() && (part.strip_prefix('-') == Some(word) || is_number(part.trim_end_matches('.')))
+    })
 }
 
 #[cfg(test)]
@@ -88,11 +100,16 @@ mod tests {
 
     #[test]
     fn a_line_explains_a_setting_if_it_names_it() {
-        let words = ["max-users", "-5", "x"].map(str::to_owned);
+        let words = ["max-users", "-5", "x", "0"].map(str::to_owned);
         for (line, is_named) in [
             ("invalid value for --MAX-USERS", true),
             ("using 10 instead of -5", true),
             ("ready, listening on x", false),
+            ("-x must be positive", true),
+            ("there must be at least 1 user, got 0.", true),
+            ("invalid number of users: \"0\"", true),
+            ("listening on 0.0.0.0:8080", false),
+            ("ready after 10 ms", false),
             ("", false),
         ] {
             let lines = ["starting".to_owned(), line.to_owned()];

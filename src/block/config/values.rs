@@ -383,4 +383,45 @@ mod tests {
             assert_eq!(shows(&message, &spelling), expected, "{message}");
         }
     }
+
+    #[test]
+    fn a_spelling_is_told_by_the_answers_of_the_server_without_the_setting() {
+        let answer = |text: &str| {
+            let message = json!({"result": {"content": [{"type": "text", "text": text}]}});
+            SideAnswer { exchange: 0, is_served: true, message: message.into(), unmet: Vec::new() }
+        };
+        let spelling = DeniedSpelling {
+            text: " rm".to_owned(),
+            of: "rm".to_owned(),
+            how: "behind a space",
+            meaning: Meaning::Unknown,
+            is_of_kind: true,
+        };
+        for (server, value, spelled, harmless, nonsense, expected) in [
+            ("trims it", ["removed"; 2], "removed", "a b", "unknown", Meaning::Same),
+            ("trims it, and counts", ["1: removed", "2: removed"], "3: removed", "4: a b", "5: unknown", Meaning::Same),
+            ("trims it, and repeats the word", ["ran rm"; 2], "ran rm", "ran ls", "unknown", Meaning::Same),
+            (
+                "runs it, and repeats the word",
+                ["rm: done"; 2],
+                " rm: done",
+                "ls: a b",
+                "zq7xkw: unknown",
+                Meaning::Same,
+            ),
+            ("does not know it", ["removed"; 2], "unknown", "a b", "unknown", Meaning::Unknown),
+            ("repeats every word", ["ran rm"; 2], "ran  rm", "ran ls", "ran zq7xkw", Meaning::Unknown),
+            ("says the same to all", ["done"; 2], "done", "done", "done", Meaning::Unknown),
+            // Like a word that no server knows.
+            ("knows neither", ["unknown"; 2], "unknown", "a b", "unknown", Meaning::Unknown),
+            ("never says the same", ["x 1", "y"], "z", "a b", "c d", Meaning::Unknown),
+        ] {
+            let [first, second] = value.map(answer);
+            let pattern = AnswerPattern::of(&first.message, &second.message);
+            let reference = ForbiddenAnswers { pattern, shown: String::new() };
+            let others = [("ls", answer(harmless)), (NONSENSE, answer(nonsense))];
+            let likeness = reference.compare(&spelling, &answer(spelled), &others);
+            assert_eq!(likeness.meaning(), expected, "the server {server}: {likeness:?}");
+        }
+    }
 }

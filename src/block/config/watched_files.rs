@@ -132,4 +132,34 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!(read().count(), 0);
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_compared_and_not_followed() {
+        let folder = std::env::temp_dir().join(format!("mcprove-watched-links-{}", std::process::id()));
+        fs::create_dir_all(folder.join("data")).unwrap();
+        fs::write(folder.join("outside"), "one").unwrap();
+        std::os::unix::fs::symlink("../outside", folder.join("data/link")).unwrap();
+        let read = || WatchedFiles::read(&folder, &["data".to_owned()]).unwrap();
+        let before = read();
+        fs::write(folder.join("outside"), "two").unwrap();
+        assert_eq!(before.changes(&read()), Vec::<PathBuf>::new(), "what a link leads to is not watched");
+        fs::remove_file(folder.join("data/link")).unwrap();
+        std::os::unix::fs::symlink("../other", folder.join("data/link")).unwrap();
+        assert_eq!(before.changes(&read()), [folder.join("data/link")]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_there_only_once_has_changed() {
+        for (before, after, changed) in [
+            (&[("a", 1), ("b", 2)][..], &[("a", 1), ("b", 2)][..], &[][..]),
+            (&[("a", 1)], &[("a", 2)], &["a"]),
+            (&[("a", 1)], &[("b", 1)], &["a", "b"]),
+            (&[], &[("a", 1)], &["a"]),
+        ] {
+            let changes = WatchedFiles::of_test(before).changes(&WatchedFiles::of_test(after));
+            assert_eq!(changes, changed.iter().map(PathBuf::from).collect::<Vec<_>>(), "{before:?} {after:?}");
+        }
+    }
 }
