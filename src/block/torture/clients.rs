@@ -13,8 +13,8 @@ use super::Torture;
 use super::template::ArgumentTemplate;
 use crate::check::canary::Canaries;
 use crate::check::evidence::exchange;
-use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession, SessionCaller, goes_on};
-use crate::event::{CheckResult, Exchange, Finding, Outcome};
+use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession, SessionCaller, goes_on, with_exit};
+use crate::event::{CheckResult, Exchange, Finding};
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
 use crate::session::{CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply};
@@ -387,27 +387,24 @@ impl<'a> Clients<'a> {
     /// The end of a round in which these calls got no answer; `None` where each got one.
     async fn end_of_unanswered(&self, concurrent: &Concurrent<'_>, failures: Vec<CallFailure>) -> Option<CheckEnd> {
         let Concurrent { calls, slowest, .. } = concurrent;
-        let is_silence = |failure: &CallFailure| failure.is_timeout() || is_broken(failure);
-        if let Some(gone) = failures.iter().find(|failure| !is_silence(failure)) {
-            return Some(CheckEnd::Unanswered(Box::new(gone.clone())));
-        }
-        if self.limits.is_over() {
-            return Some(self.limits.out_of_time());
-        }
-        let silent = failures.into_iter().next()?;
+        let silent = match RoundFailure::of(failures, self.limits.is_over())? {
+            RoundFailure::Gone(failure) => return Some(CheckEnd::Unanswered(failure)),
+            RoundFailure::OutOfTime => return Some(self.limits.out_of_time()),
+            RoundFailure::Silence(failure) => failure,
+        };
         if may_be_slow(*slowest, self.in_flight(), self.sessions[0].context.request_timeout) {
             // A server that works on one call at a time answers when it is done with all of them.
             let busy = slowest.saturating_mul(u32::try_from(2 * self.in_flight()).unwrap_or(u32::MAX));
             let timeout = busy.max(self.sessions[0].context.request_timeout).min(self.limits.left());
             return Some(match self.sessions[0].ping(timeout).await {
-                Err(CheckEnd::Unanswered(_)) if !self.limits.is_over() => CheckEnd::Unanswered(Box::new(silent)),
+                Err(CheckEnd::Unanswered(_)) if !self.limits.is_over() => CheckEnd::Unanswered(silent),
                 _ => too_slow(&calls.tool),
             });
         }
         // One answer that is missing among many may be lost on the way; a server that hangs answers nothing afterwards.
         match self.call(calls, *calls.calls.first()?).await {
             Ok(Some(_)) => Some(some_unanswered(&calls.tool)),
-            Ok(None) | Err(_) => Some(CheckEnd::Unanswered(Box::new(silent))),
+            Ok(None) | Err(_) => Some(CheckEnd::Unanswered(silent)),
         }
     }
 
@@ -436,13 +433,7 @@ impl<'a> Clients<'a> {
     /// Ends all sessions; a server that had ended by itself fails the case.
     pub(crate) async fn close(self, result: CheckResult) -> CheckResult {
         let protocol_revision = self.revision();
-        match self.end().await {
-            // A failed call tells of the end already.
-            Some(found) if result.outcome != Outcome::Failed => {
-                CheckResult { protocol_revision, ..CheckResult::found(Outcome::Failed, vec![found]) }
-            }
-            _ => CheckResult { protocol_revision, ..result },
-        }
+        CheckResult { protocol_revision, ..with_exit(result, self.end().await) }
     }
 }
 
@@ -489,6 +480,29 @@ pub(crate) fn some_unanswered(tool: &str) -> CheckEnd {
 /// them waits for all others.
 fn may_be_slow(slowest: Duration, in_flight: usize, request_timeout: Duration) -> bool {
     slowest.saturating_mul(u32::try_from(2 * in_flight).unwrap_or(u32::MAX)) >= request_timeout
+}
+
+/// The failure of a round of concurrent calls.
+#[derive(Debug)]
+enum RoundFailure {
+    /// The server is gone, or answers in a way that cannot be read.
+    Gone(Box<CallFailure>),
+    /// The time of the case is over.
+    OutOfTime,
+    /// An answer did not come, which may be an accident.
+    Silence(Box<CallFailure>),
+}
+
+impl RoundFailure {
+    /// That of a round in which some calls failed; `None` where each was answered.
+    fn of(failures: Vec<CallFailure>, is_over: bool) -> Option<Self> {
+        let is_silence = |failure: &CallFailure| failure.is_timeout() || is_broken(failure);
+        match failures.iter().find(|failure| !is_silence(failure)) {
+            Some(gone) => Some(Self::Gone(Box::new(gone.clone()))),
+            None if is_over => Some(Self::OutOfTime),
+            None => failures.into_iter().next().map(|silent| Self::Silence(Box::new(silent))),
+        }
+    }
 }
 
 /// The connection broke before the answer.
@@ -629,6 +643,7 @@ mod tests {
     use super::*;
     use crate::check::failure_of_test;
     use crate::transport::HttpFailure;
+    use crate::transport::ServerExit;
     use crate::transport::http::ConnectionBreak;
 
     #[test]
@@ -668,5 +683,32 @@ mod tests {
         assert_eq!(answer.exchange("add").title, "tools/call add");
         let refused = json!({"result": {"content": [], "isError": true}});
         assert!(!NumberedAnswer::of_test(4, &refused).is_served());
+    }
+
+    #[test]
+    fn a_round_fails_by_what_is_certain_first() {
+        let late = || failure_of_test(FailureReason::Timeout(Duration::from_secs(1)));
+        let reset = || failure_of_test(FailureReason::Http(HttpFailure::Reset(ConnectionBreak::BeforeHeaders)));
+        let exited = || failure_of_test(FailureReason::Exited(ServerExit::Status(1)));
+        let torn = || failure_of_test(FailureReason::Protocol("torn".to_owned()));
+        for (round, failures, is_over, expected) in [
+            ("is answered", vec![], false, None),
+            ("has no time for its last calls", vec![], true, Some("out of time")),
+            ("has a late answer", vec![late()], false, Some("silence")),
+            // Nobody knows if the answer would have come.
+            ("has a late answer at the end of its time", vec![late()], true, Some("out of time")),
+            ("has a connection that broke", vec![reset(), late()], false, Some("silence")),
+            ("ends the server", vec![late(), reset(), exited()], false, Some("gone")),
+            ("ends the server at the end of its time", vec![late(), exited()], true, Some("gone")),
+            ("has an answer that is torn", vec![torn()], false, Some("gone")),
+        ] {
+            let failure = RoundFailure::of(failures, is_over);
+            let word = failure.as_ref().map(|failure| match failure {
+                RoundFailure::Gone(_) => "gone",
+                RoundFailure::OutOfTime => "out of time",
+                RoundFailure::Silence(_) => "silence",
+            });
+            assert_eq!(word, expected, "a round that {round}: {failure:?}");
+        }
     }
 }

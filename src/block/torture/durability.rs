@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::clients::{Clients, NumberedAnswer};
+use super::clients::{Clients, NumberedAnswer, NumberedCalls};
 use super::finding::{pass, result_with};
-use super::reads::{Read, missing_everywhere, torn_record};
+use super::reads::{Read, Readers, missing_everywhere, torn_record};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
 use super::writes::{WriteStudy, WritingArguments};
@@ -79,6 +79,8 @@ struct DurableTool {
     learned: WritingArguments,
     /// Writes before a clean end.
     control: Vec<NumberedAnswer>,
+    /// Writes that outlived earlier kills.
+    earlier: Vec<NumberedAnswer>,
     /// After a clean end, each write is shown whole or not at all.
     shows_whole_texts: bool,
 }
@@ -192,7 +194,11 @@ impl<'a> DurabilityTrial<'a> {
         let mut worst: Option<CheckResult> = None;
         for tool in &mut durable {
             let found;
-            (server, found) = self.kill_again_and_again(server, tool).await?;
+            (server, found) = match self.kill_again_and_again(server, tool).await {
+                Ok(killed) => killed,
+                // What was seen counts, also if the check ends then.
+                Err(end) => return worst.ok_or(end),
+            };
             worst = worst.or(found);
         }
         self.close(server).await?;
@@ -244,7 +250,8 @@ impl<'a> DurabilityTrial<'a> {
         let control: Vec<NumberedAnswer> = control.into_iter().filter(NumberedAnswer::is_served).collect();
         let canaries = study.canaries;
         let name = name.to_owned();
-        let tool = DurableTool { name, canaries, learned, control, shows_whole_texts: false };
+        let earlier = Vec::new();
+        let tool = DurableTool { name, canaries, learned, control, earlier, shows_whole_texts: false };
         Ok((tool.control.len() == CONFIRMED).then_some(tool))
     }
 
@@ -358,8 +365,18 @@ impl<'a> DurabilityTrial<'a> {
         }
         let Some(LostWrites { kind, lost }) = found else {
             self.kept = write.into_iter().chain(read).collect();
+            tool.earlier.extend(confirmed);
             return Ok((restarted, None));
         };
+        let further = restarted.calls(&tool.name, &tool.learned.template, &mut tool.canaries, CONFIRMED);
+        let all = writes.into_iter().chain(&tool.earlier).collect();
+        if !shows_more(&study, &tool.learned.reads, &further, all).await? {
+            return Err(CheckEnd::inconclusive(format!(
+                "the reads that show what `{}` writes leave out some of it without a kill, too, as a list with pages does, so \
+                 no loss could be seen; name a read that shows everything with `pairs`",
+                tool.name
+            )));
+        }
         Ok((restarted, Some(damage(kind, lost, read))))
     }
 
@@ -400,10 +417,38 @@ impl<'a> DurabilityTrial<'a> {
     }
 }
 
+/// Further writes are shown beside those of earlier ones that are shown already, as long as nothing is killed.
+async fn shows_more(
+    study: &WriteStudy<'_>,
+    reads: &[Read],
+    further: &NumberedCalls,
+    mut writes: Vec<&NumberedAnswer>,
+) -> Result<bool, CheckEnd> {
+    let mut backs = Vec::new();
+    for read in reads {
+        let back = read.look_for(study.clients, &study.canaries, &writes, &BTreeSet::new(), Readers::Own).await?;
+        backs.push(back);
+    }
+    let missing = missing_everywhere(&backs);
+    writes.retain(|write| !missing.contains(&write.number));
+    let more = study.clients.one_after_another(further).await?;
+    writes.extend(more.iter().filter(|write| write.is_served()));
+    let backs = study.wait_until_visible(reads, &writes, LOADING).await?;
+    Ok(missing_everywhere(&backs).is_empty())
+}
+
 impl KillDamage {
     /// The result, where so many of so many kills did damage.
     fn result(&self, tool: &str, check: DamageReport<'_>) -> CheckResult {
         let DamageReport { context, settings, losses, kills } = check;
+        let mut found = self.finding(tool, losses, kills).with_evidence("seed", settings.seed.to_string());
+        let (code, check) = (found.code.clone(), TortureCheck::Durability);
+        let replay = reproduction(context, settings, Some(tool), code, check, ReproducedLoad::ALONE);
+        found.reproduction = Some(Box::new(replay));
+        result_with(CheckEnd::failed(found), self.calls.clone())
+    }
+
+    fn finding(&self, tool: &str, losses: u32, kills: u32) -> Finding {
         let (code, message) = match &self.kind {
             DamageKind::ConfirmedLost => {
                 ("confirmed-write-lost", format!("`{tool}` confirmed writes that are gone after the server was killed"))
@@ -434,27 +479,17 @@ impl KillDamage {
             DamageKind::Unusable(_) => {}
         }
         let control = format!("{CONFIRMED} writes before a clean end are all shown after the restart");
-        found = found
-            .with_evidence("control", control)
-            .with_evidence("damaged", format!("by {losses} of {kills} kills"))
-            .with_evidence("seed", settings.seed.to_string());
+        found =
+            found.with_evidence("control", control).with_evidence("damaged", format!("by {losses} of {kills} kills"));
         found.help = Some(
             "confirm a write once it is in the store; write a new file and rename it over the old one, or use a database \
              with a journal"
                 .to_owned(),
         );
-        found.reproduction = Some(Box::new(reproduction(
-            context,
-            settings,
-            Some(tool),
-            code,
-            TortureCheck::Durability,
-            ReproducedLoad::ALONE,
-        )));
         if !self.kind.is_certain(losses) {
             found.level = RequirementLevel::Should;
         }
-        result_with(CheckEnd::failed(found), self.calls.clone())
+        found
     }
 }
 
@@ -518,6 +553,52 @@ mod tests {
             (&hang, 1, None, true),
         ] {
             assert_eq!(is_last_start(found, tried, out_of_time), expected, "{tried} {out_of_time:?}");
+        }
+    }
+
+    #[test]
+    fn a_finding_says_what_a_kill_has_done() {
+        use RequirementLevel::{Must, Should};
+        let damage = |kind, lost| {
+            let moment = "right after a write was confirmed".to_owned();
+            KillDamage { kind, moment, lost, confirmed: 3, calls: Vec::new() }
+        };
+        let unusable = || DamageKind::Unusable("does not start any more: it ended".to_owned());
+        for (damage, losses, level, code, says, lost) in [
+            (
+                damage(DamageKind::ConfirmedLost, 1),
+                1,
+                Should,
+                "confirmed-write-lost",
+                "`add` confirmed writes that are gone",
+                Some("1 of 3 writes confirmed before the kill"),
+            ),
+            (damage(DamageKind::ConfirmedLost, 3), 2, Must, "confirmed-write-lost", "are gone", Some("3 of 3 writes")),
+            (
+                damage(DamageKind::AllLost, 0),
+                1,
+                Must,
+                "torn-store",
+                "before an earlier restart is gone",
+                Some("0 of 3"),
+            ),
+            (
+                damage(DamageKind::InPart("zq1".to_owned()), 0),
+                1,
+                Must,
+                "torn-store",
+                "a record that is not whole",
+                None,
+            ),
+            (damage(unusable(), 3), 1, Must, "torn-store", "it does not start any more: it ended", None),
+        ] {
+            let found = damage.finding("add", losses, 6);
+            assert_eq!((found.level, found.code.as_str()), (level, code), "{:?}", damage.kind);
+            assert!(found.message.contains(says), "{}", found.message);
+            let evidence = |name: &str| found.evidence.iter().find(|(known, _)| known == name).map(|(_, text)| text);
+            assert_eq!(evidence("lost").is_some(), lost.is_some(), "{:?}", damage.kind);
+            assert!(evidence("lost").is_none_or(|text| lost.is_some_and(|lost| text.starts_with(lost))));
+            assert_eq!(evidence("damaged"), Some(&format!("by {losses} of 6 kills")));
         }
     }
 }

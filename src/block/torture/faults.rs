@@ -126,8 +126,20 @@ impl SeenFault {
         confirmation: Confirmation,
         smallest: usize,
     ) -> CheckResult {
+        let code = self.fault.code();
+        let mut found = self.finding(others, &load(study.clients));
+        found = found.with_evidence("seed", study.settings.seed.to_string());
+        let load = ReproducedLoad::of(study.clients, study.settings, smallest);
+        let replay = reproduction(study.context, study.settings, Some(study.tool), code, TortureCheck::Calls, load);
+        found.reproduction = Some(Box::new(replay));
+        let place = describe_tries(AS_MANY_AT_ONCE, &confirmation, &self.load_text(smallest));
+        result_with(confirmation.conclude(found, &place, SeenOnce::Warns), self.calls.clone())
+    }
+
+    /// The finding about a round with such a load.
+    fn finding(&self, others: &[Self], load: &str) -> Finding {
         let words = self.fault.words();
-        let count = format!("{} of {} {}, {}", self.affected, self.of, words.counted, load(study.clients));
+        let count = format!("{} of {} {}, {load}", self.affected, self.of, words.counted);
         let mut found = Finding::new(words.code, self.message.clone())
             .with_evidence(words.count, count)
             .with_evidence("expected", self.expected.clone())
@@ -136,17 +148,11 @@ impl SeenFault {
             let others: Vec<&str> = others.iter().map(|other| other.fault.code()).collect();
             found = found.with_evidence("also seen", others.join(", "));
         }
-        found = found.with_evidence("seed", study.settings.seed.to_string());
         found.help = Some(words.help.to_owned());
-        let load = ReproducedLoad::of(study.clients, study.settings, smallest);
-        let replay =
-            reproduction(study.context, study.settings, Some(study.tool), words.code, TortureCheck::Calls, load);
-        found.reproduction = Some(Box::new(replay));
         if self.fault.is_doubt() {
             found.level = RequirementLevel::Should;
         }
-        let place = describe_tries(AS_MANY_AT_ONCE, &confirmation, &self.load_text(smallest));
-        result_with(confirmation.conclude(found, &place, SeenOnce::Warns), self.calls.clone())
+        found
     }
 
     fn load_text(&self, calls: usize) -> String {
@@ -180,6 +186,47 @@ mod tests {
         for fault in ALL {
             let FaultWords { count, counted, control, help, .. } = fault.words();
             assert!([count, counted, control, help].iter().all(|text| !text.is_empty()), "{fault:?}");
+        }
+    }
+
+    fn seen(fault: WriteFault) -> SeenFault {
+        let (message, expected) = ("it is wrong".to_owned(), "`zq1`".to_owned());
+        SeenFault { fault, message, expected, affected: 2, of: 32, calls: Vec::new() }
+    }
+
+    #[test]
+    fn a_finding_counts_the_writes_and_names_what_else_was_seen() {
+        use RequirementLevel::{Must, Should};
+        for (fault, others, level, name, count, also) in [
+            (Lost, &[][..], Must, "lost", "2 of 32 confirmed writes, 16 at a time", None),
+            (
+                Lost,
+                &[seen(Swapped), seen(Stale)],
+                Must,
+                "lost",
+                "2 of 32 confirmed",
+                Some("swapped-answer, stale-read"),
+            ),
+            (AppliedTwice, &[], Must, "applied twice", "2 of 32 confirmed calls, each sent twice at once", None),
+            // A read may be of a cache.
+            (Hidden, &[], Should, "lost", "2 of 32 confirmed writes", None),
+            (Stale, &[], Should, "stale", "2 of 32 reads", None),
+        ] {
+            let found = seen(fault).finding(others, "16 at a time");
+            let evidence = |name: &str| found.evidence.iter().find(|(known, _)| known == name).map(|(_, text)| &**text);
+            assert_eq!((found.level, evidence("also seen")), (level, also), "{fault:?}");
+            assert!(evidence(name).is_some_and(|text| text.starts_with(count)), "{:?}", found.evidence);
+        }
+    }
+
+    #[test]
+    fn the_smallest_load_is_told_in_writes_or_calls() {
+        for (fault, calls, expected) in [
+            (Lost, 2, "2 concurrent writes are"),
+            (AppliedTwice, 1, "one call is"),
+            (AppliedTwice, 4, "4 concurrent calls are"),
+        ] {
+            assert_eq!(seen(fault).load_text(calls), expected);
         }
     }
 }

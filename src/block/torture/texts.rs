@@ -186,10 +186,9 @@ fn changed_in(answers: &[&Value], canary: &str, text: &str) -> Option<(usize, St
     })
 }
 
-/// A text ends like one of which a part is left out.
+/// A text says that a part of it is left out. No text that is sent has such marks.
 fn is_part(text: &str) -> bool {
-    let end = text.trim_end().to_lowercase();
-    end.ends_with('…') || end.ends_with("...") || end.contains("truncated")
+    ["…", "...", "truncated"].iter().any(|mark| text.to_lowercase().contains(mark))
 }
 
 /// A text without differences that mean nothing: letter case, and marks that pages need.
@@ -229,6 +228,9 @@ mod tests {
             // Doubtful.
             (vec![record("zq2")], None),
             (vec![record("zq1 $& …")], None),
+            (vec![record("zq1 $& … (40 more characters)")], None),
+            (vec![record("zq1 $& [...] end")], None),
+            (vec![record("zq1 $& (Truncated)")], None),
             (vec![blocks("The note is: zq1 $")], None),
         ] {
             let changed = changed_in(&answers.iter().collect::<Vec<_>>(), "zq1", &text);
@@ -256,6 +258,37 @@ mod tests {
     fn a_long_text_has_its_length() {
         for length in LENGTHS {
             assert_eq!(TextKind::Long(length).text("zq1").chars().count(), length);
+        }
+    }
+
+    #[test]
+    fn a_text_is_the_same_where_only_its_form_differs() {
+        let record = |text: &str| json!({"structuredContent": {"body": text}, "content": []});
+        let [lines, long, unicode] =
+            [TextKind::Lines, TextKind::Long(250), TextKind::Unicode].map(|kind| kind.text("zq1"));
+        for (shows, sent, shown, is_changed) in [
+            ("the same lines", &lines, lines.clone(), false),
+            ("line breaks of Windows", &lines, lines.replace('\n', "\r\n"), false),
+            ("a sentence around them", &lines, format!("Note: {lines}\n(saved)"), false),
+            ("one line", &lines, lines.replace('\n', " "), true),
+            ("spaces for tabs", &lines, lines.replace('\t', " "), true),
+            ("the first line", &lines, "zq1 first".to_owned(), true),
+            ("the beginning", &long, long[..100].to_owned(), true),
+            ("the beginning, as it says", &long, format!("{}…", &long[..100]), false),
+            ("the end cut by a character", &long, long[..249].to_owned(), true),
+            ("question marks", &unicode, unicode.replace('😀', "?"), true),
+            ("no letters beyond the first plane", &unicode, unicode.replace(['😀', '𝒳', '𠀀'], ""), true),
+            ("upper case", &unicode, unicode.to_uppercase(), false),
+        ] {
+            let answer = record(&shown);
+            assert_eq!(changed_in(&[&answer], "zq1", sent).is_some(), is_changed, "it shows {shows}");
+        }
+    }
+
+    #[test]
+    fn no_text_that_is_sent_looks_like_a_part_of_one() {
+        for kind in [TextKind::Long(4_000), TextKind::Lines, TextKind::Unicode, TextKind::Patterns] {
+            assert!(!is_part(&kind.text("zq1")), "{kind:?}");
         }
     }
 }

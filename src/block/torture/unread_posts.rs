@@ -109,12 +109,11 @@ impl UnreadPosts<'_> {
             };
             tokio::join!(first, second, meanwhile)
         };
-        let is_whole = |(read, text): (&Result<RawExchange, _>, &String)| match read {
-            Ok(read) => read.ended == ExchangeEnd::Complete && shows(read, text),
-            Err(_) => false,
-        };
         let read = [first, second];
-        let whole = read.iter().zip(&texts).filter(|pair| is_whole(*pair)).count();
+        let is_whole = |(read, text): &(&Result<RawExchange, _>, &String)| {
+            read.as_ref().is_ok_and(|read| is_whole_answer(read, text))
+        };
+        let whole = read.iter().zip(&texts).filter(is_whole).count();
         let bytes = read.iter().flatten().map(|read| read.response.received.len()).max().unwrap_or_default();
         let is_served_after = self.is_other_served(others.end - 1).await?;
         let seen = SeenPosts { is_served_meanwhile: served?, is_served_after, whole };
@@ -159,8 +158,9 @@ impl UnreadPosts<'_> {
     }
 }
 
-fn shows(read: &RawExchange, text: &str) -> bool {
-    read.messages().iter().any(|message| message.to_string().contains(text))
+/// The response came to its end, and answers the call with this text.
+fn is_whole_answer(read: &RawExchange, text: &str) -> bool {
+    read.ended == ExchangeEnd::Complete && read.messages().iter().any(|message| message.to_string().contains(text))
 }
 
 fn blocking_finding(tool: &str) -> Finding {
@@ -184,6 +184,7 @@ fn torn_answer_finding(tool: &str, whole: usize) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::tests::response;
 
     #[test]
     fn a_session_that_waits_for_a_slow_reader_is_blocked() {
@@ -199,6 +200,26 @@ mod tests {
         ] {
             let seen = SeenPosts { is_served_meanwhile, is_served_after, whole };
             assert_eq!(seen.judge(), expected, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_whole_if_it_came_to_its_end_with_its_text() {
+        let json =
+            |text: &str| response(200, "application/json", &format!(r#"{{"id": 1, "result": {{"text": "{text}"}}}}"#));
+        let stream = |text: &str| {
+            let event = format!("data: {{\"id\": 1, \"result\": {{\"text\": \"{text}\"}}}}\n\n");
+            response(200, "text/event-stream", &event)
+        };
+        for (answer, read, expected) in [
+            ("whole", json("zq1xxx"), true),
+            ("whole in a stream", stream("zq1xxx"), true),
+            ("that of another call", json("zq2xxx"), false),
+            ("cut off", RawExchange { ended: ExchangeEnd::Closed, ..json("zq1xxx") }, false),
+            ("no JSON", response(200, "application/json", "{\"text\": \"zq1xxx"), false),
+            ("empty", response(500, "text/plain", ""), false),
+        ] {
+            assert_eq!(is_whole_answer(&read, "zq1"), expected, "the answer is {answer}");
         }
     }
 }
