@@ -157,4 +157,41 @@ mod tests {
         check("query", "string", users, &[]);
         check("order_id", "integer", json!({"content": [{"text": "{\"order_id\": 7}"}]}), &["7"]);
     }
+
+    #[test]
+    fn arguments_take_what_is_theirs_by_name_and_kind() {
+        for (argument, schema, names, value, expected) in [
+            ("user_id", json!({"type": "string"}), &["users", "id"][..], json!("u1"), true),
+            ("user_id", json!({"type": "string"}), &["user", "id"], json!("u1"), true),
+            ("userId", json!({"type": "string"}), &["user_id"], json!("u1"), true),
+            ("id", json!({"type": "string"}), &["order_id"], json!("o1"), true),
+            ("user_id", json!({"type": "string"}), &["order_id"], json!("o1"), false),
+            ("user_id", json!({"type": "string"}), &["name"], json!("Ann"), false),
+            ("user_id", json!({"type": "integer"}), &["id"], json!("u1"), false),
+            ("query", json!({"type": "string"}), &["query"], json!("text"), true),
+            ("country_code", json!({"type": "string"}), &["currency_code"], json!("EUR"), false),
+        ] {
+            let wanted = ConsumedArgument::new(argument, &schema).unwrap();
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(wanted.takes(&names, &value), expected, "{argument} {names:?}");
+        }
+        for schema in [json!({"enum": ["a"], "type": "string"}), json!({"type": "boolean"}), json!({})] {
+            assert!(ConsumedArgument::new("kind", &schema).is_none(), "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_call_waits_for_the_answers_that_it_may_use() {
+        let pool = AnswerPool::new(100, 0);
+        for (call, needs) in [
+            (100, None),
+            (100 + DISTANCE - 1, None),
+            (100 + DISTANCE, Some(100)),
+            (100 + LEARNING + DISTANCE - 1, Some(100 + LEARNING - 1)),
+            // Answers of later calls are not looked at.
+            (100 + LEARNING + DISTANCE, None),
+        ] {
+            assert_eq!(pool.needs(call), needs, "{call}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use super::judge::Fate;
 use crate::generate::BranchSet;
 use crate::source::duration_text;
 
@@ -19,6 +20,7 @@ pub(crate) struct CallCounts {
     /// Calls that break the schema.
     pub(crate) invalid: u64,
     pub(crate) invalid_refused: u64,
+    pub(crate) invalid_served: u64,
     /// Answers of which it is not known whether they are what the tool declares.
     pub(crate) unjudged: u64,
     /// Calls without a usable answer.
@@ -41,6 +43,19 @@ impl CallCounts {
         self.served + self.refused + self.invalid_refused
     }
 
+    /// Takes note of what became of a call of the tool, which may break its schema.
+    pub(crate) fn note_fate(&mut self, fate: Fate, is_invalid: bool) {
+        match (fate, is_invalid) {
+            (Fate::Served | Fate::Open, _) => {
+                self.served += 1;
+                self.invalid_served += u64::from(is_invalid);
+            }
+            (Fate::Refused, false) => self.refused += 1,
+            (Fate::Refused, true) => self.invalid_refused += 1,
+            (Fate::Unusable, _) => self.lost += 1,
+        }
+    }
+
     /// Takes note of the arguments of a call.
     pub(crate) fn note_sent(&mut self, tool: usize, arguments: &[u8]) {
         let spread = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
@@ -52,9 +67,9 @@ impl CallCounts {
         self.hash = chunks.remainder().iter().fold(hash, |hash, byte| spread(hash, u64::from(*byte)));
     }
 
-    /// The tool serves calls, and each of those that its schema forbids, too.
+    /// The tool serves every call that its schema forbids, as far as they were answered.
     pub(crate) fn serves_everything(&self) -> bool {
-        self.served > 0 && self.invalid > 0 && self.invalid_refused == 0
+        self.invalid_served > 0 && self.invalid_refused == 0
     }
 
     /// The tool serves no call and refused valid ones.
@@ -132,7 +147,7 @@ mod tests {
         let none = CallCounts::default;
         for (what, counts, everything, nothing) in [
             ("no call", none(), false, false),
-            ("all served", CallCounts { served: 9, invalid: 4, ..none() }, true, false),
+            ("all served", CallCounts { served: 9, invalid: 4, invalid_served: 4, ..none() }, true, false),
             ("one refused", CallCounts { served: 9, invalid: 4, invalid_refused: 1, ..none() }, false, false),
             ("none forbidden", CallCounts { served: 9, ..none() }, false, false),
             ("none served", CallCounts { refused: 9, invalid: 4, ..none() }, false, true),
@@ -192,6 +207,33 @@ mod tests {
             &[(0, "{\"id\":\"u1\"}"), (0, "{}")],
         ] {
             assert_ne!(hash(said), whole, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn a_tool_serves_everything_or_nothing_by_the_fates_of_its_calls() {
+        use Fate::{Open, Refused, Served, Unusable};
+        for (tool, fates, everything, nothing) in [
+            ("looks at its schema", &[(Served, false), (Refused, true)][..], false, false),
+            ("serves all", &[(Served, false), (Served, true)], true, false),
+            ("serves what is forbidden, and refuses some", &[(Served, true), (Refused, true)], false, false),
+            ("refuses all", &[(Refused, false), (Refused, true)], false, true),
+            ("refuses what is valid", &[(Refused, false), (Served, true)], true, false),
+            // Nobody knows what it makes of them.
+            ("answers no forbidden call", &[(Served, false), (Unusable, true)], false, false),
+            ("answers nothing", &[(Unusable, false)], false, false),
+            ("starts tasks", &[(Open, false), (Open, true)], true, false),
+        ] {
+            let mut counts = CallCounts::default();
+            for (fate, is_invalid) in fates {
+                counts.note_fate(*fate, *is_invalid);
+            }
+            assert_eq!(
+                (counts.serves_everything(), counts.serves_nothing()),
+                (everything, nothing),
+                "a tool that {tool}"
+            );
+            assert_eq!(counts.answered() + counts.lost, fates.len() as u64, "a tool that {tool}");
         }
     }
 }

@@ -303,7 +303,7 @@ impl<'a> Driver<'a> {
             log.served.insert(tool);
         }
         if tool == 0 {
-            self.decide(&made, fate);
+            self.counts.note_fate(fate, made.breach.is_some());
             self.remember(&made, fate, message);
             self.counts.unjudged += u64::from(judged.as_ref().is_some_and(|judged| judged.is_unjudged));
         }
@@ -322,16 +322,6 @@ impl<'a> Driver<'a> {
         let mut suspicions = std::mem::take(&mut self.suspicions);
         suspicions.look(self.calls, &AnsweredCall { number, made: &made, line }, |number| self.remade(number, log));
         self.suspicions = suspicions;
-    }
-
-    fn decide(&mut self, made: &GeneratedCall, fate: Fate) {
-        let counts = &mut self.counts;
-        match (fate, made.breach.is_some()) {
-            (Fate::Served | Fate::Open, _) => counts.served += 1,
-            (Fate::Refused, false) => counts.refused += 1,
-            (Fate::Refused, true) => counts.invalid_refused += 1,
-            (Fate::Unusable, _) => counts.lost += 1,
-        }
     }
 
     /// Keeps what a sentence about all calls quotes.

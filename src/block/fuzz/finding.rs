@@ -95,6 +95,9 @@ fn unanswered_exchange(made: &GeneratedCall, calls: &CallGenerator) -> Exchange 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
+    use super::super::problem::FuzzProblem;
     use super::*;
 
     #[test]
@@ -111,6 +114,60 @@ mod tests {
         ] {
             let confirmation = Confirmation::of(shown, tried);
             assert_eq!(confirmation.sentence(&place_of_tries(kind, calls, &confirmation)), expected);
+        }
+    }
+
+    #[test]
+    fn a_finding_has_the_calls_that_show_it_and_says_how_sure_it_is() {
+        use crate::event::ReproductionCheck;
+        let entry = json!({"name": "get", "inputSchema": {"type": "object"}});
+        let calls = CallGenerator::of_test("{ seed: 7 }", &[entry], &[]);
+        let made = || GeneratedCall { tool: 0, arguments: json!({}), breach: None };
+        let setup = [ReproductionCall::new("ping", json!(null))];
+        let must = RequirementLevel::Must;
+        let should = RequirementLevel::Should;
+        for (problem, kind, level, sequence, shown, in_flight, sessions, doubt) in [
+            ("a crash", FindingKind::Crash, must, 1, 3, 8, vec![2], None),
+            ("a crash that takes two calls", FindingKind::Crash, must, 2, 3, 8, vec![3], None),
+            ("a crash under load alone", FindingKind::Crash, must, 1, 0, 8, vec![2], Some(Doubt::SideBySide)),
+            ("a crash that never came again", FindingKind::Crash, must, 1, 0, 1, vec![2], Some(Doubt::NeverAgain)),
+            ("a leak into another session", FindingKind::StateLeak, must, 2, 1, 8, vec![2, 1], None),
+            ("a text that comes again in its session", FindingKind::StateLeak, should, 2, 1, 8, vec![3], None),
+        ] {
+            let settings: Fuzz = crate::check::tests::settings(&format!("{{ seed: 7, in_flight: {in_flight} }}"));
+            let found = Finding { level, ..Finding::new("crash", "it is wrong") };
+            let known = NotedProblem {
+                problem: FuzzProblem::new(kind, "", ReproductionCheck::Ends, found),
+                tool: Some(0),
+                times: 2,
+                suspects: vec![4],
+                stage: ProblemStage::Tried {
+                    calls: (0..sequence).map(|_| made()).collect(),
+                    confirmation: Confirmation::of(shown, 3.max(shown)),
+                },
+            };
+            let (found, exchange) = finding(known, &calls, &setup, &settings).unwrap();
+            let reproduction = found.reproduction.unwrap();
+            let lengths: Vec<usize> = reproduction.sessions.iter().map(Vec::len).collect();
+            assert_eq!((lengths, reproduction.doubt), (sessions, doubt), "{problem}");
+            assert_eq!(
+                (found.level, exchange.map(|exchange| exchange.title)),
+                (level, Some("tools/call get".to_owned()))
+            );
+            let seen = found.evidence.iter().find(|(name, _)| name == "seen").map(|(_, text)| text.as_str());
+            assert_eq!(seen, Some("2 times, first around call 5 of seed 7"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn only_problems_that_were_tried_are_reported() {
+        use crate::event::ReproductionCheck;
+        let entry = json!({"name": "get", "inputSchema": {"type": "object"}});
+        let calls = CallGenerator::of_test("{ seed: 7 }", &[entry], &[]);
+        for stage in [ProblemStage::Seen, ProblemStage::Dropped] {
+            let problem = FuzzProblem::new(FindingKind::Hang, "", ReproductionCheck::Ends, Finding::new("timeout", ""));
+            let known = NotedProblem { problem, tool: Some(0), times: 1, suspects: vec![4], stage };
+            assert!(finding(known, &calls, &[], &crate::check::tests::settings("{}")).is_none());
         }
     }
 }

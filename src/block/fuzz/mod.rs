@@ -96,7 +96,8 @@ impl Setting for Percent {
 
     fn decode(share: &Node, _: &mut Vec<Diagnostic>) -> Option<Self> {
         let share = share.to_json().as_f64()?;
-        Some(Self((0..=100).find(|percent| f64::from(*percent) >= share * 100.0).unwrap_or(100)))
+        // 7 % may be written as 0.07, which is a little more.
+        Some(Self((0..=100).find(|percent| f64::from(*percent) >= share * 100.0 - 1e-9).unwrap_or(100)))
     }
 }
 
@@ -149,5 +150,36 @@ impl CaseSource for Fuzz {
 
     fn calls(&self, tool: &str) -> bool {
         self.tools.selects(tool) && !self.excludes(tool)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::{node, settings};
+
+    #[test]
+    fn a_share_is_its_number_of_100_and_more_than_none() {
+        for (written, expected) in
+            [("0", 0), ("0.07", 7), ("0.14", 14), ("0.29", 29), ("0.55", 55), ("0.001", 1), ("0.201", 21), ("1", 100)]
+        {
+            let share = Percent::decode(&node(written), &mut Vec::new());
+            assert_eq!(share.map(|share| share.0), Some(expected), "{written}");
+        }
+    }
+
+    #[test]
+    fn tools_are_called_that_are_selected_and_not_blocked() {
+        for (text, tool, expected) in [
+            ("{}", "get_user", true),
+            ("{ tools: [get_*] }", "get_user", true),
+            ("{ tools: [get_*] }", "add_user", false),
+            ("{ block: get_user }", "get_user", false),
+            ("{ tools: [get_*], block: [get_user] }", "get_user", false),
+            ("{ tools: [get_*], block: [get_user] }", "get_note", true),
+        ] {
+            let fuzz: Fuzz = settings(text);
+            assert_eq!(fuzz.calls(tool), expected, "{text} {tool}");
+        }
     }
 }

@@ -22,9 +22,8 @@ use crate::check::{CheckEnd, CheckLimits, CheckSession, Confirmation};
 use crate::event::{CheckResult, Code, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
 use crate::plan::arguments::{ConfigSource, server_folder};
 use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
-use crate::session::Session;
 use crate::source::{beginning_of_json, shorten, visible_line};
-use crate::wire::{Direction, Tool, denies_tool, surroundings_lack};
+use crate::wire::{Direction, Frame, Tool, denies_tool, surroundings_lack};
 
 /// The number of characters of a call or a refusal that a sentence quotes.
 const SHOWN: usize = 160;
@@ -99,7 +98,7 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
             return Err(CheckEnd::Inconclusive(Reason::never_answered(driver.tool())));
         }
         if !driver.context.suite.setup.is_empty() {
-            driver.setup = setup_calls(session.session());
+            driver.setup = setup_calls(&session.session().frames());
         }
         let mut ended = driver.drive(&session, &mut log).await;
         let is_silent_server = ended == SessionOutcome::Hung && session.session().is_silent_server();
@@ -136,8 +135,7 @@ fn is_own_hang(known: &NotedProblem) -> bool {
 }
 
 /// The requests of the suite's setup, which a replay makes again.
-fn setup_calls(session: &Session) -> Vec<ReproductionCall> {
-    let frames = session.frames();
+fn setup_calls(frames: &[Frame]) -> Vec<ReproductionCall> {
     let sent = frames.iter().filter(|frame| frame.direction == Direction::Sent);
     let calls = sent.filter_map(|frame| {
         let message = frame.json().ok()?;
@@ -172,8 +170,7 @@ async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog) {
         {
             driver.hazard(tool);
         }
-        let is_hang_of_no_call = known.problem.kind == FindingKind::Hang && !is_seen_again;
-        known.stage = if is_hang_of_no_call || known.tool.is_some_and(|tool| tool != 0) {
+        known.stage = if is_dropped(known.problem.kind, known.tool, is_seen_again) {
             ProblemStage::Dropped
         } else {
             ProblemStage::Tried { calls: confirmed.calls, confirmation: confirmed.confirmation }
@@ -193,6 +190,12 @@ async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog) {
             known.stage = ProblemStage::Tried { calls: vec![suspicion.earlier, suspicion.later], confirmation };
         }
     }
+}
+
+/// A problem that is not reported: a slow answer that came when it was asked for alone, or one of another tool, of which its
+/// own case tells.
+fn is_dropped(kind: FindingKind, tool: Option<usize>, is_seen_again: bool) -> bool {
+    kind == FindingKind::Hang && !is_seen_again || tool.is_some_and(|tool| tool != 0)
 }
 
 fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
@@ -224,7 +227,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     }
     let tells_of_input = |found: &Finding| found.code == Code::NOT_VALIDATED;
     if counts.serves_everything() && !findings.iter().any(tells_of_input) {
-        findings.extend(forbidden.map(|call| not_validated(&calls.callees[0].name, counts.invalid, &call)));
+        findings.extend(forbidden.map(|call| not_validated(&calls.callees[0].name, counts.invalid_served, &call)));
     }
     let refusal = refusal.unwrap_or_default();
     let lacking = surroundings_lack(&refusal).filter(|_| counts.serves_nothing());
@@ -314,6 +317,61 @@ mod tests {
         ] {
             let findings: Vec<Finding> = levels.iter().map(|level| found(*level)).collect();
             assert_eq!(outcome(&findings, served, is_partial), expected, "{levels:?} {served} {is_partial}");
+        }
+    }
+
+    #[test]
+    fn problems_are_reported_in_the_case_of_their_tool() {
+        use FindingKind::{Crash, Hang, SchemaViolation};
+        for (problem, kind, tool, is_seen_again, expected) in [
+            ("a crash", Crash, Some(0), true, false),
+            // It was seen, whatever brought it about.
+            ("a crash of nobody knows which call", Crash, None, false, false),
+            ("a crash of another tool", Crash, Some(2), true, true),
+            ("a hang", Hang, Some(0), true, false),
+            ("a slow answer", Hang, Some(0), false, true),
+            ("silence that no call explains", Hang, None, false, true),
+            ("an answer that breaks its schema once", SchemaViolation, Some(0), false, false),
+        ] {
+            assert_eq!(is_dropped(kind, tool, is_seen_again), expected, "{problem}");
+        }
+    }
+
+    #[test]
+    fn setup_is_made_again_without_the_handshake() {
+        use crate::wire::Channel::Protocol;
+        use Direction::{Received, Sent};
+        let frames = crate::check::tests::frames(&[
+            (Sent, Protocol, r#"{"id": 1, "method": "initialize", "params": {}}"#),
+            (Received, Protocol, r#"{"id": 1, "result": {}}"#),
+            (Sent, Protocol, r#"{"method": "notifications/initialized"}"#),
+            (
+                Sent,
+                Protocol,
+                r#"{"id": 2, "method": "tools/call", "params": {"name": "add", "_meta": {"progressToken": 1}}}"#,
+            ),
+            (Received, Protocol, r#"{"id": "s1", "method": "roots/list"}"#),
+            (Sent, Protocol, r#"{"id": "s1", "result": {"roots": []}}"#),
+            (Sent, Protocol, r#"{"id": 3, "method": "ping"}"#),
+        ]);
+        let calls: Vec<(String, Value)> =
+            setup_calls(&frames).into_iter().map(|call| (call.method, call.params)).collect();
+        let add = ("tools/call".to_owned(), serde_json::json!({"name": "add"}));
+        assert_eq!(calls, [add, ("ping".to_owned(), Value::Null)]);
+    }
+
+    #[test]
+    fn a_tool_that_looks_at_nothing_is_told_by_its_first_call() {
+        let call =
+            || ForbiddenCall { arguments: serde_json::json!({"page": 0}), says: "`page` is less than 1".to_owned() };
+        for (count, expected) in [
+            (1, r#"`list` served the one call that its schema forbids: `page` is less than 1 in {"page":0}"#),
+            (
+                40,
+                r#"`list` served all of 40 calls that its schema forbids, the first of them: `page` is less than 1 in {"page":0}"#,
+            ),
+        ] {
+            assert_eq!(not_validated("list", count, &call()).message, expected);
         }
     }
 }

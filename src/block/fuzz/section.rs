@@ -81,3 +81,44 @@ fn empty(settings: &Fuzz, result: &CaseResult) -> Section {
         data: json!({"seed": settings.seed, "tools": []}),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::settings;
+
+    #[test]
+    fn a_section_has_the_tools_of_one_server_in_order() {
+        let fuzz: Fuzz = settings("{ seed: 7 }");
+        let result = |name: &str, server: &str, outcome| {
+            let mut result = CaseResult::of_test(name, outcome);
+            result.case.server = server.to_owned();
+            result.protocol_revision = "2025-11-25".to_owned();
+            result
+        };
+        let results = [
+            result("c1", "notes", Outcome::Passed),
+            result("c2", "users", Outcome::Failed),
+            result("c3", "notes", Outcome::Inconclusive),
+            result("of another block", "notes", Outcome::Passed),
+        ];
+        for (case, tool) in [("c1", "list"), ("c2", "get"), ("c3", "old name"), ("c3", "add")] {
+            fuzz.log.add(case, tool, format!("calls of {tool}"));
+        }
+        let shown = sections(&fuzz, &results).into_iter().map(|section| {
+            let Some(SectionPart::Table(table)) = section.parts.first() else { panic!("{:?}", section.parts) };
+            let row = |row: &Vec<Cell>| (row[0].text.clone(), row[1].text.clone(), row[1].tone);
+            (section.heading, table.rows.iter().map(row).collect::<Vec<_>>())
+        });
+        let row = |tool: &str, outcome: &str, tone| (tool.to_owned(), outcome.to_owned(), tone);
+        let expected = [
+            (
+                "fuzzing of notes, 2025-11-25".to_owned(),
+                // Of a case that ran twice, the later attempt counts.
+                vec![row("add", "inconclusive", Tone::Doubtful), row("list", "passed", Tone::Good)],
+            ),
+            ("fuzzing of users, 2025-11-25".to_owned(), vec![row("get", "failed", Tone::Bad)]),
+        ];
+        assert_eq!(shown.collect::<Vec<_>>(), expected);
+    }
+}

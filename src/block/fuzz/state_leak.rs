@@ -137,3 +137,68 @@ async fn repeat_leak(target: FuzzTarget<'_>, suspicion: &Suspicion) -> Option<Sh
     close(fresh).await;
     (!shows(&alone?)).then_some(ShownLeak { reply, is_across_sessions: false })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Tools of which one declares to change nothing, and takes a text.
+    fn calls() -> CallGenerator {
+        let entry = |name: &str, is_read_only: bool| {
+            json!({
+                "name": name,
+                "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}},
+                "annotations": {"readOnlyHint": is_read_only},
+            })
+        };
+        CallGenerator::of_test("{ seed: 7 }", &[entry("search", true), entry("add", false), entry("find", true)], &[])
+    }
+
+    fn made(tool: usize, text: &str) -> GeneratedCall {
+        GeneratedCall { tool, arguments: json!({"text": text}), breach: None }
+    }
+
+    #[test]
+    fn a_text_of_another_call_is_suspicious_among_tools_that_only_read() {
+        let calls = calls();
+        let [own, earlier, unknown] = [9, 4, 5].map(|number| calls.tokens.of(number));
+        for (answer, tool, sent, earlier_tool, shown, expected) in [
+            ("the text of an earlier call", 0, &own, 0, format!("hits: {earlier}"), true),
+            ("the text of another tool's call", 0, &own, 2, format!("hits: {earlier}"), true),
+            ("its own text", 0, &own, 0, format!("hits: {own}"), false),
+            ("no text", 0, &own, 0, "no hits".to_owned(), false),
+            // It was sent with that text itself, as a value of an answer.
+            ("a text that it was asked for", 0, &earlier, 0, format!("hits: {earlier}"), false),
+            ("what another tool stored", 0, &own, 1, format!("hits: {earlier}"), false),
+            ("as a tool that may store", 1, &own, 0, format!("added beside {earlier}"), false),
+            ("a text that no call was sent with", 0, &own, 0, format!("hits: {unknown}"), false),
+        ] {
+            let mut suspicions = Suspicions::default();
+            let later = made(tool, sent);
+            let line = json!({"result": {"content": [{"type": "text", "text": shown}]}}).to_string();
+            let answered = AnsweredCall { number: 9, made: &later, line: line.as_bytes() };
+            suspicions.look(&calls, &answered, |number| (number == 4).then(|| made(earlier_tool, &earlier)));
+            assert_eq!(suspicions.open.len(), usize::from(expected), "an answer with {answer}");
+            assert!(suspicions.open.iter().all(|open| open.token == earlier && open.later_number == 9), "{answer}");
+        }
+    }
+
+    #[test]
+    fn two_tools_are_suspected_three_times() {
+        let calls = calls();
+        let mut suspicions = Suspicions::default();
+        for number in 10..20 {
+            let earlier = calls.tokens.of(number - 8);
+            let later = made(0, &calls.tokens.of(number));
+            let answered = AnsweredCall { number, made: &later, line: earlier.as_bytes() };
+            suspicions.look(&calls, &answered, |_| Some(made(0, &earlier)));
+        }
+        assert_eq!(suspicions.open.len(), 3);
+        let bytes = [0xff, 0xfe];
+        let later = made(0, "");
+        suspicions.look(&calls, &AnsweredCall { number: 30, made: &later, line: &bytes }, |_| None);
+        assert_eq!(suspicions.open.len(), 3, "what is no text shows none");
+    }
+}
