@@ -46,6 +46,9 @@ pub(crate) struct ServerArgs {
     /// The folder in which the server starts; the current one by default.
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
+    /// The file or folder in which the server keeps its data: every process gets a copy in its place, and tools that write may be called.
+    #[arg(long, value_name = "PATH")]
+    store: Option<PathBuf>,
 }
 
 /// A command that takes a server, as messages name it.
@@ -174,6 +177,9 @@ impl ServerArgs {
         if let Some(folder) = &self.cwd {
             server["cwd"] = folder.display().to_string().into();
         }
+        if let Some(store) = &self.store {
+            server["store"] = store.display().to_string().into();
+        }
         server["protocol"] = match self.revision.as_slice() {
             [] => "auto".into(),
             [word] if word == "all" => json!(Revision::ALL.map(Revision::as_str).into_iter().rev().collect::<Vec<_>>()),
@@ -204,6 +210,7 @@ impl ServerArgs {
             ("--header", hide(&self.header, ':', ": ")),
             ("--env", hide(&self.env, '=', "=")),
             ("--cwd", self.cwd.iter().map(|folder| folder.display().to_string()).collect()),
+            ("--store", self.store.iter().map(|store| store.display().to_string()).collect()),
         ])
     }
 }

@@ -13,6 +13,7 @@ use super::{paths, state};
 use crate::block::{self, campaign};
 use crate::files::FolderPlace;
 use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection};
+use crate::runner::{Options, Stop, store_mistakes};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Label, SourceId, Sources, parse};
 use crate::suite::{AdHocCommand, CommandLine, LoadedSuite, is_named};
@@ -155,6 +156,7 @@ impl SuiteArgs {
         let sources = Arc::new(sources);
         let mut plan = plan::build(suites, selection, registry.get(), Arc::clone(&sources))
             .map_err(|mistakes| console.refuse(&mistakes, &sources))?;
+        refuse_bad_stores(&plan, console)?;
         if self.campaign.is_some() {
             plan = plan.only_block(campaign::KEY);
         }
@@ -314,6 +316,20 @@ fn load_all(
     }
     console.diagnostics(&warnings, sources);
     suites
+}
+
+/// Refuses a plan with a store that cannot be copied, or of which nothing tells the server.
+pub(crate) fn refuse_bad_stores(plan: &Plan, console: &Console) -> Result<(), Exit> {
+    let options = Options { environment: Arc::clone(&console.environment.variables), ..Options::new(0, Stop::new().1) };
+    let mistakes = store_mistakes(plan, &options);
+    // A suite that was made from flags has no lines to show.
+    let has_lines = |plan: &Plan| plan.suites.iter().all(|planned| planned.suite.asked.is_none());
+    let mistakes: Vec<Diagnostic> = if has_lines(plan) {
+        mistakes
+    } else {
+        mistakes.into_iter().map(|mistake| Diagnostic { label: None, other: None, ..mistake }).collect()
+    };
+    if mistakes.is_empty() { Ok(()) } else { Err(console.refuse(&mistakes, &plan.sources)) }
 }
 
 /// A registry that is read on first use.

@@ -3,7 +3,7 @@
 //! A block makes them with its cases; the runner gives each a [`CheckContext`] to work with.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +49,17 @@ pub struct OpenServer<'a> {
     pub faults: Option<&'a Arc<FaultPlayer>>,
     /// The part of the suite's setup in a server that is started for the session.
     pub setup: SuiteSetup,
+    /// The copy of the server's store that a started process gets, if the suite names a store.
+    pub store: CaseStore,
+}
+
+/// The copy of a store that a process of a case gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaseStore {
+    /// The one that earlier processes of the case have left, unless another process uses it.
+    Continued,
+    /// A fresh one.
+    Anew,
 }
 
 /// The server that a session is opened with.
@@ -80,7 +91,8 @@ pub enum SuiteSetup {
 
 impl<'a> OpenServer<'a> {
     /// A fresh server with the suite's setup and without faults.
-    pub const FRESH: Self = Self { server: ServerChoice::Fresh, faults: None, setup: SuiteSetup::Run };
+    pub const FRESH: Self =
+        Self { server: ServerChoice::Fresh, faults: None, setup: SuiteSetup::Run, store: CaseStore::Continued };
 
     /// Another session with the server of `session`.
     pub fn of(session: &'a Session) -> Self {
@@ -172,6 +184,8 @@ pub struct CheckContext<'a> {
     pub record: Option<&'a (dyn Fn(PathBuf, Value) + Sync)>,
     /// True if a recording takes the place of the servers; what was recorded has the faults in it.
     pub is_replayed: bool,
+    /// The path in the copy of the server's store that this case uses, for a path that leads into the store.
+    pub moved: &'a (dyn Fn(&Path) -> Result<Option<PathBuf>, String> + Sync),
 }
 
 /// A check that no steps can say.

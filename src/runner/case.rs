@@ -173,6 +173,8 @@ impl CaseRun<'_> {
         let run = self.with_turn(turn);
         let begun = Instant::now();
         let run_once = || -> BoxFuture<'_, CheckResult> {
+            // Every attempt finds the store as the suite has it.
+            self.target.retire_stores(&self.case.id);
             match self.case.session {
                 SessionNeed::Shared => Box::pin(run.run_in_shared_session()),
                 SessionNeed::InTurn => Box::pin(run.run_in_reused_session()),

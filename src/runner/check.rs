@@ -39,13 +39,17 @@ pub(crate) async fn run_check(
 ) -> CheckResult {
     let begun = Instant::now();
     let target = sessions.target.as_ref();
+    target.retire_stores(&case.id);
     // In a frozen plan, the server was not asked yet; a server that cannot be asked is reported by what speaks to it.
     let _ = sessions.shared.catalog(target).await;
     let catalog = target.known_catalog();
     let suite = target.suite();
     let servers =
         TargetServers { largest_message: check.largest_message(), ..TargetServers::new(sessions, case, options) };
-    let names = sessions.shared.names(target).await;
+    let mut names = sessions.shared.names(target).await;
+    if let Some(stores) = &target.stores {
+        names.insert("store".to_owned(), stores.first_path(&case.id).display().to_string().into());
+    }
     let recordings = &target.emitter.recordings;
     let record =
         |file: PathBuf, value: Value| snapshot::hand_on(&target.emitter, case, suite.folder.join(file), &value);
@@ -65,6 +69,7 @@ pub(crate) async fn run_check(
         sources: &target.plan.sources,
         record: (recordings.snapshots.purpose == Purpose::Update).then_some(&record),
         is_replayed: target.is_replayed,
+        moved: &|path| target.path_in_copy(path, &case.id),
     };
     let probed = tokio::select! {
         probed = check.run(context) => probed,
@@ -148,12 +153,12 @@ impl<'a> TargetServers<'a> {
         if request.faults.is_some() {
             self.strikes.store(true, Ordering::Relaxed);
         }
-        if matches!(request, OpenServer { server: ServerChoice::Fresh, faults: None, setup: SuiteSetup::Run })
+        if matches!(request, OpenServer { server: ServerChoice::Fresh, faults: None, setup: SuiteSetup::Run, .. })
             && let Some(session) = self.sessions.shared.take_untouched(target, self.case).await
         {
             return Ok(session);
         }
-        let session = open_requested(target, &request, &self.case.answers).await?;
+        let session = open_requested(target, &request, &self.case.answers, &self.case.id).await?;
         let is_started = matches!(request.server, ServerChoice::Fresh | ServerChoice::Configured(_));
         if !is_started || request.setup == SuiteSetup::Skip || !target.sets_up_checks() {
             return Ok(session);

@@ -31,6 +31,8 @@ use crate::wire::{Tool, admitted_failure, admitted_lack, admitted_prompt_failure
 pub(crate) struct Conversation<'a> {
     pub(crate) speaker: CaseSpeaker<'a>,
     pub(crate) names: Names,
+    /// The path of the copy of the server's store that this session has.
+    pub(crate) store: Option<Value>,
     pub(crate) exchanges: Vec<Exchange>,
     pub(crate) sources: &'a Sources,
     pub(crate) suite: &'a Suite,
@@ -75,9 +77,17 @@ impl<'a> Conversation<'a> {
         for (name, value) in of_session(speaker.session) {
             names.entry(name).or_insert(value);
         }
+        let store = target.stores.as_ref().map(|stores| {
+            let process = speaker.session.processes();
+            Value::from(stores.path_of(process.as_ref(), speaker.owner).display().to_string())
+        });
+        if let Some(store) = &store {
+            names.insert("store".to_owned(), store.clone());
+        }
         Self {
             speaker,
             names,
+            store,
             exchanges: Vec::new(),
             sources: &target.plan.sources,
             suite: target.suite(),
@@ -104,7 +114,11 @@ impl<'a> Conversation<'a> {
     /// The names that another session may use too.
     pub(crate) fn captured_names(&self) -> Names {
         let own = of_session(self.speaker.session);
-        let shared = self.names.iter().filter(|(name, value)| own.get(*name) != Some(*value));
+        let is_own = |name: &str, value: &Value| match name {
+            "store" => self.store.as_ref() == Some(value),
+            name => own.get(name) == Some(value),
+        };
+        let shared = self.names.iter().filter(|(name, value)| !is_own(name, value));
         shared.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 

@@ -1,6 +1,7 @@
 //! A way to fresh servers of one target, for whoever speaks to them without cases.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -18,6 +19,8 @@ use crate::wire::Catalog;
 /// Fresh servers of the first target of a plan.
 pub struct Fresh {
     sessions: TargetSessions,
+    /// The number of the attempt that has the copies of the server's store.
+    attempt: AtomicU32,
     redactor: Redactor,
     stop: Stop,
 }
@@ -31,7 +34,13 @@ impl Fresh {
         let (sender, _) = mpsc::unbounded_channel();
         let emitter = Emitter::new(sender, recordings, options);
         let sessions = TargetSessions::new(plan, 0, 0, options, &emitter);
-        Self { sessions, redactor, stop: options.stop.clone() }
+        Self { sessions, attempt: AtomicU32::new(0), redactor, stop: options.stop.clone() }
+    }
+
+    /// Begins another attempt, which finds the store as it was before the first one.
+    pub fn begin_attempt(&self) {
+        let over = self.attempt.fetch_add(1, Ordering::Relaxed);
+        self.sessions.target.retire_stores(&over.to_string());
     }
 
     /// The server's catalog, from a session of its own; `None` if it cannot be listed.
@@ -50,7 +59,8 @@ impl Fresh {
 impl FreshServers for Fresh {
     fn open<'a>(&'a self, request: OpenServer<'a>) -> BoxFuture<'a, Result<Session, Finding>> {
         let target = &self.sessions.target;
-        Box::pin(async move { open_requested(target, &request, &target.suite().answers).await })
+        let owner = self.attempt.load(Ordering::Relaxed).to_string();
+        Box::pin(async move { open_requested(target, &request, &target.suite().answers, &owner).await })
     }
 
     fn close<'a>(&'a self, session: &'a Session, way: CloseServer) -> BoxFuture<'a, ClosedServer> {

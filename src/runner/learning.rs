@@ -86,12 +86,15 @@ async fn learn(sessions: &Arc<TargetSessions>, case: &Case, options: &Options, c
         sources: &target.plan.sources,
         record: None,
         is_replayed: false,
+        moved: &|path| target.path_in_copy(path, &case.id),
     };
     let needed = |tool: &Tool| is_called_by_generated(target.suite_plan(), target.index, &tool.name);
-    tokio::select! {
+    let learning = tokio::select! {
         learning = learn_arguments(&context, &needed) => learning,
         () = options.stop.wait() => Learning::default(),
-    }
+    };
+    target.retire_stores(&case.id);
+    learning
 }
 
 /// The arguments that were found, to be copied into a suite.

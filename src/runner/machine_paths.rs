@@ -26,6 +26,13 @@ impl MachinePaths {
         Self(machine_paths)
     }
 
+    /// One more path.
+    pub(crate) fn with(mut self, path: &Path, stand_in: &str) -> Self {
+        self.0.push((path.display().to_string(), stand_in.to_owned()));
+        self.0.sort_by_key(|(place, _)| std::cmp::Reverse(place.len()));
+        self
+    }
+
     /// The value with placeholders for paths.
     pub(crate) fn mask(&self, value: Value) -> Value {
         match value {

@@ -38,6 +38,7 @@ mod resolve;
 mod reuse;
 mod rounds;
 mod rule;
+mod run_folder;
 mod running;
 mod scan;
 mod sessions;
@@ -46,6 +47,8 @@ mod shutdowns;
 mod silence;
 mod snapshot;
 mod start;
+mod store_copies;
+mod store_move;
 mod stores;
 mod suite;
 mod suite_steps;
@@ -81,8 +84,9 @@ pub use self::names::{redactor, variables_in};
 pub use self::options::{
     Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
 };
+pub use self::run_folder::{RunFolder, remove_run_folders};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
-pub use self::start::{Started, starts};
+pub use self::start::{Started, starts, store_mistakes};
 pub(crate) use self::target::REQUEST_TIMEOUT;
 pub use self::visit::{ServerVisit, Visited, Visitor, visit_servers};
 

@@ -1,12 +1,14 @@
 //! The names that templates can use in a run, and which of their values are secret.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::Options;
+use super::store_move::STORE_MARK;
 use crate::plan::{Plan, SuitePlan};
 use crate::redact::{
     RESTORED_FROM, Redactor, holds_a_secret, is_secret, may_name_a_secret, query_secrets, reads_drawn,
@@ -16,10 +18,33 @@ use crate::source::{Node, SourceId, parse, parse_jsonc};
 use crate::suite::{Auth, Server, ServerKind, Suite, is_builtin};
 use crate::transport::http::userinfo;
 
-/// The environment variables and the suite's variables, filled in their order.
-pub(crate) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) -> Result<Names, Unfilled> {
-    let environment = environment.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()))).collect();
-    let mut names = Names::from_iter([("env".to_owned(), Json::Object(environment))]);
+/// The names that templates of a plan may read beside those of their suite.
+pub(crate) struct GivenNames {
+    /// The variables of the environment that the plan mentions; templates need no others.
+    variables: BTreeMap<String, String>,
+    /// The folder of the run, if the plan mentions it.
+    pub(crate) run_folder: Option<PathBuf>,
+}
+
+impl GivenNames {
+    pub(crate) fn of(plan: &Plan, options: &Options) -> Self {
+        let run_folder = mentions_run_folder(plan).then(|| options.run_folder.path().to_owned());
+        Self { variables: mentioned_variables(plan, &options.environment), run_folder }
+    }
+}
+
+/// Returns true if a text of a plan may read `run.dir`.
+fn mentions_run_folder(plan: &Plan) -> bool {
+    plan.sources.texts().any(|text| text.contains("run.dir"))
+}
+
+/// The given names and the suite's variables, filled in their order.
+pub(crate) fn of_suite(suite: &Suite, given: &GivenNames) -> Result<Names, Unfilled> {
+    let variables = given.variables.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()))).collect();
+    let mut names = Names::from_iter([("env".to_owned(), Json::Object(variables))]);
+    if let Some(folder) = &given.run_folder {
+        names.insert("run".to_owned(), json!({ "dir": folder.display().to_string() }));
+    }
     for (name, node) in &suite.variables {
         let value = fill(node, &names)?.to_json();
         names.insert(name.value.clone(), value);
@@ -27,8 +52,8 @@ pub(crate) fn of_suite(suite: &Suite, environment: &BTreeMap<String, String>) ->
     Ok(names)
 }
 
-/// Those variables of the environment that the texts of a plan mention: templates need no others.
-pub(crate) fn mentioned_variables(plan: &Plan, environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+/// Those variables of the environment that the texts of a plan mention.
+fn mentioned_variables(plan: &Plan, environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut kept = BTreeMap::new();
     for name in mentioned_names(plan) {
         if let Some(value) = environment.get(&name) {
@@ -62,6 +87,15 @@ fn described_variables(server: &Server) -> BTreeSet<String> {
     nodes.into_iter().filter_map(Node::text).flat_map(variables_in).collect()
 }
 
+/// The names for the start of a server: with a store, `store` is the copy that is made for it.
+pub(crate) fn of_server(server: &Server, names: &Names) -> Names {
+    let mut names = names.clone();
+    if server.store.is_some() {
+        names.insert("store".to_owned(), STORE_MARK.into());
+    }
+    names
+}
+
 /// The variables of the environment that the templates of a text read.
 pub fn variables_in(text: &str) -> BTreeSet<String> {
     mentions(text).map(|mention| mention.name).collect()
@@ -90,13 +124,13 @@ fn mentions(text: &str) -> impl Iterator<Item = Mention> {
 /// Knows every secret of a run: what the plan reads from the environment, what `secrets:` names, and what is learned
 /// under the same options.
 pub fn redactor(plan: &Plan, options: &Options) -> Redactor {
-    let read = mentioned_variables(plan, &options.environment);
+    let given = GivenNames::of(plan, options);
     // A value that stands in the name of a suite, for everybody to see, is masked only if it reads like a secret.
     let is_seen = |value: &str| plan.suites.iter().any(|planned| planned.suite.file.contains(value));
-    let hidden = read.clone().into_iter().filter(|(name, value)| !is_seen(value) || is_secret(name, value));
+    let hidden = given.variables.clone().into_iter().filter(|(name, value)| !is_seen(value) || is_secret(name, value));
     let mut secrets: Vec<(String, String)> = hidden.map(|(name, value)| (original_name(name), value)).collect();
     for planned in &plan.suites {
-        let Ok(names) = of_suite(&planned.suite, &read) else { continue };
+        let Ok(names) = of_suite(&planned.suite, &given) else { continue };
         for server in planned.suite.servers.values() {
             let written = |name: &str| server.env.iter().find(|(known, _)| known.value == name).map(|(_, value)| value);
             secrets.extend(server.secrets.iter().filter_map(|name| match written(name) {
@@ -224,8 +258,6 @@ pub(crate) fn fill_given_arguments(names: &mut Names, suite: &Suite) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

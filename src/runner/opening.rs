@@ -8,14 +8,16 @@ use tokio::time::Instant;
 
 use super::resolve::{self, Reachable, Starts};
 use super::running::other_processes;
+use super::store_copies::{CopyLease, StoreCopies, StoreUse};
+use super::store_move::StoreMove;
 use super::target::RunTarget;
-use super::{RunMessage, SessionFrames, finding, micros};
+use super::{RunMessage, SessionFrames, finding, micros, names};
 use crate::carrier::on_link;
 use crate::diagnosis;
 use crate::event::{FailureClass, Finding, Reason, RequirementLevel, ServerStarts, Severity, StepProblem};
 use crate::fault::FaultPlayer;
 use crate::plan::arguments::ConfigSource;
-use crate::plan::{Case, OpenServer, ServerChoice};
+use crate::plan::{Case, CaseStore, OpenServer, ServerChoice};
 use crate::session::{ClosedSession, Connector, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
 use crate::suite::{AddedSettings, Answers, Handshake, Protocol};
@@ -75,18 +77,27 @@ pub(crate) struct SessionOpening<'a> {
     pub(crate) faults: Option<&'a Arc<FaultPlayer>>,
     /// True if the server may end during its start; then its start is no finding and in no recording.
     pub(crate) may_end: bool,
+    /// The copy of its store that a process gets which is started for the session.
+    pub(crate) store: StoreUse<'a>,
 }
 
 impl<'a> SessionOpening<'a> {
     /// With a handshake, and without names of its own.
     pub(crate) fn with(answers: &'a Answers) -> Self {
         static NONE: LazyLock<Names> = LazyLock::new(Names::new);
-        Self { answers, handshake: Handshake::Perform, names: &NONE, faults: None, may_end: false }
+        Self {
+            answers,
+            handshake: Handshake::Perform,
+            names: &NONE,
+            faults: None,
+            may_end: false,
+            store: StoreUse::Anew,
+        }
     }
 
     /// As a case wants it; `names` are all that it has.
     pub(crate) fn of_case(case: &'a Case, names: &'a Names) -> Self {
-        Self { handshake: case.handshake, names, ..Self::with(&case.answers) }
+        Self { handshake: case.handshake, names, store: StoreUse::Of(&case.id), ..Self::with(&case.answers) }
     }
 }
 
@@ -108,17 +119,20 @@ pub(crate) async fn open_beside(
     Ok(opened)
 }
 
-/// Opens the session that a check asks for; the client answers the server with `answers`.
+/// Opens the session that a check asks for; the client answers the server with `answers`, and `owner` has the copies of its
+/// store.
 pub(crate) async fn open_requested(
     target: &RunTarget,
     request: &OpenServer<'_>,
     answers: &Answers,
+    owner: &str,
 ) -> Result<Session, Finding> {
     let catalog = target.known_catalog();
     if let Some(faults) = request.faults {
         faults.learn(&catalog);
     }
-    let how = SessionOpening { faults: request.faults, ..SessionOpening::with(answers) };
+    let store = if request.store == CaseStore::Anew { StoreUse::Anew } else { StoreUse::Of(owner) };
+    let how = SessionOpening { faults: request.faults, store, ..SessionOpening::with(answers) };
     let opened = match request.server {
         ServerChoice::Fresh => open(target, how).await,
         ServerChoice::Configured(added) => open_configured(target, added, how).await,
@@ -163,7 +177,8 @@ fn server_with(target: &RunTarget, added: &AddedSettings) -> Result<Reachable, F
         return Err(Finding::new("not-started-here", why));
     }
     let names = target.names.as_ref().map_err(|unfilled| finding::at_template(unfilled, &target.plan.sources))?;
-    let server = resolve::server(&target.settings().with(added), names, &target.environment, target.redactor())?;
+    let names = names::of_server(target.settings(), names);
+    let server = resolve::server(&target.settings().with(added), &names, &target.environment, target.redactor())?;
     Ok(match &target.tamper {
         Some(tamper) => server.with_tamper(tamper, &target.id()),
         None => server,
@@ -174,13 +189,24 @@ async fn open_at(
     target: &RunTarget,
     server: Result<Reachable, Finding>,
     known: Option<Revision>,
-    SessionOpening { answers, handshake, names: own, faults, may_end }: SessionOpening<'_>,
+    SessionOpening { answers, handshake, names: own, faults, may_end, store }: SessionOpening<'_>,
 ) -> Result<Session, SessionError> {
     let broken = |found: Finding| SessionError::broken(target.at_server(found));
     let unfilled = |unfilled: Unfilled| broken(finding::at_template(&unfilled, &target.plan.sources));
     let server = server.map_err(SessionError::broken)?;
     let names = target.names.clone().map_err(unfilled)?;
     let names: Names = names.into_iter().chain(own.clone()).collect();
+    let starts = server.starts();
+    let permit = start_permit(target, starts).await;
+    let copy = match &target.stores {
+        Some(stores) if starts != Starts::Nothing => Some(CopiedStore::of(stores, store).await.map_err(broken)?),
+        Some(_) | None => None,
+    };
+    let moving = copy.as_ref().map(|copy| &copy.moving);
+    let server = match moving {
+        Some(moving) => server.at_copy(target.settings(), moving).map_err(broken)?,
+        None => server,
+    };
     let settings = SessionSettings {
         revision: match target.protocol() {
             Protocol::Auto => None,
@@ -189,18 +215,16 @@ async fn open_at(
         known,
         start_timeout: target.start_timeout(),
         request_timeout: target.request_timeout(),
-        answers: resolve::answers(answers, &names, &target.suite().folder).map_err(unfilled)?,
+        answers: resolve::answers(answers, &names, &target.suite().folder, moving).map_err(unfilled)?,
         performs_handshake: handshake == Handshake::Perform,
         keeps_frames: target.keeps_frames,
         is_undisturbed: faults.is_none() && target.tamper.is_none() && !target.is_replayed,
         answered: target.answered.clone().filter(|_| faults.is_none()),
     };
-    let starts = server.starts();
-    let permit = start_permit(target, starts).await;
     let (begun, processes) = (Instant::now(), AtomicUsize::new(0));
     let connector: &Connector<'_> = &|| {
         processes.fetch_add(usize::from(starts != Starts::Nothing), Ordering::Relaxed);
-        Box::pin(connect(target, &server, faults))
+        Box::pin(connect(target, &server, copy.as_ref(), faults))
     };
     let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
     let mut opened = Box::pin(Session::open(connector, settings)).await;
@@ -261,6 +285,20 @@ fn ended_by_discovery() -> Finding {
     }
 }
 
+/// A copy of the store for a process that is about to start.
+struct CopiedStore {
+    lease: CopyLease,
+    moving: StoreMove,
+}
+
+impl CopiedStore {
+    async fn of(stores: &Arc<StoreCopies>, using: StoreUse<'_>) -> Result<Self, Finding> {
+        let lease = stores.take(using).await?;
+        let moving = lease.moving(stores);
+        Ok(Self { lease, moving })
+    }
+}
+
 /// Waits until a server may start, where one is started; its time to start begins after that.
 async fn start_permit(target: &RunTarget, starts: Starts) -> Option<OwnedSemaphorePermit> {
     match starts {
@@ -272,10 +310,12 @@ async fn start_permit(target: &RunTarget, starts: Starts) -> Option<OwnedSemapho
 async fn connect(
     target: &RunTarget,
     server: &Reachable,
+    copy: Option<&CopiedStore>,
     faults: Option<&Arc<FaultPlayer>>,
 ) -> Result<Link, ConnectError> {
     let mut link = resolve::connect(server, target.start_timeout()).await?;
     if let Some(processes) = &link.processes {
+        copy.inspect(|copy| copy.lease.started(processes));
         target.emitter.running.add(target.server_name(), target.protocol().as_str(), processes);
     }
     // Recorded messages have the faults in them.

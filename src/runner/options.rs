@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::Snapshots;
+use super::{RunFolder, Snapshots};
 use crate::baseline::Baseline;
 use crate::event::{Event, Reason, RunEnd};
 use crate::redact::Redactor;
@@ -60,6 +60,8 @@ pub struct Options {
     pub secrets: Redactor,
     /// The treatment of recorded answers.
     pub snapshots: Arc<Snapshots>,
+    /// The folder of the run, in which servers and tests may write.
+    pub run_folder: Arc<RunFolder>,
     /// Says when somebody wants the run to stop.
     pub stop: Stop,
 }
@@ -97,6 +99,7 @@ impl Options {
             started_unix_ms,
             secrets: Redactor::default(),
             snapshots: Arc::default(),
+            run_folder: Arc::default(),
             stop,
         }
     }

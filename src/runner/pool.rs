@@ -125,7 +125,8 @@ fn takes_any_server(target: &RunTarget, case: &Case) -> bool {
     let answers = &target.suite().answers;
     let is_same =
         is_same(answers, &case.answers) && (answers.is_empty() || case.names.is_empty() && case.offered.is_empty());
-    target.sets_up_every_session() && is_same && case.handshake == Handshake::Perform
+    // The copy of a store belongs to a case.
+    target.stores.is_none() && target.sets_up_every_session() && is_same && case.handshake == Handshake::Perform
 }
 
 /// Returns true if two cases answer the server alike: a test without answers of its own has those of its suite.

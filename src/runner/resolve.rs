@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::port::Port;
+use super::store_move::StoreMove;
 use super::{InProcess, Tamper, finding};
 use crate::event::Finding;
 use crate::redact::Redactor;
@@ -59,6 +62,8 @@ pub(crate) struct Served {
     redactor: Redactor,
     /// The change to its start that a replay of faults asks for, and the id of its target.
     tamper: Option<(Tamper, String)>,
+    /// The copy that takes the place of its store.
+    moving: Option<StoreMove>,
 }
 
 /// Fills in a server's templates; `Err` says what is missing.
@@ -76,7 +81,7 @@ pub(crate) fn server(
         }
         ServerKind::Url(_) => {
             let (server, names, environment) = (server.clone(), names.clone(), environment.clone());
-            let started = Served { server, names, environment, redactor: redactor.clone(), tamper: None };
+            let started = Served { server, names, environment, redactor: redactor.clone(), tamper: None, moving: None };
             // Unfilled templates are reported before anything starts.
             started.with_port(1)?;
             Ok(Reachable::Served(Box::new(started)))
@@ -108,7 +113,41 @@ impl Reachable {
         }
         self
     }
+
+    /// The server with a copy in the place of its store; fails where the server is not told of it.
+    pub(crate) fn at_copy(mut self, settings: &Server, moving: &StoreMove) -> Result<Self, Finding> {
+        match &mut self {
+            Self::Command(command) => *command = at_copy(command, settings, moving)?,
+            Self::Served(served) => {
+                served.moving = Some(moving.clone());
+                // Told before anything starts.
+                served.with_port(1)?;
+            }
+            Self::Demo | Self::InProcess(_) | Self::Http(_) => {}
+        }
+        Ok(self)
+    }
 }
+
+/// The command with a copy in the place of the store.
+fn at_copy(command: &ServerCommand, server: &Server, moving: &StoreMove) -> Result<ServerCommand, Finding> {
+    let is_own = |name: &str| {
+        let is_given = server.env.iter().any(|(own, _)| own.value == name);
+        is_given || !server.inherit_env && !PASSED_ON.contains(&name)
+    };
+    moving.apply(command, &is_own).ok_or_else(|| Finding {
+        help: Some(UNTOLD_HELP.to_owned()),
+        ..Finding::new(
+            "bad-store",
+            "nothing tells the server of its `store`: its command, `env` and `cwd` do not name it",
+        )
+    })
+}
+
+/// The cure where a server is not told of its copy.
+pub(crate) const UNTOLD_HELP: &str = "write the path of the store where the server is told of it, or `{{ store }}`, which is the \
+                                      path of the copy; a server that keeps its data in the folder in which it starts has \
+                                      that folder as `cwd` and as `store`";
 
 impl Served {
     /// The program as it is started with one port and with another.
@@ -128,6 +167,9 @@ impl Served {
         let mut command = command(&self.server, words, &names, &self.environment)?;
         if let Some((tamper, target)) = &self.tamper {
             tamper.start(target, &mut command);
+        }
+        if let Some(moving) = &self.moving {
+            command = at_copy(&command, &self.server, moving)?;
         }
         Ok((command, address(&self.server, http, http.default_user(), &names, &self.redactor)?))
     }
@@ -290,12 +332,19 @@ pub(crate) async fn connect(server: &Reachable, within: Duration) -> Result<Link
     }
 }
 
-/// Fills in what the client answers; folders among the roots are relative to that of the suite.
-pub(crate) fn answers(answers: &Answers, names: &Names, suite_folder: &Path) -> Result<ClientAnswers, Unfilled> {
+/// Fills in what the client answers; folders among the roots are relative to that of the suite, and those in the store are
+/// those in its copy.
+pub(crate) fn answers(
+    answers: &Answers,
+    names: &Names,
+    suite_folder: &Path,
+    moving: Option<&StoreMove>,
+) -> Result<ClientAnswers, Unfilled> {
     let filled = |node: &Option<_>| node.as_ref().map(|node| fill(node, names).map(|node| node.to_json())).transpose();
     let roots = filled(&answers.roots)?.map(|roots| {
         let written = roots.as_array().map(Vec::as_slice).unwrap_or_default();
-        written.iter().map(|root| client_root(root, suite_folder)).collect()
+        let moved = |root: &Value| moving?.written_path(root.as_str()?, suite_folder)?.to_str().map(Value::from);
+        written.iter().map(|root| client_root(&moved(root).unwrap_or_else(|| root.clone()), suite_folder)).collect()
     });
     Ok(ClientAnswers::new(filled(&answers.sampling)?, filled(&answers.elicitation)?, roots))
 }

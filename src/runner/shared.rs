@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 use super::ending::{SessionEndReason, end, report_violations};
 use super::opening::{self, OpenSession, SessionError, SessionOpening};
 use super::resolve::Starts;
+use super::store_copies::StoreUse;
 use super::suite_steps::{set_up, tear_down_and_report};
 use super::target::RunTarget;
 use super::{finding, pool, silence, verdict};
@@ -107,7 +108,11 @@ impl SharedServer {
     pub(crate) async fn take_untouched(&self, target: &RunTarget, case: &Case) -> Option<Session> {
         let suite = target.suite();
         let is_bare = suite.setup.is_empty() && suite.teardown.is_empty();
-        if target.starts() == Starts::Nothing || !is_bare || !pool::is_same(&suite.answers, &case.answers) {
+        if target.starts() == Starts::Nothing
+            || target.stores.is_some()
+            || !is_bare
+            || !pool::is_same(&suite.answers, &case.answers)
+        {
             return None;
         }
         let mut state = self.state.lock().await;
@@ -169,7 +174,11 @@ impl SharedServer {
 
 impl SharedState {
     async fn open(&mut self, target: &RunTarget) -> Result<Session, SessionError> {
-        let opened = opening::open(target, SessionOpening::with(&target.suite().answers)).await;
+        let opened = opening::open(
+            target,
+            SessionOpening { store: StoreUse::Of(""), ..SessionOpening::with(&target.suite().answers) },
+        )
+        .await;
         let session = opened.inspect_err(|error| {
             if let SessionError::Broken(found) = error {
                 self.closed = Some((**found).clone());

@@ -1,10 +1,15 @@
 //! The commands that start servers, for callers that start them differently.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use super::Options;
+use super::names::{self, GivenNames};
 use super::resolve::{self, Reachable};
-use super::{Options, names};
+use super::store_copies::StoreSource;
 use crate::plan::Plan;
+use crate::plan::arguments::ConfigSource;
+use crate::source::Diagnostic;
 use crate::suite::AddedSettings;
 use crate::transport::stdio::ServerCommand;
 
@@ -24,13 +29,14 @@ pub struct Started {
 /// The starts of the servers that a command starts, by target, which is named as in [`super::SessionFrames::target`]:
 /// first as they are written, then with each of the settings that blocks add.
 pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> {
-    let read = names::mentioned_variables(plan, &options.environment);
+    let given = GivenNames::of(plan, options);
     let redactor = names::redactor(plan, options);
     let mut starts = BTreeMap::new();
     for planned in &plan.suites {
-        let Ok(names) = names::of_suite(&planned.suite, &read) else { continue };
+        let Ok(names) = names::of_suite(&planned.suite, &given) else { continue };
         for (index, target) in planned.targets.iter().enumerate() {
             let written = &planned.suite.servers[&target.server];
+            let names = names::of_server(written, &names);
             if options.in_process.contains_key(&target.server) {
                 continue;
             }
@@ -53,4 +59,31 @@ pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> 
         }
     }
     starts
+}
+
+/// The mistakes in the stores of servers: one that cannot be copied, and one of which nothing tells the server.
+pub fn store_mistakes(plan: &Plan, options: &Options) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for planned in &plan.suites {
+        let servers = planned.suite.servers.values();
+        let mut servers = servers.filter_map(|server| Some((server, server.store.as_ref()?))).peekable();
+        if servers.peek().is_none() {
+            continue;
+        }
+        let Ok(names) = names::of_suite(&planned.suite, &GivenNames::of(plan, options)) else { continue };
+        for (server, store) in servers {
+            // What cannot be filled in is reported when the server starts.
+            let Ok(source) = StoreSource::of(store, &server.folder, &names) else { continue };
+            let names = names::of_server(server, &names);
+            let redactor = &options.secrets;
+            let Ok(reached) = resolve::server(server, &names, &options.environment, redactor) else { continue };
+            if let Err(untold) = reached.at_copy(server, &source.moving(Path::new("/copy"))) {
+                let help = untold.help.unwrap_or_default();
+                found.push(Diagnostic::error("bad-store", untold.message, store.path.span).with_help(help));
+            } else {
+                found.extend(source.mistake(store.path.span, ConfigSource::of(&planned.suite)));
+            }
+        }
+    }
+    found
 }

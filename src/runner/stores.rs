@@ -16,6 +16,7 @@ use super::ending::{SessionEndReason, end};
 use super::history::is_limit;
 use super::opening::{self, SessionOpening};
 use super::resolve::{Reachable, Starts};
+use super::store_copies::StoreUse;
 use super::target::RunTarget;
 use crate::event::{CaseResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::matching::words_of;
@@ -109,7 +110,7 @@ impl Stores {
         if readers.is_empty() || self.damaged.contains_key(&store) {
             return;
         }
-        let readings = read(target, &readers).await;
+        let readings = read(target, &readers, "").await;
         let served = readings.into_iter().filter(|(_, refusal)| refusal.is_none()).map(|(reader, _)| reader);
         self.served.insert(store, served.collect());
     }
@@ -121,17 +122,20 @@ impl Stores {
         if self.damaged.contains_key(&store) {
             return;
         }
-        let first = read(target, served).await;
+        let first = read(target, served, &case.id).await;
         if refused_twice(&first, &first).is_none() {
             return;
         }
-        let Some((reader, words)) = refused_twice(&first, &read(target, served).await) else { return };
+        let Some((reader, words)) = refused_twice(&first, &read(target, served, &case.id).await) else { return };
         let damage = Damage { case: case.name.clone(), reader, words };
         if !self.failed.contains(&case.id) {
             let revision = target.known_revision().map(|revision| revision.to_string()).unwrap_or_default();
             target.report(&revision, [damage.finding()]);
         }
-        self.damaged.insert(store, damage);
+        // Where each case has a copy of the store, no other one meets the damage.
+        if target.stores.is_none() {
+            self.damaged.insert(store, damage);
+        }
     }
 
     /// Takes note of the end of a case. If its server had a damaged store, the failure of a generated case is taken back, and
@@ -173,9 +177,10 @@ fn readers_of(target: &RunTarget) -> BTreeSet<String> {
     readers.take(MOST_READERS).map(|tool| tool.name.clone()).collect()
 }
 
-/// Calls readers in a fresh session. A server that does not start refuses them all.
-async fn read(target: &RunTarget, readers: &BTreeSet<String>) -> Readings {
-    let opened = opening::open(target, SessionOpening::with(&target.suite().answers)).await;
+/// Calls readers in a fresh session, with the store that a case has left. A server that does not start refuses them all.
+async fn read(target: &RunTarget, readers: &BTreeSet<String>, owner: &str) -> Readings {
+    let opening = SessionOpening { store: StoreUse::Of(owner), ..SessionOpening::with(&target.suite().answers) };
+    let opened = opening::open(target, opening).await;
     let session = match opened {
         Ok(session) => session,
         Err(error) => {

@@ -144,6 +144,7 @@ impl<'a> SuiteRun<'a> {
                 if !self.is_over() {
                     self.stores.check(&self.targets[case.target].target, case).await;
                 }
+                self.targets[case.target].target.retire_stores(&case.id);
             }
         }
     }
@@ -352,6 +353,9 @@ impl<'a> SuiteRun<'a> {
             let target = &self.targets[case.target].target;
             target.untold_ends.settle(&result.findings);
             self.stores.settle(target, &case, &mut result);
+            if !may_damage(&case) {
+                target.retire_stores(&case.id);
+            }
             self.count(result);
         }
     }

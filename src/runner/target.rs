@@ -1,6 +1,8 @@
 //! A server in one revision during a run: how it is reached, and what is known of it.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,9 +14,12 @@ use super::hang::HungTools;
 use super::history::History;
 use super::learning::UntoldEnds;
 use super::machine_paths::MachinePaths;
+use super::names::GivenNames;
 use super::resolve::{self, Reachable, Starts};
 use super::scan::ScanResults;
 use super::shutdowns::ShutdownCounts;
+use super::store_copies::{StoreCopies, StoreSource};
+use super::store_move::absolute_path;
 use super::{Emitter, Options, SessionFrames, Stop, Tamper, finding, micros, names};
 use crate::event::{Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
 use crate::plan::{Body, Case, ChosenTools, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
@@ -61,6 +66,8 @@ pub(crate) struct RunTarget {
     /// True if sessions keep all of their frames.
     pub(crate) keeps_frames: bool,
     machine_paths: MachinePaths,
+    /// The copies of the server's store, if it has one.
+    pub(crate) stores: Option<Arc<StoreCopies>>,
     /// The environment of this process.
     pub(crate) environment: Arc<BTreeMap<String, String>>,
     /// True if a recording takes the place of the server.
@@ -70,18 +77,39 @@ pub(crate) struct RunTarget {
 impl RunTarget {
     pub(crate) fn new(plan: &Arc<Plan>, suite: usize, index: usize, options: &Options, emitter: &Emitter) -> Self {
         let planned = &plan.suites[suite];
-        let mentioned = names::mentioned_variables(plan, &options.environment);
-        let names = names::of_suite(&planned.suite, &mentioned);
+        let given = GivenNames::of(plan, options);
+        let names = names::of_suite(&planned.suite, &given);
         let written = &planned.suite.servers[&planned.targets[index].server];
         let replay = options.replay.as_ref().map(|replay| replay.server(planned.target_id(index)));
-        let given = replay.or_else(|| options.in_process.get(&planned.targets[index].server).cloned());
-        let server = match (given, &names) {
-            (Some(given), _) => Ok(Reachable::InProcess(given)),
-            (None, Ok(names)) => resolve::server(written, names, &options.environment, &emitter.recordings.redactor),
+        let in_process = replay.or_else(|| options.in_process.get(&planned.targets[index].server).cloned());
+        let server = match (in_process, &names) {
+            (Some(server), _) => Ok(Reachable::InProcess(server)),
+            (None, Ok(names)) => {
+                let (names, redactor) = (names::of_server(written, names), &emitter.recordings.redactor);
+                resolve::server(written, &names, &options.environment, redactor)
+            }
             (None, Err(unfilled)) => Err(finding::at_template(unfilled, &plan.sources)),
         };
+        let target_id = planned.target_id(index);
+        let mut machine_paths = MachinePaths::of(&planned.suite.folder, &options.environment);
+        let mut stores = None;
+        if let (Some(store), Ok(names)) = (&written.store, &names)
+            && let Ok(source) = StoreSource::of(store, &written.folder, names)
+        {
+            stores = Some(StoreCopies::new(source, target_id.clone(), &options.run_folder));
+        }
+        if stores.is_some() || given.run_folder.is_some() {
+            machine_paths = machine_paths.with(options.run_folder.path(), "<run.dir>");
+        }
+        let server = match &given.run_folder {
+            Some(folder) if options.replay.is_none() => server.and_then(|server| {
+                let made = options.run_folder.make();
+                made.map_err(|error| unusable_run_folder(folder, &error)).map(|()| server)
+            }),
+            Some(_) | None => server,
+        };
         let server = match &options.tamper {
-            Some(tamper) => server.map(|server| server.with_tamper(tamper, &planned.target_id(index))),
+            Some(tamper) => server.map(|server| server.with_tamper(tamper, &target_id)),
             None => server,
         };
         let server = server.map_err(|found| finding::at(found, &plan.sources, written.span, "this server"));
@@ -105,7 +133,8 @@ impl RunTarget {
             tamper: options.tamper.clone(),
             stop: options.stop.clone(),
             keeps_frames: options.keeps_frames,
-            machine_paths: MachinePaths::of(&planned.suite.folder, &options.environment),
+            machine_paths,
+            stores,
             environment: Arc::clone(&options.environment),
             is_replayed: options.replay.is_some(),
         }
@@ -259,6 +288,21 @@ impl RunTarget {
         self.emitter.event(Event::ToolsChosen(ToolsChosen { file, server, revision, writing, left_alone, help }));
     }
 
+    /// Ends the use of the copies of the store that a case has.
+    pub(crate) fn retire_stores(&self, owner: &str) {
+        if let Some(stores) = &self.stores {
+            stores.retire(owner);
+        }
+    }
+
+    /// The path in the copy of the store that a case has, for a path that leads into the store; `None` for any other. The
+    /// error says why there is no copy.
+    pub(crate) fn path_in_copy(&self, path: &Path, owner: &str) -> Result<Option<PathBuf>, String> {
+        let Some(stores) = self.stores.as_ref().filter(|_| !self.is_replayed) else { return Ok(None) };
+        let path = absolute_path("", path);
+        if stores.is_in_store(&path) { stores.prepare(owner).map(|moving| moving.path(&path)) } else { Ok(None) }
+    }
+
     /// A value without what is secret or belongs to this machine.
     pub(crate) fn neutral(&self, value: Value) -> Value {
         self.machine_paths.mask(self.redactor().value(value))
@@ -309,4 +353,10 @@ impl RunTarget {
             ending: closed.end,
         }
     }
+}
+
+fn unusable_run_folder(folder: &Path, error: &io::Error) -> Finding {
+    let message = format!("the folder of this run, `{}`, cannot be made: {error}", folder.display());
+    let help = "set TMPDIR to a folder in which files may be made".to_owned();
+    Finding { help: Some(help), ..Finding::new("bad-store", message) }
 }

@@ -119,6 +119,7 @@ async fn visit<V: Visitor>(
         sources: &target.plan.sources,
         record: None,
         is_replayed: target.is_replayed,
+        moved: &|path| target.path_in_copy(path, &case.id),
     };
     let protocol = target.protocol().as_str();
     visitor.visit(ServerVisit { context, protocol, redactor: target.redactor() }).await.map(Some)

@@ -167,7 +167,7 @@ fn restarts(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
 }
 
 fn names(suite: &Suite, blocks: &[SuiteBlock<&dyn SuiteSettings>], found: &mut Vec<Diagnostic>) {
-    let mut known: BTreeSet<String> = ["env".to_owned()].into();
+    let mut known: BTreeSet<String> = ["env", "run"].map(str::to_owned).into();
     for (name, value) in &suite.variables {
         template::check(value, &known, found);
         known.insert(name.value.clone());
@@ -175,6 +175,8 @@ fn names(suite: &Suite, blocks: &[SuiteBlock<&dyn SuiteSettings>], found: &mut V
     for server in suite.servers.values() {
         server_names(server, &known, found);
     }
+    let has_store = suite.servers.values().any(|server| server.store.is_some());
+    known.extend(has_store.then(|| "store".to_owned()));
     for node in [&suite.answers.sampling, &suite.answers.elicitation, &suite.answers.roots].into_iter().flatten() {
         template::check(node, &known, found);
     }
@@ -198,6 +200,12 @@ fn arguments(suite: &Suite, known: &BTreeSet<String>, found: &mut Vec<Diagnostic
 }
 
 fn server_names(server: &Server, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    if let Some(store) = &server.store {
+        template::check(&store.path, known, found);
+    }
+    let mut known = known.clone();
+    known.extend(server.store.is_some().then(|| "store".to_owned()));
+    let known = &known;
     match &server.kind {
         ServerKind::Command(words) => words.iter().for_each(|word| template::check(word, known, found)),
         ServerKind::Url(http) => {

@@ -29,9 +29,9 @@ pub use self::model::{
     Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Awaited, Cancel, CancelWhen, Capture,
     Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard,
     HeaderValue, Http, HttpCredentials, HttpFlavour, HttpUser, Loop, MOST_PARALLEL, NamePattern, NamedTool,
-    NeededVariable, Order, Payload, Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row,
-    Rule, RuleLevel, RunOptions, Server, ServerKind, SkipReason, Step, StepNeed, Suite, Test, TestNeed, Then,
-    ToolNames, ToolSelection, Wanted, is_named,
+    NeededVariable, NewStore, Order, Payload, Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit,
+    RestartPolicy, Row, Rule, RuleLevel, RunOptions, Server, ServerKind, SkipReason, Step, StepNeed, Store, Suite,
+    Test, TestNeed, Then, ToolNames, ToolSelection, Wanted, is_named,
 };
 pub use self::server_file::{Inputs, ServerFile};
 pub use self::snapshot::{Per, Snapshot};

@@ -128,8 +128,13 @@ impl Scene {
 
     /// Starts `mcprove` with arguments that contain no quotes, and does not wait for it.
     pub(crate) fn begin(&self, arguments: &str) -> Running {
+        self.begin_with(arguments, &[])
+    }
+
+    /// The same with more variables in its environment.
+    pub(crate) fn begin_with(&self, arguments: &str, variables: &[(&str, &str)]) -> Running {
         let words: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
-        self.start(PROGRAM, &format!("mcprove {arguments}"), &words, &[])
+        self.start(PROGRAM, &format!("mcprove {arguments}"), &words, variables)
     }
 
     /// Starts `mcprove serve` with arguments that contain no quotes, over HTTP at a port that is free.

@@ -2,7 +2,7 @@
 //! `tests/each`.
 //!
 //! `harness` runs mcprove in a fresh folder and shows what a user sees; `diagnostics` feeds it files and compares with
-//! snapshots; `written` looks at what runs write; `interrupted` stops it half-way; `full_disk` leaves it no room; `leaks`
+//! snapshots; `written` looks at what runs write; `interrupted` stops it half-way; `full_disk` leaves it no room; `stores` looks at what is left of copies; `leaks`
 //! looks at what many runs leave.
 //! `hostile_files` has every command read what somebody else wrote.
 //! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found;
@@ -52,6 +52,7 @@ mod robustness;
 mod safe_arguments;
 mod security;
 mod starts;
+mod stores;
 mod strays;
 mod testing;
 mod timeouts;

@@ -282,6 +282,15 @@ impl Folder {
         self.handle.link(target, single(name.as_ref())?)
     }
 
+    /// The path that a link holds.
+    ///
+    /// # Errors
+    ///
+    /// Fails for everything else.
+    pub fn read_link(&self, name: impl AsRef<OsStr>) -> io::Result<PathBuf> {
+        self.handle.read_link(single(name.as_ref())?)
+    }
+
     /// Removes a name that is no folder; what a link points at stays.
     ///
     /// # Errors

@@ -24,12 +24,16 @@ mod windows;
 #[cfg(not(unix))]
 use windows::Handle;
 
+mod copy;
 mod entry;
 mod folder;
 mod place;
+mod temporary;
 #[cfg(test)]
 mod tests;
 
+pub use copy::{CopyError, CopyLimit};
 pub use entry::{Entry, Identity, Kind};
 pub use folder::{Access, Folder};
 pub use place::{FilePlace, FolderPlace};
+pub use temporary::TemporaryFolder;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{self as system, AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 
@@ -85,6 +85,12 @@ impl Handle {
     /// Removes an empty folder.
     pub(crate) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
         Ok(system::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// The path in a symbolic link.
+    pub(crate) fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
+        let path = system::readlinkat(&self.0, name, Vec::new())?;
+        Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
     }
 
     /// Makes a symbolic link.

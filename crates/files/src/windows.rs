@@ -98,6 +98,10 @@ impl Handle {
         fs::remove_dir(self.path.join(name))
     }
 
+    pub(crate) fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
+        fs::read_link(self.path.join(name))
+    }
+
     pub(crate) fn link(&self, _: &Path, _: &OsStr) -> io::Result<()> {
         Err(ErrorKind::Unsupported.into())
     }

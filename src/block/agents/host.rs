@@ -24,7 +24,7 @@ use crate::check::evidence::exchange;
 use crate::event::{Exchange, Finding};
 use crate::fault::FaultPlayer;
 use crate::matching::words_of;
-use crate::plan::{CheckContext, CloseServer, FreshServers, OpenServer};
+use crate::plan::{CaseStore, CheckContext, CloseServer, FreshServers, OpenServer};
 use crate::session::{Session, SessionReply, SessionRequest};
 use crate::wire::Tool;
 
@@ -234,7 +234,7 @@ impl<'a> HostConnection<'a> {
             let not_used = || Finding::new("not-selected", format!("the run does not use the server `{server}`"));
             Reached::Other(context.servers.of_server(server).ok_or_else(|| HostFailure::Unavailable(not_used()))?)
         };
-        let opened = servers.get().open(OpenServer { faults, ..OpenServer::FRESH }).await;
+        let opened = servers.get().open(OpenServer { faults, store: CaseStore::Anew, ..OpenServer::FRESH }).await;
         let session = opened.map_err(HostFailure::Unavailable)?;
         let peer = match peer_info(&session) {
             Ok(peer) => peer,

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::check::CheckEnd;
 use crate::check::canary::{Canaries, CanarySearch};
-use crate::files::{Access, Folder, Kind};
+use crate::files::{Access, Folder, Kind, TemporaryFolder};
 
 /// The largest file that is compared or copied, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -22,11 +22,8 @@ const LARGEST_INDEX: u64 = 16 << 20;
 /// A fresh folder, and what is in it.
 #[derive(Debug)]
 pub(crate) struct WatchedFolder {
-    parent: Folder,
     name: String,
-    path: PathBuf,
-    /// `None` while it is removed.
-    folder: Option<Folder>,
+    place: TemporaryFolder,
     /// A link to it, and the folder that holds the link.
     link: Option<PlantedLink>,
     /// The files that belong there, by name.
@@ -42,10 +39,8 @@ struct PlantedLink {
 impl WatchedFolder {
     /// Makes a folder that nobody has.
     pub(crate) fn create(parent: &Path, name: String) -> io::Result<Self> {
-        let path = parent.join(&name);
-        let parent = Folder::open(parent)?;
-        let folder = Some(parent.create_folder(&name, Access::Shared)?);
-        Ok(Self { parent, name, path, folder, link: None, planted: BTreeMap::new() })
+        let place = TemporaryFolder::create(parent, &name, Access::Shared)?;
+        Ok(Self { name, place, link: None, planted: BTreeMap::new() })
     }
 
     /// An empty one among the temporary files of this machine.
@@ -54,7 +49,7 @@ impl WatchedFolder {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.place.path()
     }
 
     /// An entry of this name exists.
@@ -64,8 +59,7 @@ impl WatchedFolder {
 
     /// The kind of a file that somebody has put in the place of this folder.
     pub(crate) fn replacement(&self) -> Option<&'static str> {
-        let kind = self.parent.kind(&self.name).filter(|_| self.folder().is_none())?;
-        Some(match kind {
+        Some(match self.place.replacement()? {
             Kind::Folder => "another folder",
             Kind::Link => "a link",
             Kind::File => "a file",
@@ -75,8 +69,7 @@ impl WatchedFolder {
 
     /// The folder, as long as its path leads to it.
     fn folder(&self) -> Option<&Folder> {
-        let there = self.parent.identity_of(&self.name).ok()?;
-        self.folder.as_ref().filter(|folder| folder.identity().is_ok_and(|own| own == there))
+        self.place.folder()
     }
 
     fn plant(&mut self, name: String, bytes: Vec<u8>) -> io::Result<()> {
@@ -105,7 +98,8 @@ impl WatchedFolder {
         let Some(folder) = self.folder() else { return vec![format!("`{}` was removed", self.name)] };
         let entries = folder.entries().unwrap_or_default();
         let names: BTreeSet<_> = entries.iter().map(|entry| entry.name.to_string_lossy()).collect();
-        let added = names.iter().filter(|name| !self.is_own(name)).map(|name| format!("`{name}` was created"));
+        let added =
+            names.iter().filter(|name| !is_own(&self.planted, name)).map(|name| format!("`{name}` was created"));
         let changed = self.planted.iter().filter_map(|(name, bytes)| {
             if names.contains(name.as_str()) {
                 return (!holds(folder, name, bytes)).then(|| format!("`{name}` was changed"));
@@ -118,13 +112,9 @@ impl WatchedFolder {
     /// Puts everything back as it was planted, unless something else is in the place of the folder. What is older than
     /// the folder, and was therefore moved into it, stays.
     pub(crate) fn restore(&mut self) -> io::Result<()> {
-        if self.folder().is_none() {
-            // Fails where something is in its place.
-            self.folder = Some(self.parent.create_folder(&self.name, Access::Shared)?);
-        }
-        let folder = self.folder().ok_or_else(|| replaced_error(&self.name))?;
+        let folder = self.place.folder_again()?;
         for entry in folder.entries()? {
-            if !self.is_own(&entry.name.to_string_lossy()) {
+            if !is_own(&self.planted, &entry.name.to_string_lossy()) {
                 folder.remove(&entry.name);
             }
         }
@@ -136,10 +126,10 @@ impl WatchedFolder {
         }
         Ok(())
     }
+}
 
-    fn is_own(&self, name: &str) -> bool {
-        self.planted.contains_key(name) || name == REPOSITORY
-    }
+fn is_own(planted: &BTreeMap<String, Vec<u8>>, name: &str) -> bool {
+    planted.contains_key(name) || name == REPOSITORY
 }
 
 impl Drop for WatchedFolder {
@@ -148,12 +138,6 @@ impl Drop for WatchedFolder {
             && root.kind(name) == Some(Kind::Link)
         {
             let _ = root.remove_file(name);
-        }
-        if let Some(folder) = self.folder() {
-            folder.clear();
-            // Some systems remove no folder that is open.
-            self.folder = None;
-            let _ = self.parent.remove_folder(&self.name);
         }
     }
 }
@@ -201,7 +185,7 @@ impl OutsideFolder {
         if links {
             let (root, name) = (Folder::open(root)?, format!("mcprove-{}", Canaries::random().make()));
             // Not every system has links.
-            if root.link(&outside.folder.path, &name).is_ok() {
+            if root.link(outside.folder.path(), &name).is_ok() {
                 outside.folder.link = Some(PlantedLink { root, name: name.clone() });
                 outside.link = Some(name);
             }

@@ -51,7 +51,7 @@ async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResu
     }
     let name = (context.filled)(&check.store).and_then(|value| value.as_str().map(str::to_owned));
     let name = name.ok_or_else(|| CheckEnd::inconclusive("`store` uses a name that only a step captures"))?;
-    let file = StoreFile::new(name, &check.folder).map_err(CheckEnd::inconclusive)?;
+    let file = store_file(check, context, name).map_err(CheckEnd::inconclusive)?;
     let mut study = StoreStudy {
         search: Search::new(context, &check.settings, &callers.called, Seen::default()),
         context,
@@ -76,6 +76,15 @@ async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResu
         CheckEnd::Failed(findings).into_result()
     };
     Ok(CheckResult { exchanges, frames: search.into_seen().await.frames, ..result })
+}
+
+/// The file that is damaged: the one that the suite names, or the copy of it that the server works on.
+fn store_file(check: &StoreCheck, context: &CheckContext<'_>, name: String) -> Result<StoreFile, String> {
+    let Some(copy) = (context.moved)(&context.suite.folder.join(&name))? else {
+        return StoreFile::new(name, &check.folder);
+    };
+    let in_folder = copy.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    StoreFile::new(in_folder, &FolderPlace::resolve(copy.parent().unwrap_or(&copy)))
 }
 
 /// The way in which a server gets along with a damaged file.

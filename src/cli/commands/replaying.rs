@@ -133,6 +133,7 @@ impl FindingPlayer {
             };
             return self.runtime.block_on(unless_stopped(&mut self.urgency, running));
         }
+        self.fresh.begin_attempt();
         let stage = ReplayStage { servers: &self.fresh, catalog: &self.catalog, patience: self.request_timeout };
         let playing = findings::replay(stored, &whole.reproduction, &stage);
         self.runtime.block_on(unless_stopped(&mut self.urgency, playing))

@@ -33,7 +33,7 @@ use crate::recorded;
 use crate::redact::Redactor;
 use crate::report::sink::{SinkError, parse_target};
 use crate::report::{Format, View};
-use crate::runner::{Bail, Isolation, Options, Snapshots, Stop, Summary, Thresholds, redactor};
+use crate::runner::{Bail, Isolation, Options, RunFolder, Snapshots, Stop, Summary, Thresholds, redactor};
 use crate::source::visible_line;
 use crate::suite::Order;
 use crate::taxonomy::Registry;
@@ -71,6 +71,9 @@ pub(crate) struct RunArgs {
     /// Calls only tools that change nothing according to their hints, or to their name and description; skips cases that would call others, even if a suite or a flag allows it.
     #[arg(long)]
     pub(crate) read_only: bool,
+    /// Keeps the folder of a run that fails, `{{ run.dir }}`, with the copies of stores as the servers left them.
+    #[arg(long)]
+    keep: bool,
     /// Lets the run pass although a tool served none of its generated calls and was therefore not judged.
     #[arg(long)]
     pub(crate) allow_unjudged: bool,
@@ -142,6 +145,7 @@ impl RunArgs {
             isolation: if self.trust.verify_isolation { Isolation::Verified } else { Isolation::Trusted },
             environment: Arc::clone(&environment.variables),
             keeps_frames: self.transcript.is_some(),
+            run_folder: Arc::new(RunFolder::new(self.keep)),
             paths: self.suites.adhoc.is_none().then(|| self.suites.paths.clone()),
             // The thresholds of a proof are for the proof.
             thresholds: if self.proving.prove { Thresholds::default() } else { self.thresholds.values() },
@@ -301,6 +305,11 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let is_unwritten = written.iter().any(Result::is_err);
     let gives_way = matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
     let exit = if is_unwritten && gives_way { Exit::Environment } else { exit };
+    let has_failed = !matches!(exit, Exit::Passed | Exit::Interrupted);
+    if let Some(left) = options.run_folder.finish(has_failed) {
+        let what = if args.keep && has_failed { "kept" } else { "could not remove" };
+        console.note(&format!("{what} the folder of this run: {}", left.display()));
+    }
     match args.remember(&run, &summary, exit) {
         Ok(()) => keep(&args.suites, &run.state, found, console),
         Err(error) if error.reason.kind() == io::ErrorKind::ResourceBusy => {

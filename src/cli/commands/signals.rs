@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::event::RunEnd;
+use crate::runner::remove_run_folders;
 use crate::transport::orphans;
 
 /// The time for which tasks that were asked to end may block all others. Whoever sends a signal often waits no longer than
@@ -183,6 +184,7 @@ async fn run_cleanup(cleanup: Option<Box<dyn FnOnce() + Send>>, signals: &mut Si
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
 fn exit_now(code: i32) -> ! {
     orphans::kill_all_children();
+    remove_run_folders();
     std::process::exit(code);
 }
 

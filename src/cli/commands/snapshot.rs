@@ -15,7 +15,7 @@ use crate::cli::calls::{CallArgs, unknown_tool};
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb, is_suite};
-use crate::cli::suites::{AdHocSuite, ChosenRegistry};
+use crate::cli::suites::{AdHocSuite, ChosenRegistry, refuse_bad_stores};
 use crate::drift::{ChangeLevel, Recorded, RecordedAnswer, RecordedOutcome, ServerSnapshot, compare};
 use crate::event::Finding;
 use crate::files::FilePlace;
@@ -294,7 +294,8 @@ fn build_plan(args: &SnapshotArgs, console: &Console) -> Result<Plan, Exit> {
     loaded.suite.environment = Some(Arc::clone(&console.environment.variables));
     let (sources, registry) = (Arc::new(sources), ChosenRegistry::BUILTIN.get());
     let plan = plan::build(vec![loaded], Selection::default(), registry, Arc::clone(&sources));
-    plan.map_err(|found| console.refuse(&found, &sources))
+    let plan = plan.map_err(|found| console.refuse(&found, &sources))?;
+    refuse_bad_stores(&plan, console).map(|()| plan)
 }
 
 fn record_server(

@@ -12,7 +12,7 @@ use crate::block;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb, is_suite};
-use crate::cli::suites::ChosenRegistry;
+use crate::cli::suites::{ChosenRegistry, refuse_bad_stores};
 use crate::plan::{self, Plan, Selection};
 use crate::report::Ticker;
 use crate::runner::{self, Options, Stop, Visited, Visitor};
@@ -66,7 +66,8 @@ pub(crate) fn plan_of(
     let loaded = loaded.map_err(|found| console.refuse(&found, &sources))?;
     let (sources, registry) = (Arc::new(sources), ChosenRegistry::BUILTIN.get());
     let plan = plan::build(vec![loaded], Selection::default(), registry, Arc::clone(&sources));
-    plan.map_err(|found| console.refuse(&found, &sources))
+    let plan = plan.map_err(|found| console.refuse(&found, &sources))?;
+    refuse_bad_stores(&plan, console).map(|()| plan)
 }
 
 /// Visits all servers of a plan and returns what the visitor made of each; the errors of others are shown, and end the

@@ -70,8 +70,9 @@ fn server(keys: ServerKeys, folder: &Path, found: &mut Vec<Diagnostic>) -> Optio
         folder: keys.described.as_ref().map_or(folder, |described| &described.folder).to_owned(),
         is_described: keys.described.is_some(),
         inputs: keys.described.map(|described| described.inputs).unwrap_or_default(),
-        // A built-in server keeps its data in memory, for one run.
-        scratch: keys.scratch || is_builtin,
+        // A built-in server keeps its data in memory, for one run, and one with a store in a copy.
+        scratch: keys.scratch || is_builtin || keys.store.is_some(),
+        store: keys.store.map(|store| store.0),
         needs: keys.needs,
         protocol: keys.protocol,
     })
@@ -122,6 +123,7 @@ impl Server {
             is_described: false,
             inputs: Inputs::new(),
             scratch: false,
+            store: None,
             needs: Vec::new(),
             protocol: vec![Protocol::Auto],
         }

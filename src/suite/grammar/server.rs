@@ -2,7 +2,7 @@
 
 use crate::source::grammar::Shape;
 use crate::source::{Located, Node, settings};
-use crate::suite::model::{ClientCredentials, HttpFlavour, NeededVariable, Protocol};
+use crate::suite::model::{ClientCredentials, HttpFlavour, NeededVariable, Protocol, WrittenStore};
 use crate::suite::server_file::DescribedServer;
 
 use super::NEEDED_VARIABLES;
@@ -53,6 +53,9 @@ settings! {
         pub(crate) cwd: Option<Node> => shape(Shape::Text) beside(PROCESS),
         /// Whether the server's data may be changed: generated cases then call tools that write, but no destructive ones.
         pub(crate) scratch: bool,
+        /// The file or folder in which the server keeps its data. Every process that mcprove starts gets a copy of its own in
+        /// the place of that path, so the data may be changed.
+        pub(crate) store: Option<WrittenStore> => beside(PROCESS),
         /// Variables of the environment, such as `env.TOKEN`; if one is not set, every case on this server is skipped.
         pub(crate) needs: Vec<NeededVariable> => shape(NEEDED_VARIABLES),
         /// The protocol revision: `auto` detects it; a list runs every case once per revision.

@@ -7,6 +7,7 @@ mod raw;
 mod rule;
 mod server;
 mod step;
+mod store;
 mod test;
 mod tools;
 mod web;
@@ -29,6 +30,8 @@ pub use self::server::{
     AddedSettings, Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, ServerKind,
 };
 pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
+pub(crate) use self::store::WrittenStore;
+pub use self::store::{NewStore, Store};
 pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, SkipReason, Test};
 pub use self::tools::{NamePattern, ToolNames, ToolSelection, is_named};
 pub use self::web::{Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Http, NeededVariable};
+use super::{Http, NeededVariable, Store};
 use crate::source::grammar::Shape;
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, Node, Span, choice, settings};
@@ -34,6 +34,8 @@ pub struct Server {
     pub inputs: Inputs,
     /// True if generated cases may change its data.
     pub scratch: bool,
+    /// The file or folder in which it keeps its data; each of its processes gets a copy.
+    pub store: Option<Store>,
     /// The variables without which no case runs on it.
     pub needs: Vec<NeededVariable>,
     /// The revisions to speak, each in a run of its own.

@@ -1,0 +1,145 @@
+//! The folder of a run, `{{ run.dir }}`: fresh for each run, and removed when it is over.
+//!
+//! Nothing is made until something needs it. It stays where it is only if the user asks for that and the run fails.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::files::{Access, Folder, TemporaryFolder};
+
+/// The folders that were made and may still be there, for a program that ends at once.
+static MADE: Mutex<Vec<Weak<RunFolder>>> = Mutex::new(Vec::new());
+
+/// The time that a program which ends at once has for a folder that somebody uses.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// The folder of a run.
+#[derive(Debug, Default)]
+pub struct RunFolder {
+    /// True if it stays after a run that fails.
+    keeps: bool,
+    path: OnceLock<PathBuf>,
+    made: Mutex<Option<TemporaryFolder>>,
+}
+
+impl RunFolder {
+    /// A folder that is not there yet; `keeps` says that it stays after a run that fails.
+    pub fn new(keeps: bool) -> Self {
+        Self { keeps, ..Self::default() }
+    }
+
+    /// Its path, which is chosen at first use.
+    pub(crate) fn path(&self) -> &Path {
+        self.path.get_or_init(|| {
+            let parent = std::env::temp_dir();
+            let parent = parent.canonicalize().unwrap_or(parent);
+            parent.join(format!("mcprove-run-{:016x}", RandomState::new().hash_one(())))
+        })
+    }
+
+    /// Makes it, unless it is there.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the system refuses, and where somebody put something else in its place.
+    pub(crate) fn make(self: &Arc<Self>) -> io::Result<()> {
+        self.with(|_| Ok(()))
+    }
+
+    /// Makes a folder in it, of the first of these names that is free.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the system refuses.
+    pub(crate) fn create(self: &Arc<Self>, names: impl Iterator<Item = String>) -> io::Result<(Folder, PathBuf)> {
+        self.with(|folder| {
+            for name in names {
+                match folder.create_folder(&name, Access::Private) {
+                    Ok(made) => return Ok((made, self.path().join(name))),
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Err(io::ErrorKind::AlreadyExists.into())
+        })
+    }
+
+    /// Removes a folder in it that is not needed any more, unless everything stays.
+    pub(crate) fn remove(&self, path: &Path) {
+        if !self.keeps {
+            self.discard(path);
+        }
+    }
+
+    /// Removes a folder in it.
+    pub(crate) fn discard(&self, path: &Path) {
+        if let (Some(made), Some(name)) = (&*self.made.lock(), path.file_name())
+            && let Some(folder) = made.folder()
+        {
+            folder.remove(name);
+        }
+    }
+
+    /// Removes it at the end of a run, or leaves it after one that failed if the user asked for that; returns the path of
+    /// what is left.
+    pub fn finish(&self, has_failed: bool) -> Option<PathBuf> {
+        // Held until it is gone: a signal may end the program meanwhile.
+        let mut made = self.made.lock();
+        if self.keeps && has_failed {
+            return made.take().map(TemporaryFolder::leave);
+        }
+        let is_gone = made.as_mut()?.remove();
+        made.take().filter(|_| !is_gone).map(|made| made.path().to_owned())
+    }
+
+    fn with<T>(self: &Arc<Self>, work: impl FnOnce(&Folder) -> io::Result<T>) -> io::Result<T> {
+        let mut made = self.made.lock();
+        if made.is_none() {
+            let (parent, name) = (self.path().parent(), self.path().file_name());
+            let folder =
+                TemporaryFolder::create(parent.unwrap_or(Path::new("/")), name.unwrap_or_default(), Access::Private)?;
+            *made = Some(folder);
+            MADE.lock().push(Arc::downgrade(self));
+        }
+        let folder = made.as_ref().and_then(TemporaryFolder::folder);
+        work(folder.ok_or_else(|| io::Error::other("something else is in the place of the folder of this run"))?)
+    }
+}
+
+/// Removes the folders of all runs, for a program that ends at once.
+pub fn remove_run_folders() {
+    for folder in std::mem::take(&mut *MADE.lock()) {
+        // Whoever holds it may be removing it.
+        let removed = folder.upgrade().map(|folder| folder.made.try_lock_for(LONGEST_WAIT).map(|mut made| made.take()));
+        drop(removed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_lasts_as_long_as_its_run() {
+        let parent = std::env::temp_dir();
+        for (keeps, has_failed, stays) in
+            [(false, false, false), (false, true, false), (true, false, false), (true, true, true)]
+        {
+            let folder = Arc::new(RunFolder::new(keeps));
+            assert!(!folder.path().exists(), "nothing is made before it is needed");
+            let (made, path) = folder.create(["a", "b"].map(str::to_owned).into_iter()).unwrap();
+            made.create("file", b"text", Access::Shared).unwrap();
+            assert_eq!((path.exists(), path.starts_with(parent.canonicalize().unwrap())), (true, true));
+            let left = folder.finish(has_failed);
+            assert_eq!((left.is_some(), path.exists()), (stays, stays), "{keeps} {has_failed}");
+            if let Some(left) = left {
+                std::fs::remove_dir_all(left).unwrap();
+            }
+        }
+    }
+}

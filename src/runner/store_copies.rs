@@ -1,0 +1,348 @@
+//! Copies of the store of a server: each process that uses one has it for itself.
+//!
+//! A copy belongs to a case, or to the session that cases share. Processes of one case that run one after another have the
+//! same copy, since a case may look at what one of them leaves to the next; a process beside another one gets a fresh copy.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::task::spawn_blocking;
+
+use super::run_folder::RunFolder;
+use super::store_move::{StoreMove, absolute_path};
+use crate::event::Finding;
+use crate::files::{CopyError, CopyLimit, Folder, Kind};
+use crate::plan::arguments::ConfigSource;
+use crate::source::template::{Names, Unfilled, fill, text_of};
+use crate::source::{Diagnostic, FNV, Span, fnv};
+use crate::suite::{NewStore, Store};
+use crate::transport::ServerProcesses;
+
+/// The size of a store that is copied.
+const LIMIT: CopyLimit = CopyLimit { bytes: 1 << 30, entries: 100_000 };
+
+/// What `SQLite` keeps beside a database, and needs to read it.
+const BESIDE_DATABASES: [&str; 2] = ["-wal", "-journal"];
+
+/// The number of characters of a case's name that the folder of its copy has.
+const NAMED: usize = 40;
+
+/// The copy that a process uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StoreUse<'a> {
+    /// One that no process has used.
+    Anew,
+    /// One of a case, or of the session that cases share, which has no name: the first that no process uses now.
+    Of(&'a str),
+}
+
+/// The store of a server, as the suite names it.
+#[derive(Debug, Clone)]
+pub(crate) struct StoreSource {
+    /// The path as it is written.
+    written: String,
+    /// The folder of the suite.
+    folder: PathBuf,
+    create: Option<NewStore>,
+}
+
+/// The copies of a store.
+pub(crate) struct StoreCopies {
+    source: StoreSource,
+    /// Tells the targets of a run apart.
+    target: String,
+    run: Arc<RunFolder>,
+    state: Mutex<CopyState>,
+}
+
+#[derive(Default)]
+struct CopyState {
+    owned: BTreeMap<String, Vec<Arc<StoreCopy>>>,
+    /// Copies whose case is over, and those that nobody owns, as long as a process may use them.
+    left: Vec<Arc<StoreCopy>>,
+}
+
+/// One copy.
+struct StoreCopy {
+    /// The folder in which it lies alone.
+    folder: PathBuf,
+    path: PathBuf,
+    user: Mutex<CopyUser>,
+}
+
+/// The process that uses a copy.
+enum CopyUser {
+    None,
+    Starting,
+    Process(ServerProcesses),
+}
+
+/// A copy for a process that is about to start.
+pub(crate) struct CopyLease(Arc<StoreCopy>);
+
+impl StoreSource {
+    /// The store of a server, with the names of its suite.
+    pub(crate) fn of(store: &Store, folder: &Path, names: &Names) -> Result<Self, Unfilled> {
+        let written = text_of(&fill(&store.path, names)?.to_json());
+        Ok(Self { written, folder: folder.to_owned(), create: store.create })
+    }
+
+    /// The move of the store to a copy.
+    pub(crate) fn moving(&self, copy: &Path) -> StoreMove {
+        StoreMove::new(&self.written, &self.folder, copy.to_owned())
+    }
+
+    /// Why the store cannot be copied, as far as its path shows.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let found = if self.create.is_some() { return None } else { fs::metadata(self.path()) };
+        let written = &self.written;
+        match found {
+            Ok(found) if found.is_file() || found.is_dir() => None,
+            Ok(_) => Some(format!("the store `{written}` is a pipe, a socket or a device")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Some(format!("the store `{written}` does not exist"))
+            }
+            Err(error) => Some(format!("the store `{written}` cannot be read: {error}")),
+        }
+    }
+
+    /// The mistake in a suite, or in flags, where the store cannot be copied.
+    pub(crate) fn mistake(&self, span: Span, config_source: ConfigSource) -> Option<Diagnostic> {
+        let problem = self.problem()?;
+        let written = &self.written;
+        let help = match config_source {
+            ConfigSource::Suite => self.help(),
+            ConfigSource::Flags => format!(
+                "name the file or folder in which the server keeps its data; if the server makes it, make an empty one \
+                 first: `touch {written}`, or `mkdir {written}`"
+            ),
+        };
+        Some(Diagnostic::error("bad-store", problem, span).with_help(help))
+    }
+
+    fn help(&self) -> String {
+        let written = &self.written;
+        format!(
+            "name the file or folder in which the server keeps its data, relative to the suite's file; if the server makes \
+             it, write `store: {{ path: {written}, create: file }}`, or `create: folder` for an empty folder"
+        )
+    }
+
+    fn path(&self) -> PathBuf {
+        absolute_path(&self.written, &self.folder)
+    }
+
+    /// The last name of its path.
+    fn name(&self) -> String {
+        self.path().file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn unusable(&self, why: impl std::fmt::Display) -> Finding {
+        let message = format!("the store `{}` cannot be copied: {why}", self.written);
+        Finding { help: Some(self.help()), ..Finding::new("bad-store", message) }
+    }
+
+    /// Puts a copy into a folder of its own.
+    fn copy_to(&self, to: &Folder, run: &Path) -> Result<(), Finding> {
+        let name = self.name();
+        match self.create {
+            Some(NewStore::File) => return Ok(()),
+            Some(NewStore::Folder) => {
+                let made = to.create_folder(&name, crate::files::Access::Shared);
+                return made.map(drop).map_err(|error| self.unusable(error));
+            }
+            None => {}
+        }
+        if let Some(problem) = self.problem() {
+            return Err(Finding { help: Some(self.help()), ..Finding::new("bad-store", problem) });
+        }
+        // A link that the user names is followed; links in what it names are not.
+        let real = fs::canonicalize(self.path()).map_err(|error| self.unusable(error))?;
+        let (Some(parent), Some(real_name)) = (real.parent(), real.file_name()) else {
+            return Err(self.unusable("it is the root of the file system"));
+        };
+        if run.starts_with(&real) {
+            let why = format!("the folder of this run, `{}`, lies in it; set TMPDIR to another folder", run.display());
+            return Err(self.unusable(why));
+        }
+        let parent = Folder::open(parent).map_err(|error| self.unusable(error))?;
+        to.copy_from(&parent, real_name, name.as_ref(), LIMIT).map_err(|error| self.explain(&error))?;
+        for end in BESIDE_DATABASES {
+            let beside = format!("{}{end}", real_name.to_string_lossy());
+            if parent.kind(real_name) == Some(Kind::File) && parent.kind(&beside) == Some(Kind::File) {
+                let copied = to.copy_from(&parent, beside.as_ref(), format!("{name}{end}").as_ref(), LIMIT);
+                copied.map_err(|error| self.explain(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn explain(&self, error: &CopyError) -> Finding {
+        let found = self.unusable(error);
+        let help = match error {
+            CopyError::TooLarge => {
+                "a store has at most 1 GiB in 100,000 files, in folders that lie at most 64 deep; name the file or folder in \
+                 which the server keeps its data, and nothing else"
+            }
+            CopyError::LinkOut { .. } => {
+                "remove the link: a server that writes through it would change what is not its copy"
+            }
+            CopyError::System { error, .. } if error.kind() == io::ErrorKind::StorageFull => {
+                "free some space, or set TMPDIR to a folder on another disk: copies lie there until the run is over"
+            }
+            CopyError::NotPlain(_) | CopyError::System { .. } => return found,
+        };
+        Finding { help: Some(help.to_owned()), ..found }
+    }
+}
+
+impl StoreCopies {
+    pub(crate) fn new(source: StoreSource, target: String, run: &Arc<RunFolder>) -> Arc<Self> {
+        Arc::new(Self { source, target, run: Arc::clone(run), state: Mutex::default() })
+    }
+
+    /// A copy for a process that is about to start.
+    pub(crate) async fn take(self: &Arc<Self>, using: StoreUse<'_>) -> Result<CopyLease, Finding> {
+        if let StoreUse::Of(owner) = using
+            && let Some(copy) = self.free_copy(owner)
+        {
+            return Ok(CopyLease(copy));
+        }
+        let copies = Arc::clone(self);
+        let owner = if let StoreUse::Of(owner) = using { Some(owner.to_owned()) } else { None };
+        let made = spawn_blocking(move || copies.make(owner.as_deref())).await;
+        made.unwrap_or_else(|error| Err(self.source.unusable(error))).map(CopyLease)
+    }
+
+    /// The copy of a case, made if there is none, before a process uses it; the result says why there is none.
+    pub(crate) fn prepare(&self, owner: &str) -> Result<StoreMove, String> {
+        let known = self.state.lock().owned.get(owner).and_then(|copies| copies.first().cloned());
+        if let Some(copy) = known {
+            return Ok(self.source.moving(&copy.path));
+        }
+        let copy = self.make(Some(owner)).map_err(|found| found.message)?;
+        *copy.user.lock() = CopyUser::None;
+        Ok(self.source.moving(&copy.path))
+    }
+
+    /// Returns true if an absolute path leads into the store.
+    pub(crate) fn is_in_store(&self, path: &Path) -> bool {
+        path.starts_with(self.source.path())
+    }
+
+    /// The path of the copy that a process uses; of a case's first one where no process is known.
+    pub(crate) fn path_of(&self, process: Option<&ServerProcesses>, owner: &str) -> PathBuf {
+        let state = self.state.lock();
+        let is_used = |copy: &&Arc<StoreCopy>| match (&*copy.user.lock(), process) {
+            (CopyUser::Process(user), Some(process)) => user.pid() == process.pid(),
+            (CopyUser::Process(_) | CopyUser::None | CopyUser::Starting, _) => false,
+        };
+        let mut all = state.owned.values().flatten().chain(&state.left).rev();
+        let first = || [owner, ""].iter().find_map(|owner| state.owned.get(*owner)?.first());
+        let found = all.find(is_used).or_else(first);
+        found.map_or_else(|| self.first_path(owner), |copy| copy.path.clone())
+    }
+
+    /// The path of the first copy of a case, whether it was made or not.
+    pub(crate) fn first_path(&self, owner: &str) -> PathBuf {
+        self.run.path().join(self.base(Some(owner))).join(self.source.name())
+    }
+
+    /// Ends the use of the copies of a case: those that no process uses are removed.
+    pub(crate) fn retire(&self, owner: &str) {
+        let gone: Vec<Arc<StoreCopy>> = {
+            let mut state = self.state.lock();
+            let own = state.owned.remove(owner).unwrap_or_default();
+            state.left.extend(own);
+            state.left.extract_if(.., |copy| !copy.is_used()).collect()
+        };
+        for copy in gone {
+            self.run.remove(&copy.folder);
+        }
+    }
+
+    fn free_copy(&self, owner: &str) -> Option<Arc<StoreCopy>> {
+        let state = self.state.lock();
+        let free = state.owned.get(owner)?.iter().find(|copy| !copy.is_used())?;
+        *free.user.lock() = CopyUser::Starting;
+        Some(Arc::clone(free))
+    }
+
+    fn make(&self, owner: Option<&str>) -> Result<Arc<StoreCopy>, Finding> {
+        let base = self.base(owner);
+        let names = std::iter::once(base.clone()).chain((2..).map(|number: u32| format!("{base}-{number}")));
+        let (to, folder) = self.run.create(names).map_err(|error| {
+            let found = self.source.unusable(&error);
+            let why = format!("{}: no folder can be made in `{}`", found.message, self.run.path().display());
+            Finding {
+                message: why,
+                help: Some("set TMPDIR to a folder in which files may be made".to_owned()),
+                ..found
+            }
+        })?;
+        if let Err(found) = self.source.copy_to(&to, self.run.path()) {
+            drop(to);
+            self.run.discard(&folder);
+            return Err(found);
+        }
+        let path = folder.join(self.source.name());
+        let copy = Arc::new(StoreCopy { folder, path, user: Mutex::new(CopyUser::Starting) });
+        let mut state = self.state.lock();
+        match owner {
+            Some(owner) => state.owned.entry(owner.to_owned()).or_default().push(Arc::clone(&copy)),
+            None => state.left.push(Arc::clone(&copy)),
+        }
+        Ok(copy)
+    }
+
+    /// The name of the folder for a copy: the same in every run with the same folder.
+    fn base(&self, owner: Option<&str>) -> String {
+        let name = match owner {
+            None => "fresh".to_owned(),
+            Some("") => "shared".to_owned(),
+            Some(id) => {
+                let name = id.split_once("::").map_or(id, |(_, name)| name);
+                let name = name.rsplit_once('@').map_or(name, |(name, _)| name);
+                let plain = name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
+                plain.take(NAMED).collect()
+            }
+        };
+        let hash = fnv(FNV, format!("{} {}", self.target, owner.unwrap_or_default()).as_bytes());
+        format!("{name}-{:08x}", hash & 0xffff_ffff)
+    }
+}
+
+impl StoreCopy {
+    fn is_used(&self) -> bool {
+        match &*self.user.lock() {
+            CopyUser::None => false,
+            CopyUser::Starting => true,
+            CopyUser::Process(processes) => processes.is_running(),
+        }
+    }
+}
+
+impl CopyLease {
+    /// The move of the store to this copy.
+    pub(crate) fn moving(&self, copies: &StoreCopies) -> StoreMove {
+        copies.source.moving(&self.0.path)
+    }
+
+    /// Takes note of the process that uses it.
+    pub(crate) fn started(&self, processes: &ServerProcesses) {
+        *self.0.user.lock() = CopyUser::Process(processes.clone());
+    }
+}
+
+impl Drop for CopyLease {
+    fn drop(&mut self) {
+        let mut user = self.0.user.lock();
+        if matches!(*user, CopyUser::Starting) {
+            *user = CopyUser::None;
+        }
+    }
+}
