@@ -283,6 +283,7 @@ fn unmet(
         elapsed: reply.elapsed,
         catalog,
         names,
+        files: None,
     };
     let built = expectations.iter().filter_map(|written| Expectation::build(&node_of(written), &mut Vec::new()));
     let mismatch = built.flat_map(|expectation| expectation.evaluate(&answer)).next()?;

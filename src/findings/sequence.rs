@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::calls::{Sender, SentCall, SessionCalls};
 use super::replay::{about, node_of};
 use crate::diagnosis::CASES;
@@ -58,6 +60,9 @@ pub(crate) fn reproduction(
         (_, None, _) if is_raw => {
             return Err("expectations of raw messages can be checked only in the suite".to_owned());
         }
+        (_, None, Some(broken)) if looks_at_files(&broken.expected) => {
+            return Err("expectations of files can be checked only in the suite".to_owned());
+        }
         (_, None, Some(broken)) => (check_of(broken, has_followed), &broken.uses),
         (_, None, None) => return Err(format!("`{}` depends on more than one answer", finding.code)),
     };
@@ -75,6 +80,13 @@ pub(crate) fn reproduction(
         },
         None => KnownSequence { reproduction: whole, original: None },
     })
+}
+
+/// Returns true if an expectation looks at files, which a replay has not.
+fn looks_at_files(expect: &Value) -> bool {
+    let inner = ["not", "all", "any"].into_iter().filter_map(|key| expect.get(key));
+    expect.get("file").is_some()
+        || inner.flat_map(|part| part.as_array().map_or(std::slice::from_ref(part), Vec::as_slice)).any(looks_at_files)
 }
 
 /// The check that an expectation does not hold.

@@ -4,12 +4,13 @@
 //! and returns every [`Mismatch`].
 //! There are two kinds of matchers, one file each: those of `value` look at one JSON value, those of `answer` at the
 //! whole answer; the key tables of both make up the grammar [`EXPECTATION`].
-//! Pure and synchronous; knows nothing about suites, sessions or reports. Start reading in [`Expectation`].
+//! Synchronous, and pure but for files, which are looked at through [`RunFiles`]; knows nothing about suites, sessions or reports. Start reading in [`Expectation`].
 
 mod always;
 mod answer;
 mod compare;
 mod expectation;
+mod files;
 mod item;
 mod mismatch;
 mod path;
@@ -34,6 +35,7 @@ use crate::wire::{Catalog, ListKind};
 pub use self::always::GuaranteedValue;
 pub use self::answer::{MatcherScope, PROVIDED, breaks_own_schema, interpreter_message, judged_answer, stack_trace};
 pub use self::expectation::Expectation;
+pub use self::files::{FoundFile, RunFiles};
 pub use self::item::{EXPECTATION, is_logic};
 pub use self::mismatch::{Mismatch, MismatchKind, MismatchWeight};
 pub use self::path::ValuePath;
@@ -58,6 +60,8 @@ pub struct Answer<'a> {
     pub catalog: &'a Catalog,
     /// Variables, captures and the values of the row.
     pub names: &'a Names,
+    /// The files of the run; `None` where a recording takes the place of the server.
+    pub files: Option<&'a dyn RunFiles>,
 }
 
 impl<'a> Answer<'a> {

@@ -94,6 +94,7 @@ mod tests {
             elapsed: Duration::ZERO,
             catalog: &catalog,
             names: &names,
+            files: None,
         };
         assert_eq!(unknown_name_help(&answer).as_deref(), expected, "{method} {params}");
     }

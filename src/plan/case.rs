@@ -11,7 +11,7 @@ use crate::event::Reason;
 use crate::fault::Fault;
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
-use crate::suite::{Action, Answers, Handshake, Recovery, Rule, Step, Suite, Test};
+use crate::suite::{Action, Answers, Fixture, Handshake, Recovery, Rule, Step, Suite, Test};
 
 /// Everything that would run.
 #[derive(Debug, Clone)]
@@ -110,6 +110,8 @@ pub struct Case {
     pub names: Names,
     /// Names that many cases share, since they can be large: what the server offers, and hints.
     pub offered: Arc<Names>,
+    /// The files that it gets a copy of.
+    pub fixture: Option<Fixture>,
     /// The client's answers to requests of the server.
     pub answers: Answers,
     /// True if it shares a session.

@@ -58,6 +58,7 @@ impl Planner<'_> {
         case.place.line = self.sources.place(test.name.span).1;
         case.tags.clone_from(&test.tags);
         case.names = names;
+        case.fixture.clone_from(&test.fixture);
         case.rule.clone_from(&test.rule);
         case.handshake = test.handshake;
         case.retries = test.retries.unwrap_or(self.suite.options.retries);
@@ -211,6 +212,7 @@ impl Planner<'_> {
             claims: BTreeSet::new(),
             names: Names::new(),
             offered: Arc::default(),
+            fixture: None,
             answers: self.suite.answers.clone(),
             session,
             handshake: Handshake::Perform,

@@ -172,13 +172,24 @@ impl CaseRun<'_> {
         self.target.emitter.event(start_event(self.case, number));
         let run = self.with_turn(turn);
         let begun = Instant::now();
-        let run_once = || -> BoxFuture<'_, CheckResult> {
-            // Every attempt finds the store as the suite has it.
-            self.target.retire_stores(&self.case.id);
+        let in_session = || -> BoxFuture<'_, CheckResult> {
             match self.case.session {
                 SessionNeed::Shared => Box::pin(run.run_in_shared_session()),
                 SessionNeed::InTurn => Box::pin(run.run_in_reused_session()),
                 SessionNeed::Own => Box::pin(run.run_in_own_session()),
+            }
+        };
+        let run_once = || -> BoxFuture<'_, CheckResult> {
+            // Every attempt finds stores and fixtures as the suite has them.
+            self.target.retire_stores(&self.case.id);
+            match self.target.fixtures_of(self.case).filter(|_| !self.target.is_replayed) {
+                None => in_session(),
+                Some(fixtures) => Box::pin(async move {
+                    match fixtures.prepare_path(&self.case.id).await {
+                        Ok(_) => in_session().await,
+                        Err(found) => CheckResult::unavailable(self.target.at_server(found)),
+                    }
+                }),
             }
         };
         let result = run_with_control(self.sessions, self.case, &run_once).await;
@@ -413,6 +424,10 @@ impl CaseRun<'_> {
             && let Ok(filled) = fill(&hints, &names)
         {
             names.insert("hints".to_owned(), filled.to_json());
+        }
+        if let Some(fixtures) = target.fixtures_of(case) {
+            let path = fixtures.path_of(None, &case.id).display().to_string();
+            names.insert("fixture".to_owned(), path.into());
         }
         super::names::fill_given_arguments(&mut names, target.suite());
         let speaker = CaseSpeaker { session: &opened.session, owner: &case.id, catalog: target.known_catalog() };

@@ -16,7 +16,7 @@ use super::{injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
 use crate::event::{BrokenExpectation, Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
-use crate::matching::{Answer, Expectation, MismatchKind, MismatchWeight, unknown_name_help};
+use crate::matching::{Answer, Expectation, MismatchKind, MismatchWeight, RunFiles, unknown_name_help};
 use crate::plan::Rounds;
 use crate::plan::arguments::ConfigSource;
 use crate::redact::Redactor;
@@ -31,6 +31,8 @@ use crate::wire::{Tool, admitted_failure, admitted_lack, admitted_prompt_failure
 pub(crate) struct Conversation<'a> {
     pub(crate) speaker: CaseSpeaker<'a>,
     pub(crate) names: Names,
+    /// The files of the run, where a real server may write some.
+    pub(crate) files: Option<&'a dyn RunFiles>,
     /// The path of the copy of the server's store that this session has.
     pub(crate) store: Option<Value>,
     pub(crate) exchanges: Vec<Exchange>,
@@ -87,6 +89,7 @@ impl<'a> Conversation<'a> {
         Self {
             speaker,
             names,
+            files: (!target.is_replayed).then_some(target.run_folder.as_ref() as &dyn RunFiles),
             store,
             exchanges: Vec::new(),
             sources: &target.plan.sources,
@@ -421,6 +424,7 @@ impl<'a> Conversation<'a> {
             elapsed: heard.reply.elapsed,
             catalog: &self.speaker.catalog,
             names: &self.names,
+            files: self.files,
         };
         if let Some(lacking) = step.needs.iter().find(|need| !need.assert.evaluate(&answer).is_empty()) {
             let found = Finding { exchange: Some(index), ..Finding::new("not-applicable", lacking.reason.clone()) };

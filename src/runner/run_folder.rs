@@ -2,6 +2,8 @@
 //!
 //! Nothing is made until something needs it. It stays where it is only if the user asks for that and the run fails.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +12,11 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::files::{Access, Folder, TemporaryFolder};
+use crate::files::{Access, Change, Folder, Kind, TemporaryFolder};
+use crate::matching::{FoundFile, RunFiles};
+
+/// The largest file that is looked at, in bytes.
+const LARGEST: u64 = 16 << 20;
 
 /// The folders that were made and may still be there, for a program that ends at once.
 static MADE: Mutex<Vec<Weak<RunFolder>>> = Mutex::new(Vec::new());
@@ -25,6 +31,8 @@ pub struct RunFolder {
     keeps: bool,
     path: OnceLock<PathBuf>,
     made: Mutex<Option<TemporaryFolder>>,
+    /// What was copied to paths in it.
+    copied: Mutex<BTreeMap<PathBuf, PathBuf>>,
 }
 
 impl RunFolder {
@@ -85,6 +93,30 @@ impl RunFolder {
         }
     }
 
+    /// Takes note of what was copied to a path in it.
+    pub(crate) fn note_copy(&self, copy: &Path, source: &Path) {
+        self.copied.lock().insert(copy.to_owned(), source.to_owned());
+    }
+
+    /// A name in it and the folder of that name, by an absolute path; `None` in the place of the folder where that is not
+    /// there. The error says why nothing can be looked at.
+    fn locate(&self, path: &str) -> Result<(Option<Folder>, OsString), String> {
+        let refused = || {
+            format!(
+                "`{path}` is not in the folder of this run: begin it with `{{{{ store }}}}`, `{{{{ fixture }}}}` or `{{{{ run.dir }}}}`"
+            )
+        };
+        let below = Path::new(path).strip_prefix(self.path()).map_err(|_| refused())?;
+        let name = below.file_name().ok_or_else(refused)?.to_owned();
+        let made = self.made.lock();
+        let Some(folder) = made.as_ref().and_then(TemporaryFolder::folder) else { return Ok((None, name)) };
+        match folder.open_below(below.parent().unwrap_or(Path::new(""))) {
+            Ok(folder) => Ok((Some(folder), name)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((None, name)),
+            Err(error) => Err(format!("`{}` cannot be looked at: {error}", self.short(path))),
+        }
+    }
+
     /// Removes it at the end of a run, or leaves it after one that failed if the user asked for that; returns the path of
     /// what is left.
     pub fn finish(&self, has_failed: bool) -> Option<PathBuf> {
@@ -108,6 +140,61 @@ impl RunFolder {
         }
         let folder = made.as_ref().and_then(TemporaryFolder::folder);
         work(folder.ok_or_else(|| io::Error::other("something else is in the place of the folder of this run"))?)
+    }
+}
+
+impl RunFiles for RunFolder {
+    fn find(&self, path: &str) -> Result<FoundFile, String> {
+        let (Some(folder), name) = self.locate(path)? else { return Ok(FoundFile::Nothing) };
+        match folder.kind(&name) {
+            None => Ok(FoundFile::Nothing),
+            Some(Kind::Folder) => Ok(FoundFile::Folder),
+            Some(Kind::File) => match folder.read(&name, LARGEST) {
+                Ok(bytes) => Ok(FoundFile::Text(String::from_utf8_lossy(&bytes).into_owned())),
+                Err(error) => Err(format!("`{}` cannot be read: {error}", self.short(path))),
+            },
+            Some(Kind::Link) => Err(format!("`{}` is a link, which is not followed", self.short(path))),
+            Some(Kind::Other) => Err(format!("`{}` is a pipe, a socket or a device", self.short(path))),
+        }
+    }
+
+    fn change(&self, path: &str) -> Result<Option<String>, String> {
+        let short = self.short(path);
+        let untold = || format!("nothing was copied to `{short}`, so nothing says whether it is unchanged");
+        let source = {
+            let copied = self.copied.lock();
+            let inside =
+                copied.iter().filter_map(|(copy, source)| Some((Path::new(path).strip_prefix(copy).ok()?, source)));
+            // The longest rest belongs to the outermost folder; there is one at most.
+            inside
+                .map(|(rest, source)| if rest.as_os_str().is_empty() { source.clone() } else { source.join(rest) })
+                .next()
+        };
+        let source = source.ok_or_else(untold)?;
+        let unreadable = |error: io::Error| format!("`{short}` cannot be compared: {error}");
+        let (parent, name) = (source.parent().unwrap_or(Path::new("/")), source.file_name().unwrap_or_default());
+        let (Some(now), name_now) = self.locate(path)? else { return Ok(Some(format!("`{short}` was removed"))) };
+        let before = match Folder::open(parent) {
+            Ok(before) => before,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(format!("`{short}` was created"))),
+            Err(error) => return Err(unreadable(error)),
+        };
+        let change = before.compare(name, &now, &name_now).map_err(unreadable)?;
+        Ok(change.map(|(inner, change)| {
+            let inner =
+                if inner.as_os_str().is_empty() { short.to_owned() } else { format!("{short}/{}", inner.display()) };
+            let verb = match change {
+                Change::Added => "created",
+                Change::Changed => "changed",
+                Change::Removed => "removed",
+            };
+            format!("`{inner}` was {verb}")
+        }))
+    }
+
+    fn short<'a>(&self, path: &'a str) -> &'a str {
+        let below = self.path().to_str().and_then(|own| path.strip_prefix(own)?.strip_prefix('/'));
+        below.and_then(|below| Some(below.split_once('/')?.1)).unwrap_or(path)
     }
 }
 

@@ -61,10 +61,15 @@ pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> 
     starts
 }
 
-/// The mistakes in the stores of servers: one that cannot be copied, and one of which nothing tells the server.
+/// The mistakes in the stores of servers, and in the fixtures of tests: one that cannot be copied, and a store of which
+/// nothing tells the server.
 pub fn store_mistakes(plan: &Plan, options: &Options) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for planned in &plan.suites {
+        let of_tests = planned.suite.tests.iter().filter_map(|test| test.fixture.as_ref());
+        for fixture in of_tests.chain(&planned.suite.fixture) {
+            found.extend(StoreSource::of_fixture(fixture).mistake(fixture.path.span, ConfigSource::Suite));
+        }
         let servers = planned.suite.servers.values();
         let mut servers = servers.filter_map(|server| Some((server, server.store.as_ref()?))).peekable();
         if servers.peek().is_none() {

@@ -19,7 +19,7 @@ use crate::files::{CopyError, CopyLimit, Folder, Kind};
 use crate::plan::arguments::ConfigSource;
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Diagnostic, FNV, Span, fnv};
-use crate::suite::{NewStore, Store};
+use crate::suite::{Fixture, NewStore, Store};
 use crate::transport::ServerProcesses;
 
 /// The size of a store that is copied.
@@ -40,9 +40,11 @@ pub(crate) enum StoreUse<'a> {
     Of(&'a str),
 }
 
-/// The store of a server, as the suite names it.
+/// The store of a server as the suite names it, or the files of a test.
 #[derive(Debug, Clone)]
 pub(crate) struct StoreSource {
+    /// `store` or `fixture`.
+    noun: &'static str,
     /// The path as it is written.
     written: String,
     /// The folder of the suite.
@@ -88,7 +90,13 @@ impl StoreSource {
     /// The store of a server, with the names of its suite.
     pub(crate) fn of(store: &Store, folder: &Path, names: &Names) -> Result<Self, Unfilled> {
         let written = text_of(&fill(&store.path, names)?.to_json());
-        Ok(Self { written, folder: folder.to_owned(), create: store.create })
+        Ok(Self { noun: "store", written, folder: folder.to_owned(), create: store.create })
+    }
+
+    /// The files of a test or of a run.
+    pub(crate) fn of_fixture(fixture: &Fixture) -> Self {
+        let Fixture { path, folder } = fixture.clone();
+        Self { noun: "fixture", written: path.value, folder, create: None }
     }
 
     /// The move of the store to a copy.
@@ -99,14 +107,14 @@ impl StoreSource {
     /// Why the store cannot be copied, as far as its path shows.
     pub(crate) fn problem(&self) -> Option<String> {
         let found = if self.create.is_some() { return None } else { fs::metadata(self.path()) };
-        let written = &self.written;
+        let Self { noun, written, .. } = self;
         match found {
             Ok(found) if found.is_file() || found.is_dir() => None,
-            Ok(_) => Some(format!("the store `{written}` is a pipe, a socket or a device")),
+            Ok(_) => Some(format!("the {noun} `{written}` is a pipe, a socket or a device")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Some(format!("the store `{written}` does not exist"))
+                Some(format!("the {noun} `{written}` does not exist"))
             }
-            Err(error) => Some(format!("the store `{written}` cannot be read: {error}")),
+            Err(error) => Some(format!("the {noun} `{written}` cannot be read: {error}")),
         }
     }
 
@@ -125,6 +133,9 @@ impl StoreSource {
     }
 
     fn help(&self) -> String {
+        if self.noun == "fixture" {
+            return "name a folder with the files that are needed, relative to the suite's file".to_owned();
+        }
         let written = &self.written;
         format!(
             "name the file or folder in which the server keeps its data, relative to the suite's file; if the server makes \
@@ -142,7 +153,7 @@ impl StoreSource {
     }
 
     fn unusable(&self, why: impl std::fmt::Display) -> Finding {
-        let message = format!("the store `{}` cannot be copied: {why}", self.written);
+        let message = format!("the {} `{}` cannot be copied: {why}", self.noun, self.written);
         Finding { help: Some(self.help()), ..Finding::new("bad-store", message) }
     }
 
@@ -185,8 +196,8 @@ impl StoreSource {
         let found = self.unusable(error);
         let help = match error {
             CopyError::TooLarge => {
-                "a store has at most 1 GiB in 100,000 files, in folders that lie at most 64 deep; name the file or folder in \
-                 which the server keeps its data, and nothing else"
+                "at most 1 GiB in 100,000 files is copied, in folders that lie at most 64 deep; name the file or folder that \
+                 is needed, and nothing else"
             }
             CopyError::LinkOut { .. } => {
                 "remove the link: a server that writes through it would change what is not its copy"
@@ -219,14 +230,23 @@ impl StoreCopies {
     }
 
     /// The copy of a case, made if there is none, before a process uses it; the result says why there is none.
-    pub(crate) fn prepare(&self, owner: &str) -> Result<StoreMove, String> {
+    pub(crate) fn prepare(&self, owner: &str) -> Result<StoreMove, Finding> {
         let known = self.state.lock().owned.get(owner).and_then(|copies| copies.first().cloned());
         if let Some(copy) = known {
             return Ok(self.source.moving(&copy.path));
         }
-        let copy = self.make(Some(owner)).map_err(|found| found.message)?;
+        let copy = self.make(Some(owner))?;
         *copy.user.lock() = CopyUser::None;
         Ok(self.source.moving(&copy.path))
+    }
+
+    /// The path of the copy that a case has, made if there is none.
+    pub(crate) async fn prepare_path(self: &Arc<Self>, owner: &str) -> Result<PathBuf, Finding> {
+        let (copies, owner) = (Arc::clone(self), owner.to_owned());
+        let made = spawn_blocking(move || copies.make(Some(&owner))).await;
+        let copy = made.unwrap_or_else(|error| Err(self.source.unusable(error)))?;
+        *copy.user.lock() = CopyUser::None;
+        Ok(copy.path.clone())
     }
 
     /// Returns true if an absolute path leads into the store.
@@ -290,6 +310,7 @@ impl StoreCopies {
             return Err(found);
         }
         let path = folder.join(self.source.name());
+        self.run.note_copy(&path, &self.source.path());
         let copy = Arc::new(StoreCopy { folder, path, user: Mutex::new(CopyUser::Starting) });
         let mut state = self.state.lock();
         match owner {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
@@ -20,7 +21,7 @@ use super::scan::ScanResults;
 use super::shutdowns::ShutdownCounts;
 use super::store_copies::{StoreCopies, StoreSource};
 use super::store_move::absolute_path;
-use super::{Emitter, Options, SessionFrames, Stop, Tamper, finding, micros, names};
+use super::{Emitter, Options, RunFolder, SessionFrames, Stop, Tamper, finding, micros, names};
 use crate::event::{Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
 use crate::plan::{Body, Case, ChosenTools, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
 use crate::redact::Redactor;
@@ -66,8 +67,12 @@ pub(crate) struct RunTarget {
     /// True if sessions keep all of their frames.
     pub(crate) keeps_frames: bool,
     machine_paths: MachinePaths,
+    /// The folder of the run.
+    pub(crate) run_folder: Arc<RunFolder>,
     /// The copies of the server's store, if it has one.
     pub(crate) stores: Option<Arc<StoreCopies>>,
+    /// The copies of the files of tests, by the path of those.
+    fixtures: Mutex<BTreeMap<PathBuf, Arc<StoreCopies>>>,
     /// The environment of this process.
     pub(crate) environment: Arc<BTreeMap<String, String>>,
     /// True if a recording takes the place of the server.
@@ -78,7 +83,15 @@ impl RunTarget {
     pub(crate) fn new(plan: &Arc<Plan>, suite: usize, index: usize, options: &Options, emitter: &Emitter) -> Self {
         let planned = &plan.suites[suite];
         let given = GivenNames::of(plan, options);
-        let names = names::of_suite(&planned.suite, &given);
+        let mut names = names::of_suite(&planned.suite, &given);
+        let mut fixture_problem = None;
+        if let (Some(fixture), Ok(names)) = (&planned.suite.fixture, &mut names) {
+            let target = format!("{} fixture", planned.target_id(index));
+            let copies = StoreCopies::new(StoreSource::of_fixture(fixture), target, &options.run_folder);
+            let path = copies.first_path("");
+            fixture_problem = if options.replay.is_some() || path.exists() { None } else { copies.prepare("").err() };
+            names.insert("fixture".to_owned(), path.display().to_string().into());
+        }
         let written = &planned.suite.servers[&planned.targets[index].server];
         let replay = options.replay.as_ref().map(|replay| replay.server(planned.target_id(index)));
         let in_process = replay.or_else(|| options.in_process.get(&planned.targets[index].server).cloned());
@@ -101,6 +114,7 @@ impl RunTarget {
         if stores.is_some() || given.run_folder.is_some() {
             machine_paths = machine_paths.with(options.run_folder.path(), "<run.dir>");
         }
+        let server = fixture_problem.map_or(server, Err);
         let server = match &given.run_folder {
             Some(folder) if options.replay.is_none() => server.and_then(|server| {
                 let made = options.run_folder.make();
@@ -134,6 +148,8 @@ impl RunTarget {
             stop: options.stop.clone(),
             keeps_frames: options.keeps_frames,
             machine_paths,
+            run_folder: Arc::clone(&options.run_folder),
+            fixtures: Mutex::default(),
             stores,
             environment: Arc::clone(&options.environment),
             is_replayed: options.replay.is_some(),
@@ -290,9 +306,19 @@ impl RunTarget {
 
     /// Ends the use of the copies of the store that a case has.
     pub(crate) fn retire_stores(&self, owner: &str) {
-        if let Some(stores) = &self.stores {
-            stores.retire(owner);
+        for copies in self.stores.iter().chain(self.fixtures.lock().values()) {
+            copies.retire(owner);
         }
+    }
+
+    /// The copies of the files that a case gets.
+    pub(crate) fn fixtures_of(&self, case: &Case) -> Option<Arc<StoreCopies>> {
+        let fixture = case.fixture.as_ref()?;
+        let mut known = self.fixtures.lock();
+        let copies = known.entry(fixture.folder.join(&fixture.path.value)).or_insert_with(|| {
+            StoreCopies::new(StoreSource::of_fixture(fixture), format!("{} fixture", self.id()), &self.run_folder)
+        });
+        Some(Arc::clone(copies))
     }
 
     /// The path in the copy of the store that a case has, for a path that leads into the store; `None` for any other. The
@@ -300,7 +326,11 @@ impl RunTarget {
     pub(crate) fn path_in_copy(&self, path: &Path, owner: &str) -> Result<Option<PathBuf>, String> {
         let Some(stores) = self.stores.as_ref().filter(|_| !self.is_replayed) else { return Ok(None) };
         let path = absolute_path("", path);
-        if stores.is_in_store(&path) { stores.prepare(owner).map(|moving| moving.path(&path)) } else { Ok(None) }
+        if stores.is_in_store(&path) {
+            stores.prepare(owner).map(|moving| moving.path(&path)).map_err(|found| found.message)
+        } else {
+            Ok(None)
+        }
     }
 
     /// A value without what is secret or belongs to this machine.

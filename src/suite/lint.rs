@@ -172,11 +172,14 @@ fn names(suite: &Suite, blocks: &[SuiteBlock<&dyn SuiteSettings>], found: &mut V
         template::check(value, &known, found);
         known.insert(name.value.clone());
     }
+    let mut of_servers = known.clone();
+    of_servers.extend(suite.fixture.is_some().then(|| "fixture".to_owned()));
     for server in suite.servers.values() {
-        server_names(server, &known, found);
+        server_names(server, &of_servers, found);
     }
     let has_store = suite.servers.values().any(|server| server.store.is_some());
     known.extend(has_store.then(|| "store".to_owned()));
+    known.extend(suite.fixture.is_some().then(|| "fixture".to_owned()));
     for node in [&suite.answers.sampling, &suite.answers.elicitation, &suite.answers.roots].into_iter().flatten() {
         template::check(node, &known, found);
     }
@@ -239,6 +242,7 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
     if has_mistake(test, found, &|code| ["bad-csv", "bad-rows", "empty-list"].contains(&code)) {
         return;
     }
+    known.extend(test.fixture.is_some().then(|| "fixture".to_owned()));
     if let Some(row) = test.rows.first() {
         known.extend(row.values.keys().cloned());
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::block::{BlockKind, BlockReader, LoadedSuite, SuiteBlock, SuiteGrammar, SuiteSettings};
 use super::decode::NamedFaults;
 use super::grammar::{ServerKeys, SuiteKeys};
-use super::model::{NamePattern, NamedTool, Suite, Test, ToolNames};
+use super::model::{Fixture, NamePattern, NamedTool, Suite, Test, ToolNames};
 use super::server_file::{DescribedServer, ServerFile};
 use super::unused_overrides::{self, UnmatchedOverride};
 use super::{builtin, decode, lint, merge, rows};
@@ -282,6 +282,7 @@ impl<S> Loader<'_, S> {
             read_only: false,
             needs: keys.needs,
             environment: None,
+            fixture: keys.fixture.map(|path| Fixture { path: path.0, folder: folder.to_owned() }),
             folder: folder.to_owned(),
             variables: keys.variables,
             servers: decode::servers(keys.server, keys.servers, folder, found),
@@ -407,6 +408,9 @@ impl<S> BlockReader for Reader<'_, '_, S> {
     }
 
     fn add_test(&mut self, mut test: Test, node: &Node) {
+        if let Some(fixture) = &mut test.fixture {
+            self.folder.clone_into(&mut fixture.folder);
+        }
         if let Some(rows) = node.get("rows") {
             test.rows = rows::read(rows, self.folder, self.loader.files, &mut self.loader.found);
         }

@@ -23,6 +23,7 @@ pub(crate) fn under<S>(own: LoadedSuite<S>, included: LoadedSuite<S>) -> LoadedS
         suite.servers = included.servers;
     }
     suite.needs.extend(included.needs);
+    suite.fixture = suite.fixture.or(included.fixture);
     for (tool, args) in included.arguments {
         suite.arguments.entry(tool).or_insert(args);
     }

@@ -27,7 +27,7 @@ pub(crate) use self::grammar::INJECTED;
 pub use self::load::{Files, Servers, SuiteSource, load, normalize_path, why_unreadable};
 pub use self::model::{
     Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Awaited, Cancel, CancelWhen, Capture,
-    Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, ForEach, Generated, Handshake, Hazard,
+    Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, Fixture, ForEach, Generated, Handshake, Hazard,
     HeaderValue, Http, HttpCredentials, HttpFlavour, HttpUser, Loop, MOST_PARALLEL, NamePattern, NamedTool,
     NeededVariable, NewStore, Order, Payload, Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit,
     RestartPolicy, Row, Rule, RuleLevel, RunOptions, Server, ServerKind, SkipReason, Step, StepNeed, Store, Suite,

@@ -3,9 +3,11 @@
 //! Links stay links, and only those are copied that lead to somewhere within what is copied: whoever writes through the
 //! copy must not reach anything else. Pipes, sockets and devices are left out.
 
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io::{self, Read as _};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use crate::entry::Kind;
@@ -72,6 +74,80 @@ impl Folder {
     pub fn copy_from(&self, source: &Self, from: &OsStr, to: &OsStr, limit: CopyLimit) -> Result<(), CopyError> {
         let mut copying = Copying { left: limit };
         copying.entry(Place { folder: source, name: from }, Place { folder: self, name: to }, Path::new(""), 0)
+    }
+}
+
+/// A difference between two names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Only the other one is there.
+    Added,
+    /// They differ.
+    Changed,
+    /// Only this one is there.
+    Removed,
+}
+
+impl Folder {
+    /// The first difference of a file, a link or a folder from another one, as a path in it. Pipes, sockets and devices,
+    /// which are not copied, count as nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails where one of both cannot be read.
+    pub fn compare(&self, name: &OsStr, other: &Self, other_name: &OsStr) -> io::Result<Option<(PathBuf, Change)>> {
+        compare(Place { folder: self, name }, Place { folder: other, name: other_name }, Path::new(""), 0)
+    }
+}
+
+fn compare(one: Place<'_>, other: Place<'_>, path: &Path, depth: usize) -> io::Result<Option<(PathBuf, Change)>> {
+    let kind = |place: Place<'_>| place.folder.kind(place.name).filter(|kind| *kind != Kind::Other);
+    let change = |change| Ok(Some((path.to_owned(), change)));
+    match (kind(one), kind(other)) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => change(Change::Added),
+        (Some(_), None) => change(Change::Removed),
+        (Some(Kind::File), Some(Kind::File)) => {
+            let [one, other] = [one, other].map(|place| place.folder.open_to_read(place.name));
+            if is_same(one?, other?)? { Ok(None) } else { change(Change::Changed) }
+        }
+        (Some(Kind::Link), Some(Kind::Link)) => {
+            let is_same = one.folder.read_link(one.name)? == other.folder.read_link(other.name)?;
+            if is_same { Ok(None) } else { change(Change::Changed) }
+        }
+        (Some(Kind::Folder), Some(Kind::Folder)) if depth < DEEPEST => {
+            let (one, other) = (one.folder.open_folder(one.name)?, other.folder.open_folder(other.name)?);
+            let names: BTreeSet<OsString> =
+                one.entries()?.into_iter().chain(other.entries()?).map(|entry| entry.name).collect();
+            for name in &names {
+                let [one, other] = [&one, &other].map(|folder| Place { folder, name });
+                if let Some(found) = compare(one, other, &path.join(name), depth + 1)? {
+                    return Ok(Some(found));
+                }
+            }
+            Ok(None)
+        }
+        (Some(_), Some(_)) => change(Change::Changed),
+    }
+}
+
+/// Returns true if two files hold the same.
+fn is_same(one: File, other: File) -> io::Result<bool> {
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let length = left.len().min(right.len());
+        if length == 0 {
+            return Ok(left.len() == right.len());
+        }
+        if left[..length] != right[..length] {
+            return Ok(false);
+        }
+        one.consume(length);
+        other.consume(length);
     }
 }
 

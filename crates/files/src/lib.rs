@@ -32,7 +32,7 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 
-pub use copy::{CopyError, CopyLimit};
+pub use copy::{Change, CopyError, CopyLimit};
 pub use entry::{Entry, Identity, Kind};
 pub use folder::{Access, Folder};
 pub use place::{FilePlace, FolderPlace};

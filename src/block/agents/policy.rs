@@ -261,6 +261,7 @@ fn holds(when: &[Expectation], last: Option<&ToolResult>, names: &Names) -> bool
         elapsed: std::time::Duration::ZERO,
         catalog: &catalog,
         names,
+        files: None,
     };
     when.iter().all(|expectation| expectation.evaluate(&answer).is_empty())
 }

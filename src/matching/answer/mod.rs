@@ -3,6 +3,7 @@
 mod assert;
 mod at_most_one_of;
 mod error;
+mod file;
 mod http;
 mod input_schema;
 mod is_error;
@@ -63,7 +64,7 @@ static OF_MESSAGES: &[&AnswerMatcher] = &[
 static OF_HTTP: &[&AnswerMatcher] = &[&http::STATUS, &http::CLOSED];
 
 /// Matchers of any answer.
-static OF_ANY: &[&AnswerMatcher] = &[&latency::MATCHER, &assert::MATCHER];
+static OF_ANY: &[&AnswerMatcher] = &[&latency::MATCHER, &file::MATCHER, &assert::MATCHER];
 
 /// The keys of matchers of a message.
 pub(crate) static MESSAGE_KEYS: [Key; OF_MESSAGES.len()] = keys(OF_MESSAGES, Need::Alternative, &[]);

@@ -75,6 +75,7 @@ impl Step {
             elapsed: self.elapsed,
             catalog: &self.catalog,
             names: &self.names,
+            files: None,
         }
     }
 }

@@ -111,6 +111,7 @@ impl ExpectationChecker<'_> {
             elapsed: answer.elapsed,
             catalog: self.catalog,
             names: self.names,
+            files: None,
         };
         let fails = |mismatch: &Mismatch| matches!(mismatch.weight, MismatchWeight::Fails);
         Some(!expectation.evaluate(&answer).iter().any(fails))

@@ -1,6 +1,7 @@
 //! Tests, but for their rows.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::rule;
 use super::step::{check_steps_around, check_unsnapped, step};
@@ -8,7 +9,7 @@ use crate::fault::{Fault, decode_named};
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, MistakeKind, Node, did_you_mean};
 use crate::suite::grammar::{ExchangeKeys, NeedKeys, RuleKeys, TestKeys};
-use crate::suite::model::{ForEach, Handshake, Step, Test};
+use crate::suite::model::{Fixture, ForEach, Handshake, Step, Test};
 
 /// The faults of a suite by name.
 pub(crate) type NamedFaults = BTreeMap<String, Vec<Fault>>;
@@ -74,6 +75,8 @@ pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic
         skip: keys.skip.0,
         only: marked(keys.only),
         server: keys.server,
+        // The loader knows the folder.
+        fixture: keys.fixture.map(|path| Fixture { path: path.0, folder: PathBuf::new() }),
         setup: keys.setup,
         rule: rule.map(rule::rule),
         property: None,

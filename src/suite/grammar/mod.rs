@@ -9,6 +9,7 @@ mod step;
 mod test;
 
 use crate::source::grammar::Shape;
+use crate::source::settings::Plain;
 use crate::source::{Located, Node, settings};
 use crate::suite::model::{Answers, NeededVariable, RunOptions, Step};
 
@@ -34,6 +35,9 @@ settings! {
         pub(crate) servers: Vec<(Located<String>, ServerKeys)> => choice("servers"),
         /// Variables of the environment, such as `env.TOKEN`; if one is not set, every case of the suite is skipped.
         pub(crate) needs: Vec<NeededVariable> => shape(NEEDED_VARIABLES),
+        /// A folder with files, relative to the suite's file: every run gets a fresh copy for each server, whose path is
+        /// `{{ fixture }}`.
+        pub(crate) fixture: Option<Plain<Located<String>>> => shape(Shape::NonEmpty(&Shape::Text)),
         /// The options of a run.
         pub(crate) run_options: Option<RunOptions>,
         /// The answers of the client when the server asks; without an answer, the client declines.

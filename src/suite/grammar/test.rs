@@ -22,6 +22,9 @@ settings! {
         pub(crate) only: Option<Located<bool>>,
         /// The one server on which this test runs.
         pub(crate) server: Option<Located<String>>,
+        /// A folder with files, relative to the suite's file: every attempt at the test gets a fresh copy, whose path is
+        /// `{{ fixture }}`.
+        pub(crate) fixture: Option<Plain<Located<String>>> => shape(Shape::NonEmpty(&Shape::Text)),
         /// Steps before the test.
         pub(crate) setup: Vec<Step>,
         /// The steps, in order.

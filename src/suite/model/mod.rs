@@ -31,7 +31,7 @@ pub use self::server::{
 };
 pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
 pub(crate) use self::store::WrittenStore;
-pub use self::store::{NewStore, Store};
+pub use self::store::{Fixture, NewStore, Store};
 pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, SkipReason, Test};
 pub use self::tools::{NamePattern, ToolNames, ToolSelection, is_named};
 pub use self::web::{Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser};
@@ -53,6 +53,8 @@ pub struct Suite {
     pub needs: Vec<NeededVariable>,
     /// The environment that decides what is skipped for a variable that is not set; `None` where nothing is.
     pub environment: Option<Arc<BTreeMap<String, String>>>,
+    /// The files that a run gets a copy of.
+    pub fixture: Option<Fixture>,
     /// The folder to which its paths are relative.
     pub folder: PathBuf,
     /// Names for templates, unfilled.

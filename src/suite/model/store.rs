@@ -1,8 +1,10 @@
 //! The store of a server: the file or folder in which it keeps its data.
 
+use std::path::PathBuf;
+
 use crate::source::grammar::Shape;
 use crate::source::settings::Setting;
-use crate::source::{Diagnostic, Node, choice, settings};
+use crate::source::{Diagnostic, Located, Node, choice, settings};
 
 settings! {
     /// The file or folder in which the server keeps its data; a text is its path.
@@ -13,6 +15,15 @@ settings! {
         /// file, `folder` with an empty folder. By default it starts with a copy of what is there.
         pub create: Option<NewStore>,
     }
+}
+
+/// A folder of which a test, or a run, gets a fresh copy.
+#[derive(Debug, Clone)]
+pub struct Fixture {
+    /// The path, as it is written.
+    pub path: Located<String>,
+    /// The folder to which it is relative.
+    pub folder: PathBuf,
 }
 
 choice! {

@@ -9,7 +9,7 @@ use crate::source::settings::Setting;
 use crate::source::template::Names;
 use crate::source::{Diagnostic, Located, Node, Span, choice, settings};
 
-use super::{Answers, NeededVariable, Property, Rule, Step, TestNeed};
+use super::{Answers, Fixture, NeededVariable, Property, Rule, Step, TestNeed};
 
 /// One test.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ pub struct Test {
     pub only: Option<Span>,
     /// The one server on which it runs.
     pub server: Option<Located<String>>,
+    /// The files that it gets a copy of.
+    pub fixture: Option<Fixture>,
     /// Steps before it.
     pub setup: Vec<Step>,
     /// The rule for which it stands.

@@ -109,6 +109,7 @@ impl<'a> JudgedView<'a> {
             elapsed: std::time::Duration::ZERO,
             catalog: self.catalog,
             names: self.names,
+            files: None,
         }
     }
 }
