@@ -48,8 +48,9 @@ mod silence;
 mod snapshot;
 mod start;
 mod store_copies;
+mod store_damage;
 mod store_move;
-mod stores;
+mod store_turns;
 mod suite;
 mod suite_steps;
 mod target;
@@ -69,7 +70,7 @@ use self::collector::RunCollector;
 use self::coverage::CoverageCollector;
 use self::running::RunningServers;
 use self::snapshot::{Recordings, SnapshotCheck};
-use self::stores::Stores;
+use self::store_damage::StoreWatch;
 use self::suite::SuiteRun;
 use crate::baseline;
 use crate::event::{CaseResult, Coverage, Event, FORMAT, RunFinished, RunStarted, Section, ServerStarts, SuiteInfo};
@@ -236,7 +237,7 @@ async fn run_suites(
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let suites = async {
         let emitter = Emitter::new(sender, Arc::clone(recordings), options);
-        let (mut not_run, mut stores) = (0, Stores::default());
+        let (mut not_run, mut stores) = (0, StoreWatch::default());
         for index in 0..plan.suites.len() {
             not_run += SuiteRun::new(plan, index, options, &emitter, &mut stores).run().await;
         }

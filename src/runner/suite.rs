@@ -1,6 +1,6 @@
 //! One suite: its cases begin in order, as many at a time as allowed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use tokio::time::timeout;
 use super::learning::learned_catalog;
 use super::opening::SessionError;
 use super::sessions::TargetSessions;
-use super::stores::{Store, Stores, may_damage};
+use super::store_damage::{StoreWatch, may_damage};
+use super::store_turns;
 use super::{Bail, Emitter, Options, RunMessage, case, case_result, rerun, tool_settings};
 use crate::event::{CaseResult, Event, Outcome, RunEnd};
 use crate::plan::{Body, Case, Plan, SuitePlan, expand, shuffle};
@@ -53,7 +54,7 @@ pub(crate) struct SuiteRun<'a> {
     /// Cases that may damage what the server has stored, and come after those that read it.
     damaging: Vec<Arc<Case>>,
     /// What these cases do to the stores of the servers, in all suites of the run.
-    stores: &'a mut Stores,
+    stores: &'a mut StoreWatch,
     /// Cases that look at what all others said, and wait for them.
     last: Vec<Arc<Case>>,
 }
@@ -64,7 +65,7 @@ impl<'a> SuiteRun<'a> {
         index: usize,
         options: &'a Arc<Options>,
         emitter: &'a Emitter,
-        stores: &'a mut Stores,
+        stores: &'a mut StoreWatch,
     ) -> Self {
         let planned = &plan.suites[index];
         let targets = (0..planned.targets.len())
@@ -119,34 +120,31 @@ impl<'a> SuiteRun<'a> {
         unreached.len()
     }
 
-    /// Runs the cases that may damage a store: one of each store at a time, and a look at it afterwards.
+    /// Runs the cases that may damage a store, and looks at the store after each of them.
     async fn run_damaging(&mut self) -> Vec<Arc<Case>> {
-        let mut left: BTreeMap<Store, VecDeque<Arc<Case>>> = BTreeMap::new();
-        for case in std::mem::take(&mut self.damaging) {
-            left.entry(Store::of(&self.targets[case.target].target)).or_default().push_back(case);
-        }
-        for case in left.values().filter_map(VecDeque::front) {
+        let cases = std::mem::take(&mut self.damaging);
+        let rounds = store_turns::rounds(cases, |case| &self.targets[case.target].target);
+        let targets: BTreeSet<usize> = rounds.first().into_iter().flatten().map(|case| case.target).collect();
+        for target in targets {
             if !self.is_over() {
-                self.stores.begin(&self.targets[case.target].target).await;
+                self.stores.begin(&self.targets[target].target).await;
             }
         }
         let mut unreached = Vec::new();
-        loop {
-            let round: Vec<Arc<Case>> = left.values_mut().filter_map(VecDeque::pop_front).collect();
-            if round.is_empty() {
-                return unreached;
-            }
+        for round in rounds {
             for case in &round {
                 unreached.extend(self.start(Arc::clone(case)).await);
             }
             self.finish_running().await;
             for case in &round {
+                let target = &self.targets[case.target].target;
                 if !self.is_over() {
-                    self.stores.check(&self.targets[case.target].target, case).await;
+                    self.stores.check(target, case).await;
                 }
-                self.targets[case.target].target.retire_stores(&case.id);
+                target.retire_stores(&case.id);
             }
         }
+        unreached
     }
 
     /// Waits for the cases that are under way.

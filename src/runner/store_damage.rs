@@ -1,12 +1,12 @@
-//! Cases that may damage what a server has stored: writes at once, and kills.
+//! Damage to what a server has stored, by cases that write at once or kill the server.
 //!
-//! They come after all others, one after another for each store. Tools that only read, and take nothing, are called before
+//! They come after all others, in turns (`store_turns.rs`). Tools that only read, and take nothing, are called before
 //! the first and after each of them, in a fresh session. A reader that is served before and refused afterwards is a warning
 //! about the case in between, and a failure where the server does not even start. Generated cases that fail from there on are
 //! not judged, since they may fail for what the store holds; a test that somebody wrote stays failed, and says so.
 //!
-//! Nobody says which servers keep their data in one place. Those that start with the same command line in the same folder
-//! do in all likelihood, also in several suites of a run; what their environments say may be about something else.
+//! Where each case has a copy of the store (`store_copies.rs`), the readers look at the copy that the case has left, and no
+//! other case meets its damage.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,9 @@ use serde_json::json;
 use super::ending::{SessionEndReason, end};
 use super::history::is_limit;
 use super::opening::{self, SessionOpening};
-use super::resolve::{Reachable, Starts};
+use super::resolve::Starts;
 use super::store_copies::StoreUse;
+use super::store_turns::StorePlace;
 use super::target::RunTarget;
 use crate::event::{CaseResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::matching::words_of;
@@ -24,7 +25,6 @@ use crate::plan::{Body, Case};
 use crate::schema::objection;
 use crate::session::SessionRequest;
 use crate::source::{shorten, visible_line};
-use crate::transport::stdio::ServerCommand;
 use crate::wire::{is_served, surroundings_lack};
 
 /// The number of tools that are called.
@@ -39,32 +39,11 @@ const UNSTARTED: &str = "the server does not start";
 /// The refusals of the readers that were called; `None` where one was served.
 type Readings = BTreeMap<String, Option<String>>;
 
-/// The store of a server: its command line and the folder in which it starts, or its address.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Store(Vec<String>);
-
-impl Store {
-    pub(crate) fn of(target: &RunTarget) -> Self {
-        let of_command = |command: &ServerCommand| {
-            let folder = command.cwd.display().to_string();
-            [folder, command.program.clone()].into_iter().chain(command.args.iter().cloned()).collect()
-        };
-        Self(match &target.server {
-            Ok(Reachable::Command(command)) => of_command(command),
-            Ok(Reachable::Served(served)) => {
-                served.two_starts().map(|(start, _)| of_command(&start)).unwrap_or_default()
-            }
-            Ok(Reachable::Http(address)) => vec![address.url.clone()],
-            Ok(Reachable::Demo | Reachable::InProcess(_)) | Err(_) => vec![target.id()],
-        })
-    }
-}
-
-/// The stores of all servers of a run.
+/// What is known of the stores of all servers of a run.
 #[derive(Default)]
-pub(crate) struct Stores {
-    served: BTreeMap<Store, BTreeSet<String>>,
-    damaged: BTreeMap<Store, Damage>,
+pub(crate) struct StoreWatch {
+    served: BTreeMap<StorePlace, BTreeSet<String>>,
+    damaged: BTreeMap<StorePlace, Damage>,
     /// The cases that failed: what they did to the store is reported.
     failed: BTreeSet<String>,
 }
@@ -103,30 +82,31 @@ pub(crate) fn may_damage(case: &Case) -> bool {
     matches!(&case.body, Body::Check(check) if check.may_damage_store())
 }
 
-impl Stores {
+impl StoreWatch {
     /// Calls the readers of a target before the first case that may damage its store.
     pub(crate) async fn begin(&mut self, target: &RunTarget) {
-        let (store, readers) = (Store::of(target), readers_of(target));
-        if readers.is_empty() || self.damaged.contains_key(&store) {
+        let (place, readers) = (StorePlace::of(target), readers_of(target));
+        if readers.is_empty() || self.damaged.contains_key(&place) {
             return;
         }
-        let readings = read(target, &readers, "").await;
+        let readings = read(target, &readers, StoreUse::Anew).await;
         let served = readings.into_iter().filter(|(_, refusal)| refusal.is_none()).map(|(reader, _)| reader);
-        self.served.insert(store, served.collect());
+        self.served.insert(place, served.collect());
     }
 
     /// Calls them again after a case, and reports a store that seems to be damaged, unless the case has.
     pub(crate) async fn check(&mut self, target: &RunTarget, case: &Case) {
-        let store = Store::of(target);
-        let Some(served) = self.served.get(&store).filter(|served| !served.is_empty()) else { return };
-        if self.damaged.contains_key(&store) {
+        let place = StorePlace::of(target);
+        let Some(served) = self.served.get(&place).filter(|served| !served.is_empty()) else { return };
+        if self.damaged.contains_key(&place) {
             return;
         }
-        let first = read(target, served, &case.id).await;
+        let left = StoreUse::Of(&case.id);
+        let first = read(target, served, left).await;
         if refused_twice(&first, &first).is_none() {
             return;
         }
-        let Some((reader, words)) = refused_twice(&first, &read(target, served, &case.id).await) else { return };
+        let Some((reader, words)) = refused_twice(&first, &read(target, served, left).await) else { return };
         let damage = Damage { case: case.name.clone(), reader, words };
         if !self.failed.contains(&case.id) {
             let revision = target.known_revision().map(|revision| revision.to_string()).unwrap_or_default();
@@ -134,7 +114,7 @@ impl Stores {
         }
         // Where each case has a copy of the store, no other one meets the damage.
         if target.stores.is_none() {
-            self.damaged.insert(store, damage);
+            self.damaged.insert(place, damage);
         }
     }
 
@@ -144,7 +124,7 @@ impl Stores {
         if !matches!(result.outcome, Outcome::Failed | Outcome::Errored) {
             return;
         }
-        let Some(damage) = self.damaged.get(&Store::of(target)) else {
+        let Some(damage) = self.damaged.get(&StorePlace::of(target)) else {
             if may_damage(case) {
                 self.failed.insert(case.id.clone());
             }
@@ -177,9 +157,10 @@ fn readers_of(target: &RunTarget) -> BTreeSet<String> {
     readers.take(MOST_READERS).map(|tool| tool.name.clone()).collect()
 }
 
-/// Calls readers in a fresh session, with the store that a case has left. A server that does not start refuses them all.
-async fn read(target: &RunTarget, readers: &BTreeSet<String>, owner: &str) -> Readings {
-    let opening = SessionOpening { store: StoreUse::Of(owner), ..SessionOpening::with(&target.suite().answers) };
+/// Calls readers in a fresh session, with this copy of the store if there are copies. A server that does not start refuses
+/// them all.
+async fn read(target: &RunTarget, readers: &BTreeSet<String>, store: StoreUse<'_>) -> Readings {
+    let opening = SessionOpening { store, ..SessionOpening::with(&target.suite().answers) };
     let opened = opening::open(target, opening).await;
     let session = match opened {
         Ok(session) => session,
