@@ -202,13 +202,19 @@ impl StoreSource {
             CopyError::LinkOut { .. } => {
                 "remove the link: a server that writes through it would change what is not its copy"
             }
-            CopyError::System { error, .. } if error.kind() == io::ErrorKind::StorageFull => {
-                "free some space, or set TMPDIR to a folder on another disk: copies lie there until the run is over"
+            CopyError::System { error, .. } if has_no_room(error) => {
+                "free some space, raise the limit of file sizes (`ulimit -f`), or set TMPDIR to a folder on another disk: \
+                 copies lie there until the run is over"
             }
             CopyError::NotPlain(_) | CopyError::System { .. } => return found,
         };
         Finding { help: Some(help.to_owned()), ..found }
     }
+}
+
+/// Returns true if no more can be written to a disk.
+fn has_no_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge | io::ErrorKind::QuotaExceeded)
 }
 
 impl StoreCopies {
