@@ -277,7 +277,7 @@ impl CaseRun<'_> {
         } else {
             self.with_teardown(conversation, checked, &opened).await
         };
-        if !goes_on && target.sets_up_every_session() {
+        if !goes_on && target.sets_up_every_session() && self.case.handshake == Handshake::Perform {
             tear_down_and_report(target, &opened).await;
         }
         let frames = opened.session.frames();

@@ -14,6 +14,7 @@ use super::{Emitter, Options};
 use crate::fault::FaultPlayer;
 use crate::plan::{Case, Plan, SessionNeed};
 use crate::session::Session;
+use crate::suite::Handshake;
 
 /// A target with its sessions.
 pub(crate) struct TargetSessions {
@@ -41,7 +42,7 @@ impl TargetSessions {
 
     /// A session for one case alone.
     ///
-    /// If every case has a fresh server, the suite's setup runs in it; otherwise the setup ran once, in the shared
+    /// If every case has a fresh server, the suite's setup runs in it unless the case makes the handshake itself; otherwise the setup ran once, in the shared
     /// session, and what it captured is known.
     pub(crate) async fn own(
         &self,
@@ -66,7 +67,7 @@ impl TargetSessions {
         if case.session == SessionNeed::InTurn {
             session.mark();
         }
-        if target.sets_up_every_session() {
+        if target.sets_up_every_session() && case.handshake == Handshake::Perform {
             return set_up(target, session).await.map_err(SessionError::of_setup);
         }
         Ok(OpenSession { session, names })

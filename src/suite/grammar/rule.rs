@@ -62,7 +62,7 @@ settings! {
         /// In place of steps: scans that must find nothing in any session of the suite.
         pub(crate) scan: Vec<Located<String>> => alternative()
             shape(Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&Shape::Text))])),
-        /// `false` begins a session without a handshake; the steps send everything.
+        /// `false` begins a session without a handshake; the steps send everything, and the suite's setup is left out.
         pub(crate) handshake: bool => default("true"),
     }
 }
