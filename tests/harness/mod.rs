@@ -362,7 +362,7 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#""((?:duration|elapsed|ready)_us|started_unix_ms)": ?\d+"#.to_owned(), r#""$1":0"#),
         (r"\b127\.0\.0\.1:\d{4,5}".to_owned(), "127.0.0.1:[PORT]"),
         // Where programs are.
-        (r"`(python3|cat|false|true)` is /[\w./-]+".to_owned(), "`$1` is [PATH]"),
+        (r"`(python3|cat|false|true)` is\s+(?:\[ROOT\])?/[\w./-]+".to_owned(), "`$1` is [PATH]"),
         // How many processes are alive at that moment is a race.
         (
             r"\d+ other processes of (`\w+`) are running \(pids [^)]*\)".to_owned(),
