@@ -38,6 +38,9 @@ pub mod fault;
 pub mod findings;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
+pub mod init;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod invariants;
 #[doc(hidden)]
 pub mod lint;

@@ -53,6 +53,7 @@ enum CliCommand {
     Lint(Box<commands::lint::LintArgs>),
     #[command(mut_arg("paths", server::positional))]
     Fuzz(Box<commands::fuzz::FuzzArgs>),
+    Init(Box<commands::init::InitArgs>),
     Snapshot(Box<commands::snapshot::SnapshotArgs>),
     Tools(Box<commands::tools::ToolsArgs>),
     Doctor(Box<commands::doctor::DoctorArgs>),
@@ -88,6 +89,7 @@ impl CliCommand {
                 | Self::Ci(_)
                 | Self::Tools(_)
                 | Self::Doctor(_)
+                | Self::Init(_)
         )
     }
 
@@ -109,6 +111,7 @@ impl CliCommand {
             Self::Run(_) | Self::Serve(_) | Self::Relay(_) => "nothing was run",
             Self::Compliance(_) | Self::Lint(_) | Self::Ci(_) => "nothing was checked",
             Self::Fuzz(_) => "nothing was called",
+            Self::Init(_) => "no suite was written",
             Self::Snapshot(_) => "nothing was recorded",
             Self::Tools(_) => "nothing was listed",
             Self::Doctor(_) => "nothing was examined",
@@ -146,6 +149,7 @@ pub fn main() -> ExitCode {
         CliCommand::Compliance(args) => commands::compliance::compliance(*args, console),
         CliCommand::Lint(args) => commands::lint::lint(*args, console),
         CliCommand::Fuzz(args) => commands::fuzz::fuzz(*args, console),
+        CliCommand::Init(args) => commands::init::init(&args, console),
         CliCommand::Snapshot(args) => commands::snapshot::snapshot(&args, console),
         CliCommand::Tools(args) => commands::tools::tools(&args, console),
         CliCommand::Doctor(args) => commands::doctor::doctor(&args, console),

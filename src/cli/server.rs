@@ -4,7 +4,7 @@
 //! Start reading in [`ServerArgs::target`].
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use indexmap::IndexSet;
@@ -245,7 +245,7 @@ impl DescribedTarget {
         if !self.names.is_empty() {
             return Ok(self.names.iter().map(|name| of_file(name)).collect());
         }
-        if verb.command.asks_once() {
+        if verb.command.takes_one_server() {
             return Ok(vec![(None, json!({"config": shown}))]);
         }
         let (sources, source) = console.read("configuration", &self.file, WRITTEN, None)?;
@@ -367,6 +367,29 @@ fn named_server(Verb { command, does, .. }: Verb, words: &[String], console: &Co
     })
 }
 
+/// A server of a suite in the current folder as one in another folder writes it.
+pub(crate) fn seen_from(folder: &Path, mut server: Value) -> Value {
+    if folder.as_os_str().is_empty() {
+        return server;
+    }
+    let is_below = folder.components().all(|part| matches!(part, Component::Normal(_)));
+    let back = if is_below {
+        folder.components().map(|_| "..").collect::<PathBuf>()
+    } else {
+        std::path::absolute(".").unwrap_or_default()
+    };
+    let moved = |path: &str| back.join(path).components().collect::<PathBuf>().display().to_string().replace('\\', "/");
+    if let Some(store) = server["store"].as_str().map(moved) {
+        server["store"] = store.into();
+    }
+    if let Some(config) = server["config"].as_str().map(moved) {
+        server["config"] = config.into();
+    } else if server.get("command").is_some() {
+        server["cwd"] = moved(server["cwd"].as_str().unwrap_or("")).into();
+    }
+    server
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -388,6 +411,28 @@ mod tests {
                 names: name.into_iter().map(str::to_owned).collect(),
             });
             assert_eq!(found, expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn paths_are_seen_from_the_suite() {
+        for (folder, server, expected) in [
+            ("", json!({"command": ["node", "s.js"]}), json!({"command": ["node", "s.js"]})),
+            ("a/b", json!({"command": ["node", "s.js"]}), json!({"command": ["node", "s.js"], "cwd": "../.."})),
+            ("a", json!({"command": "x", "cwd": "c"}), json!({"command": "x", "cwd": "../c"})),
+            (
+                "a",
+                json!({"command": "x", "store": "d.json"}),
+                json!({"command": "x", "store": "../d.json", "cwd": ".."}),
+            ),
+            (
+                "a",
+                json!({"config": ".vscode/mcp.json", "name": "n"}),
+                json!({"config": "../.vscode/mcp.json", "name": "n"}),
+            ),
+            ("a", json!({"url": "http://h"}), json!({"url": "http://h"})),
+        ] {
+            assert_eq!(seen_from(Path::new(folder), server), expected, "{folder}");
         }
     }
 }

@@ -1,11 +1,8 @@
 //! One call and its answer as a test of a suite, and its place in the text of the suite.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use crate::redact::reads_drawn;
+use super::lasting::lasts;
 use crate::reproduce::{literal, literal_text};
 use crate::source::{Node, visible_line, yaml_writer};
 
@@ -94,20 +91,8 @@ fn text_expectation(result: &Value, again: &Value) -> Option<Value> {
         .then(|| json!({"at": "result.content[0].text", "equals": literal(text)}))
 }
 
-/// A value does not read as if another run had another one: no time, no drawn id, no path, and nothing long.
+/// A value lasts, and is short enough to be expected as a whole.
 fn is_lasting(value: &Value) -> bool {
-    #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
-    static PASSING: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\d{4}-\d\d-\d\d|\d\d:\d\d|\d{9}|(^|[\s:=(])/[^\s/]+/|[A-Za-z]:\\").unwrap());
-    fn lasts(value: &Value) -> bool {
-        match value {
-            Value::String(text) => !PASSING.is_match(text) && !text.split_whitespace().any(reads_drawn),
-            Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() < 1e9),
-            Value::Array(items) => items.iter().all(lasts),
-            Value::Object(members) => members.values().all(lasts),
-            Value::Null | Value::Bool(_) => true,
-        }
-    }
     value.to_string().chars().count() <= LONGEST_VALUE && lasts(value)
 }
 

@@ -67,12 +67,20 @@ struct Pending<'a> {
 pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn(&Tool) -> bool + Sync)) -> Learning {
     let (needed_tools, others): (Vec<_>, Vec<_>) = open_tools(context).into_iter().partition(|open| needed(open.tool));
     let limits = CheckLimits::new(TIME, "").with_max_calls(CALLS_PER_TOOL * needed_tools.len());
-    let mut caller = Caller { context, limits, session: None, called: None, lost: 0, ends: BTreeMap::new() };
+    let mut caller = Caller {
+        context,
+        limits,
+        session: None,
+        called: None,
+        lost: 0,
+        ends: BTreeMap::new(),
+        lacking: BTreeMap::new(),
+    };
     let mut seeds = Seeds::default();
     let mut learning = Learning::default();
     let mut pending = call_first(&mut caller, needed_tools, &mut seeds, &mut learning.by_schema).await;
     if pending.is_empty() {
-        learning.ends = caller.finish().await;
+        caller.finish(&mut learning).await;
         return learning;
     }
     pending.extend(call_first(&mut caller, others, &mut seeds, &mut BTreeMap::new()).await);
@@ -106,7 +114,7 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
             Answer::Lacking | Answer::None => {}
         }
     }
-    learning.ends = caller.finish().await;
+    caller.finish(&mut learning).await;
     learning
 }
 
@@ -199,6 +207,8 @@ struct Caller<'a> {
     /// The number of servers that ended or hung.
     lost: usize,
     ends: BTreeMap<String, Finding>,
+    /// The words that show what the machine lacks, by tool.
+    lacking: BTreeMap<String, String>,
 }
 
 impl Caller<'_> {
@@ -220,7 +230,11 @@ impl Caller<'_> {
             Ok(Some(reply)) if is_served(&reply.message) => Answer::Served(reply.message["result"].clone()),
             Ok(Some(reply)) => {
                 let words = words_of(&reply.message);
-                if surroundings_lack(&words).is_some() { Answer::Lacking } else { Answer::Refused(words) }
+                if surroundings_lack(&words).is_none() {
+                    return Answer::Refused(words);
+                }
+                self.lacking.insert(tool.to_owned(), words);
+                Answer::Lacking
             }
             Ok(None) | Err(CheckEnd::Spent(_) | CheckEnd::Inconclusive(_) | CheckEnd::Skipped(_)) => Answer::None,
             Err(
@@ -241,9 +255,10 @@ impl Caller<'_> {
         }
     }
 
-    async fn finish(mut self) -> BTreeMap<String, Finding> {
+    async fn finish(mut self, learning: &mut Learning) {
         self.close().await;
-        self.ends
+        learning.refused.extend(self.lacking);
+        learning.ends = self.ends;
     }
 
     fn note_ends(&mut self, found: impl IntoIterator<Item = Finding>) {

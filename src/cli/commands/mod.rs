@@ -15,6 +15,7 @@ mod failing_tests;
 pub(crate) mod fault_coverage;
 pub(crate) mod findings;
 pub(crate) mod fuzz;
+pub(crate) mod init;
 pub(crate) mod lint;
 mod parsing;
 pub(crate) mod plan;

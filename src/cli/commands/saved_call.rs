@@ -1,12 +1,13 @@
 //! `mcprove call --save`: writes a call as a test into a suite.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::block;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
+use crate::cli::server::seen_from;
 use crate::files::FilePlace;
 use crate::report::sink;
 use crate::show::{AnsweredCall, with_test};
@@ -125,46 +126,4 @@ fn is_same(one: &Server, other: &Server) -> bool {
     };
     let starts = |server: &Server| matches!(server.kind, ServerKind::Command(_));
     is_kind && words(one) == words(other) && (!starts(one) || folder(one) == folder(other))
-}
-
-/// A server of a suite in the current folder as one in another folder writes it.
-fn seen_from(folder: &Path, mut server: Value) -> Value {
-    if folder.as_os_str().is_empty() {
-        return server;
-    }
-    let is_below = folder.components().all(|part| matches!(part, Component::Normal(_)));
-    let back = if is_below {
-        folder.components().map(|_| "..").collect::<PathBuf>()
-    } else {
-        std::path::absolute(".").unwrap_or_default()
-    };
-    let moved = |path: &str| back.join(path).components().collect::<PathBuf>().display().to_string().replace('\\', "/");
-    if let Some(config) = server["config"].as_str().map(moved) {
-        server["config"] = config.into();
-    } else if server.get("command").is_some() {
-        server["cwd"] = moved(server["cwd"].as_str().unwrap_or("")).into();
-    }
-    server
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_seen_from_the_suite() {
-        for (folder, server, expected) in [
-            ("", json!({"command": ["node", "s.js"]}), json!({"command": ["node", "s.js"]})),
-            ("a/b", json!({"command": ["node", "s.js"]}), json!({"command": ["node", "s.js"], "cwd": "../.."})),
-            ("a", json!({"command": "x", "cwd": "c"}), json!({"command": "x", "cwd": "../c"})),
-            (
-                "a",
-                json!({"config": ".vscode/mcp.json", "name": "n"}),
-                json!({"config": "../.vscode/mcp.json", "name": "n"}),
-            ),
-            ("a", json!({"url": "http://h"}), json!({"url": "http://h"})),
-        ] {
-            assert_eq!(seen_from(Path::new(folder), server), expected, "{folder}");
-        }
-    }
 }

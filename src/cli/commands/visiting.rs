@@ -11,13 +11,14 @@ use super::signals::{self, RunEnding, RunningTask, Urgency};
 use crate::block;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::server::{ServerArgs, Verb, is_suite};
+use crate::cli::server::{AdHocServer, ServerArgs, Verb, is_suite};
 use crate::cli::suites::{ChosenRegistry, refuse_bad_stores};
-use crate::plan::{self, Plan, Selection};
+use crate::plan::{self, CaseSource, Plan, Selection};
 use crate::report::Ticker;
 use crate::runner::{self, Options, Stop, Visited, Visitor};
 use crate::source::file::{WRITTEN, read_text};
-use crate::source::{Sources, duration_text, visible_line};
+use crate::source::{Diagnostic, Sources, duration_text, visible_line};
+use crate::suite::LoadedSuite;
 
 /// After how long the user learns why nothing is shown.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -56,13 +57,30 @@ pub(crate) fn plan_of(
     members: Map<String, Value>,
     console: &Console,
 ) -> Result<Plan, Exit> {
+    let suite = words.first().filter(|word| words.len() == 1 && is_suite(word));
+    let Some(suite) = suite else { return plan_of_server(server.target(verb, words, console)?, members, console) };
     let mut sources = Sources::default();
-    let loaded = match words {
-        [word] if is_suite(word) => {
-            block::load(Path::new(word), &|file: &Path| read_text(file, WRITTEN), &mut sources, &mut Vec::new())
-        }
-        _ => server.target(verb, words, console)?.suite(members, &[]).load(&mut sources, console),
-    };
+    let files = |file: &Path| read_text(file, WRITTEN);
+    let loaded = block::load(Path::new(suite), &files, &mut sources, &mut Vec::new());
+    plan_of_suite(loaded, sources, console)
+}
+
+/// The plan of servers of the command line, as a suite with these members.
+pub(crate) fn plan_of_server(
+    server: AdHocServer,
+    members: Map<String, Value>,
+    console: &Console,
+) -> Result<Plan, Exit> {
+    let mut sources = Sources::default();
+    let loaded = server.suite(members, &[]).load(&mut sources, console);
+    plan_of_suite(loaded, sources, console)
+}
+
+fn plan_of_suite(
+    loaded: Result<LoadedSuite<Arc<dyn CaseSource>>, Vec<Diagnostic>>,
+    sources: Sources,
+    console: &Console,
+) -> Result<Plan, Exit> {
     let loaded = loaded.map_err(|found| console.refuse(&found, &sources))?;
     let (sources, registry) = (Arc::new(sources), ChosenRegistry::BUILTIN.get());
     let plan = plan::build(vec![loaded], Selection::default(), registry, Arc::clone(&sources));

@@ -44,6 +44,7 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
         AdHocCommand::Call
         | AdHocCommand::Complete
         | AdHocCommand::Doctor
+        | AdHocCommand::Init
         | AdHocCommand::Prompt
         | AdHocCommand::Read
         | AdHocCommand::Snapshot

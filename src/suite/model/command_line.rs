@@ -23,6 +23,8 @@ pub enum AdHocCommand {
     Doctor,
     /// `mcprove fuzz`.
     Fuzz,
+    /// `mcprove init`.
+    Init,
     /// `mcprove lint`.
     Lint,
     /// `mcprove prompt`.
@@ -36,9 +38,9 @@ pub enum AdHocCommand {
 }
 
 impl AdHocCommand {
-    /// Returns true if it sends one request to one server.
-    pub fn asks_once(self) -> bool {
-        matches!(self, Self::Call | Self::Complete | Self::Prompt | Self::Read)
+    /// Returns true if it works with one server alone.
+    pub fn takes_one_server(self) -> bool {
+        matches!(self, Self::Call | Self::Complete | Self::Init | Self::Prompt | Self::Read)
     }
 
     /// The word after `mcprove`.
@@ -51,6 +53,7 @@ impl AdHocCommand {
             Self::Compliance => "compliance",
             Self::Doctor => "doctor",
             Self::Fuzz => "fuzz",
+            Self::Init => "init",
             Self::Lint => "lint",
             Self::Prompt => "prompt",
             Self::Read => "read",

@@ -1,0 +1,211 @@
+//! `mcprove init`: writes a suite for a server from what it answers, and runs it.
+
+use std::path::Path;
+
+use clap::{Args, Parser};
+use serde_json::json;
+
+use super::run::{RunArgs, run};
+use super::visiting::{CurrentStep, VisitWords, plan_of_server, visit};
+use crate::cli::calls::{CallArgs, unknown_tool};
+use crate::cli::console::Console;
+use crate::cli::exit::Exit;
+use crate::cli::server::{ServerArgs, Verb, seen_from};
+use crate::event::Finding;
+use crate::files::FilePlace;
+use crate::init::{Observations, SuitePage, observe};
+use crate::plan::BoxFuture;
+use crate::report::sink;
+use crate::runner::{ServerVisit, Visitor};
+use crate::source::file::{WRITTEN, read_text};
+use crate::source::{difference, visible};
+use crate::suite::AdHocCommand;
+use crate::wire::Catalog;
+
+const VERB: Verb = Verb { command: AdHocCommand::Init, does: "write a suite for" };
+
+const WORDS: VisitWords = VisitWords { undone: "no suite was written", slow: None };
+
+/// The number of unchanged lines around a difference.
+const CONTEXT: usize = 3;
+
+/// Writes a suite for a server from what it answers, and runs it.
+///
+/// Calls each tool that only reads, on two servers that know nothing of each other, and expects what both answers have
+/// in common; adds what CI should check of any server. A file that is there is never changed.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// The server: a URL, `demo`, a file that describes servers (`mcp.json:NAME`), or after `--` the command that starts it.
+    #[arg(value_name = "SERVER")]
+    words: Vec<String>,
+    /// The file to write; by default the name of the server, with `.yml`.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<FilePlace>,
+    /// Writes nothing, and shows in which lines the file differs from the suite that would be written.
+    #[arg(long)]
+    diff: bool,
+    /// Writes the suite without running it.
+    #[arg(long, conflicts_with = "diff")]
+    no_run: bool,
+    #[command(flatten)]
+    calls: CallArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// The command line of the run at the end.
+#[derive(Debug, Parser)]
+struct FinalRun {
+    #[command(flatten)]
+    args: RunArgs,
+}
+
+/// A server and what it showed.
+struct VisitedServer {
+    name: String,
+    catalog: Catalog,
+    seen: Observations,
+}
+
+/// Asks the servers that it visits.
+struct Asker {
+    current: CurrentStep,
+}
+
+impl Visitor for Asker {
+    type Output = VisitedServer;
+
+    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<VisitedServer, Finding>> {
+        Box::pin(async move {
+            let ServerVisit { context, redactor, .. } = visit;
+            let doing = |step| self.current.set(step);
+            let seen = observe(&context, redactor, &doing).await;
+            let implementation = context.server.and_then(|server| server.implementation.clone());
+            let name = implementation.as_deref().map_or(context.server_name, without_version).to_owned();
+            Ok(VisitedServer { name, catalog: context.catalog.clone(), seen })
+        })
+    }
+}
+
+pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
+    if let Some(file) = args.output.as_ref().filter(|_| !args.diff) {
+        spare(file, console)?;
+    }
+    let mut server = args.server.written(VERB, &args.words, console)?;
+    let mut target = args.server.target(VERB, &args.words, console)?;
+    if args.calls.scratch {
+        server["scratch"] = true.into();
+        target.set_scratch();
+    }
+    let mut members = args.calls.members();
+    // Its cases list what is there, and call nothing.
+    members.insert("schema_lint".to_owned(), json!({}));
+    let plan = plan_of_server(target, members, console)?;
+    let current = CurrentStep::default();
+    let asker = Asker { current: current.clone() };
+    let Some(visited) = visit(plan, &asker, &current, WORDS, console)?.outputs.into_iter().next() else {
+        let message = "no suite was written: the server speaks none of the revisions that were asked for";
+        return Err(console.fail(Exit::Nothing, message, None));
+    };
+    let tools = || visited.catalog.tools.iter().map(|tool| tool.name.as_str());
+    for named in args.calls.named_tools().iter().filter(|named| !tools().any(|tool| named.is_match(tool))) {
+        console.note(&unknown_tool(named, tools()));
+    }
+    let file = args.output.clone().unwrap_or_else(|| FilePlace::resolve(Path::new(&file_name(&visited.name))));
+    let page = SuitePage {
+        name: &visited.name,
+        server: &seen_from(file.parent().unwrap_or(Path::new("")), server),
+        calls: &args.calls.members(),
+        catalog: &visited.catalog,
+        seen: &visited.seen,
+    };
+    let text = page.text();
+    if args.diff {
+        return show_difference(&file, &text, console);
+    }
+    spare(&file, console)?;
+    sink::write(&file, &text).map_err(|error| console.fail(Exit::Environment, error, None))?;
+    console.note(&summary(&file, &visited));
+    if args.no_run {
+        return Ok(Exit::Passed);
+    }
+    let words = [Path::new("run"), Path::new("--"), &file];
+    let FinalRun { args } =
+        FinalRun::try_parse_from(words).map_err(|error| console.fail(Exit::Internal, error, None))?;
+    run(&args.into(), console)
+}
+
+/// Refuses to write over a file.
+fn spare(file: &FilePlace, console: &Console) -> Result<(), Exit> {
+    if !file.exists() {
+        return Ok(());
+    }
+    let shown = file.display();
+    let help = format!(
+        "`--diff` shows what a new suite would change, `--output FILE` writes another file; `mcprove run {shown}` runs this one"
+    );
+    Err(console.fail(Exit::Usage, format!("no suite was written: `{shown}` is there already"), Some(&help)))
+}
+
+/// Shows in which lines a file differs from a text.
+fn show_difference(file: &FilePlace, text: &str, console: &Console) -> Result<Exit, Exit> {
+    let known = read_text(file, WRITTEN).map_err(|error| {
+        let help = "without `--diff`, the file is written";
+        console.fail(Exit::Usage, format!("`{}` cannot be compared: {error}", file.display()), Some(help))
+    })?;
+    let (before, after): (Vec<&str>, Vec<&str>) = (known.lines().collect(), text.lines().collect());
+    let groups = difference(&before, &after, CONTEXT);
+    let shown = groups.iter().map(|lines| {
+        let lines = lines.iter().map(|(side, line)| format!("{}{}\n", side.sign(), visible(line)));
+        lines.collect::<String>()
+    });
+    console.part(&shown.collect::<Vec<_>>().join("\n"))?;
+    Ok(if groups.is_empty() { Exit::Passed } else { Exit::Findings })
+}
+
+/// The suite in one line: what is tested, and what is not.
+fn summary(file: &FilePlace, visited: &VisitedServer) -> String {
+    let (tools, left_out) = (visited.catalog.tools.len(), visited.seen.left_out.len());
+    let tested = tools - left_out.min(tools);
+    let rest = match left_out {
+        0 => String::new(),
+        1 => "; the file says why one has no test".to_owned(),
+        many => format!("; the file says why {many} have no test"),
+    };
+    format!("wrote `{}`, with tests of {tested} of {tools} tools{rest}", file.display())
+}
+
+/// `users-service 1.2.0` without the version.
+fn without_version(implementation: &str) -> &str {
+    let is_version = |word: &str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    let (name, last) = implementation.rsplit_once(' ').unwrap_or((implementation, ""));
+    if is_version(last) { name } else { implementation }
+}
+
+/// A file name that says which server is tested.
+fn file_name(server: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let name: String = server.chars().map(plain).collect();
+    let parts: Vec<&str> = name.split('-').filter(|part| !part.is_empty()).collect();
+    let name: String = parts.join("-").chars().take(60).collect();
+    if name.is_empty() { "server.yml".to_owned() } else { format!("{name}.yml") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_after_servers() {
+        for (implementation, name, file) in [
+            ("users-service 1.2.0", "users-service", "users-service.yml"),
+            ("My Server v2", "My Server", "my-server.yml"),
+            ("../../etc/passwd", "../../etc/passwd", "etc-passwd.yml"),
+            ("Ünïcode", "Ünïcode", "n-code.yml"),
+            ("日本", "日本", "server.yml"),
+        ] {
+            assert_eq!(without_version(implementation), name);
+            assert_eq!(file_name(name), file);
+        }
+    }
+}

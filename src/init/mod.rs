@@ -1,0 +1,13 @@
+//! A suite for a server that has none, from what it answers.
+//!
+//! `observe` asks for everything that the server offers, on two servers that know nothing of each other; what both
+//! answers have in common becomes the expectations of a test, and `SuitePage` writes them down.
+
+mod expectation;
+mod observe;
+mod page;
+mod questions;
+mod round_trip;
+
+pub(crate) use self::observe::{Observations, observe};
+pub(crate) use self::page::SuitePage;

@@ -1,0 +1,285 @@
+//! Asks a server what a suite can expect of it: each question on two servers that know nothing of each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::questions::{MadeArgument, Question, questions_of_call, questions_of_lists};
+use super::round_trip::{MadeThing, RoundTrip, TripEnd, creators, trips_of};
+use crate::check::learning::{Learning, learn_arguments};
+use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
+use crate::matching::words_of;
+use crate::plan::CheckContext;
+use crate::plan::witness::known_arguments;
+use crate::redact::Redactor;
+use crate::wire::{Tool, is_served, surroundings_lack};
+
+/// The time for all questions, and the sessions that may end or hang.
+const TIME: Duration = Duration::from_secs(120);
+const LOST_SESSIONS: usize = 4;
+
+/// A question, and the responses of two servers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answered {
+    pub(crate) question: Question,
+    pub(crate) answers: [Value; 2],
+}
+
+/// What a server showed.
+#[derive(Debug, Default)]
+pub(crate) struct Observations {
+    /// In the order of the server's lists.
+    pub(crate) answered: Vec<Answered>,
+    pub(crate) trips: Vec<RoundTrip>,
+    /// What was made first, so that tools could be called that take its id.
+    pub(crate) things: Vec<MadeThing>,
+    /// The tools without a test, each with the reason.
+    pub(crate) left_out: BTreeMap<String, LeftOut>,
+    /// True if tools were called that may change data.
+    pub(crate) writes: bool,
+}
+
+/// The reason for which a tool has no test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LeftOut {
+    /// It may change or destroy data, and nobody allowed it.
+    Hazard,
+    /// It is served as a task only.
+    TaskOnly,
+    /// It refused all that was tried; with its last words.
+    Refused(String),
+    /// The machine lacks something; with the words that say so.
+    Lacking(String),
+    /// It did not answer.
+    Silent,
+}
+
+impl LeftOut {
+    fn of_refusal(words: String) -> Self {
+        surroundings_lack(&words).map_or(Self::Refused(words), Self::Lacking)
+    }
+}
+
+/// Asks a server for everything that it offers; `doing` is told what comes next.
+pub(crate) async fn observe(
+    context: &CheckContext<'_>,
+    redactor: &Redactor,
+    doing: &(dyn Fn(String) + Sync),
+) -> Observations {
+    doing("looking for arguments that its tools serve".to_owned());
+    let learning = learn_arguments(context, &|_| true).await;
+    let limits = CheckLimits::new(TIME, "");
+    let mut asking = Asking { context, redactor, limits, lost: 0, things: Vec::new(), doing };
+    let mut seen = Observations::default();
+    let (mut reading, mut writing) = (Vec::new(), Vec::new());
+    for tool in &context.catalog.tools {
+        match arguments_of(context, tool, &learning) {
+            Ok(arguments) if tool.only_reads() => reading.push((tool, arguments)),
+            Ok(arguments) => writing.push((tool, arguments)),
+            Err(reason) => drop(seen.left_out.insert(tool.name.clone(), reason)),
+        }
+    }
+    let written = asking.ask_each(writing.iter().map(|(tool, arguments)| Question::call(&tool.name, arguments))).await;
+    let mut takers = Vec::new();
+    for trip in creators(&writing, &written).iter().flat_map(|creator| trips_of(creator, context)) {
+        // Each creator has one id, under one name.
+        let is_other = |thing: &MadeThing| thing.creator == trip.made.creator && *thing != trip.made;
+        let is_needed = seen.left_out.contains_key(&trip.taker) && !asking.things.iter().any(is_other);
+        let end = asking.try_trip(&trip).await;
+        if end == TripEnd::Shown {
+            seen.trips.push(trip.clone());
+        }
+        if is_needed && end >= TripEnd::Served {
+            seen.left_out.remove(&trip.taker);
+            if !asking.things.contains(&trip.made) {
+                asking.things.push(trip.made.clone());
+            }
+            takers.push(trip);
+        }
+    }
+    let mut questions: Vec<Question> =
+        reading.iter().flat_map(|(tool, arguments)| questions_of_call(tool, arguments)).collect();
+    let mut changing: Vec<Question> =
+        writing.iter().map(|(tool, arguments)| Question::call(&tool.name, arguments)).collect();
+    for trip in takers {
+        let reads = context.catalog.tool(&trip.taker).is_some_and(Tool::only_reads);
+        let group = if reads { &mut questions } else { &mut changing };
+        let made = Some(MadeArgument { parameter: trip.parameter, id: trip.made.name });
+        group.push(Question::Call { tool: trip.taker, arguments: trip.taker_arguments, made });
+    }
+    questions.extend(questions_of_lists(context.catalog));
+    seen.answered = asking.ask_readers(&questions).await;
+    seen.writes = !changing.is_empty();
+    // What was made is there at each question.
+    let written = if asking.things.is_empty() { written } else { asking.ask_each(changing.into_iter()).await };
+    seen.answered.extend(written);
+    seen.things = asking.things;
+    keep_served(&mut seen);
+    seen
+}
+
+/// The arguments with which a tool is called, or the reason why it is not.
+fn arguments_of(context: &CheckContext<'_>, tool: &Tool, learning: &Learning) -> Result<Value, LeftOut> {
+    if context.suite.hazard(context.server_name, tool).is_some() {
+        return Err(LeftOut::Hazard);
+    }
+    if tool.is_task_only() {
+        return Err(LeftOut::TaskOnly);
+    }
+    let given = known_arguments(context.suite, tool).and_then(|(_, known)| (context.filled)(&known));
+    let found = || learning.found.get(&tool.name).map(|found| found.arguments.clone());
+    let by_schema = || learning.by_schema.get(&tool.name).cloned();
+    let refusal =
+        || learning.refused.get(&tool.name).map_or(LeftOut::Silent, |words| LeftOut::of_refusal(words.clone()));
+    given.or_else(found).or_else(by_schema).ok_or_else(refusal)
+}
+
+/// Leaves out calls that were not served by both, and says so of the tool.
+fn keep_served(seen: &mut Observations) {
+    let mut left_out = BTreeMap::new();
+    seen.answered.retain(|answered| {
+        let Question::Call { tool, .. } = &answered.question else { return true };
+        let refusal = answered.answers.iter().find(|answer| !is_served(answer));
+        let Some(refusal) = refusal else { return true };
+        left_out.insert(tool.clone(), LeftOut::of_refusal(words_of(refusal)));
+        false
+    });
+    let answered: BTreeSet<&str> = seen.answered.iter().filter_map(|answered| answered.question.tool()).collect();
+    left_out.retain(|tool, _| !answered.contains(tool.as_str()));
+    seen.left_out.extend(left_out);
+}
+
+/// Opens sessions, and asks in them.
+struct Asking<'a> {
+    context: &'a CheckContext<'a>,
+    redactor: &'a Redactor,
+    limits: CheckLimits,
+    /// What each session makes first.
+    things: Vec<MadeThing>,
+    /// The number of sessions that ended or hung.
+    lost: usize,
+    doing: &'a (dyn Fn(String) + Sync),
+}
+
+impl<'a> Asking<'a> {
+    async fn open(&mut self) -> Option<CheckSession<'a>> {
+        if self.lost > LOST_SESSIONS {
+            return None;
+        }
+        let opened = CheckSession::open(self.context, self.limits.clone()).await;
+        opened.inspect_err(|_| self.lost = LOST_SESSIONS + 1).ok()
+    }
+
+    /// The questions that two servers answer, each in a session of its own, so that no call sees what another changed.
+    async fn ask_each(&mut self, questions: impl Iterator<Item = Question>) -> Vec<Answered> {
+        let mut answered = Vec::new();
+        for question in questions {
+            let first = self.ask_in_turn(std::slice::from_ref(&question)).await;
+            let second = self.ask_in_turn(std::slice::from_ref(&question)).await;
+            if let (Some(first), Some(second)) =
+                (first.into_iter().flatten().next(), second.into_iter().flatten().next())
+            {
+                answered.push(Answered { question, answers: [first, second] });
+            }
+        }
+        answered
+    }
+
+    /// The answers of two servers to calls that change nothing. The first is asked twice, and what it says then is kept:
+    /// what a server counts or remembers differs from the first answer of the other.
+    async fn ask_readers(&mut self, questions: &[Question]) -> Vec<Answered> {
+        let twice = [questions, questions].concat();
+        let later = self.ask_in_turn(&twice).await.split_off(questions.len());
+        let first = self.ask_in_turn(questions).await;
+        let both = questions.iter().zip(later.into_iter().zip(first));
+        let answered = both.filter_map(|(question, (later, first))| {
+            Some(Answered { question: question.clone(), answers: [first?, later?] })
+        });
+        answered.collect()
+    }
+
+    /// The responses to questions in one session, or in several where the server ends or hangs.
+    async fn ask_in_turn(&mut self, questions: &[Question]) -> Vec<Option<Value>> {
+        let mut answers = Vec::new();
+        let mut open: Option<(CheckSession<'a>, Map<String, Value>)> = None;
+        for question in questions {
+            (self.doing)(question.sentence());
+            if open.is_none()
+                && let Some(session) = self.open().await
+            {
+                let ids = self.make_things(&session).await;
+                open = Some((session, ids));
+            }
+            let Some((session, ids)) = &open else {
+                answers.push(None);
+                continue;
+            };
+            let (method, params) = question.request(ids);
+            match session.try_request(CheckRequest::new(method, params)).await {
+                Ok(reply) => answers.push(reply.map(|reply| self.redactor.value((*reply.message).clone()))),
+                Err(CheckEnd::Spent(_) | CheckEnd::Inconclusive(_) | CheckEnd::Skipped(_)) => answers.push(None),
+                Err(_) => {
+                    answers.push(None);
+                    self.lost += 1;
+                    close(open.take().map(|(session, _)| session)).await;
+                }
+            }
+        }
+        close(open.map(|(session, _)| session)).await;
+        answers
+    }
+
+    /// Makes what the questions of a session need; the ids by their names.
+    async fn make_things(&self, session: &CheckSession<'_>) -> Map<String, Value> {
+        let mut ids = Map::new();
+        for thing in &self.things {
+            let id = call(session, &thing.creator, &thing.arguments).await.and_then(|made| thing.id_of(&made));
+            ids.extend(id.map(|id| (thing.name.clone(), id)));
+        }
+        ids
+    }
+
+    /// The end of a round trip on two servers, the worse of the two.
+    async fn try_trip(&mut self, trip: &RoundTrip) -> TripEnd {
+        (self.doing)(trip.sentence());
+        let mut worst = TripEnd::Shown;
+        for _ in 0..2 {
+            let Some(session) = self.open().await else { return TripEnd::Refused };
+            let end = walk(&session, trip).await.unwrap_or(TripEnd::Refused);
+            close(Some(session)).await;
+            worst = worst.min(end);
+        }
+        worst
+    }
+}
+
+async fn close(session: Option<CheckSession<'_>>) {
+    if let Some(session) = session {
+        session.close().await;
+    }
+}
+
+/// The response to a call; `None` without one.
+async fn call(session: &CheckSession<'_>, tool: &str, arguments: &Value) -> Option<Value> {
+    let reply = session.try_request(CheckRequest::call(tool, arguments)).await.ok()??;
+    Some((*reply.message).clone())
+}
+
+/// Makes the calls of a round trip; `None` where one is not answered.
+async fn walk(session: &CheckSession<'_>, trip: &RoundTrip) -> Option<TripEnd> {
+    let made = call(session, &trip.made.creator, &trip.made.arguments).await?;
+    let Some(id) = is_served(&made).then(|| trip.made.id_of(&made)).flatten() else { return Some(TripEnd::Refused) };
+    let arguments = trip.arguments_with(&id);
+    let shown = call(session, &trip.taker, &arguments).await?;
+    if !is_served(&shown) {
+        return Some(TripEnd::Refused);
+    }
+    let is_shown = trip.made.is_shown(&shown);
+    let Some(remover) = trip.remover.as_ref().filter(|_| is_shown) else {
+        return Some(if is_shown { TripEnd::Shown } else { TripEnd::Served });
+    };
+    let removal = call(session, remover, &json!({&trip.parameter: id})).await?;
+    let gone = call(session, &trip.taker, &arguments).await?;
+    Some(if is_served(&removal) && !is_served(&gone) { TripEnd::Shown } else { TripEnd::Served })
+}

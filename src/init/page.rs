@@ -1,0 +1,384 @@
+//! The text of a suite, from what a server showed.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::expectation::{Types, expectations};
+use super::observe::{Answered, LeftOut, Observations};
+use super::questions::{MadeArgument, Question, UNKNOWN, members_of};
+use super::round_trip::MadeThing;
+use crate::matching::words_of;
+use crate::reproduce::{literal, literal_text};
+use crate::show::{Signature, lasts};
+use crate::source::{shorten, visible_line, yaml_writer};
+use crate::wire::{Catalog, is_served};
+
+/// The width of comments.
+const WIDTH: usize = 108;
+
+/// The most tools that a test names one by one.
+const MOST_NAMED: usize = 80;
+
+/// The most characters of a refusal in a comment.
+const LONGEST_REFUSAL: usize = 120;
+
+/// Everything that the text of a suite is made from.
+pub(crate) struct SuitePage<'a> {
+    pub(crate) name: &'a str,
+    /// The server as a suite writes it.
+    pub(crate) server: &'a Value,
+    /// Members that say what may be called: `allow`, `never`, `arguments`.
+    pub(crate) calls: &'a Map<String, Value>,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) seen: &'a Observations,
+}
+
+impl SuitePage<'_> {
+    /// The suite; its tests are named, and none twice.
+    pub(crate) fn text(&self) -> String {
+        let mut text = "# yaml-language-server: $schema=suite.schema.json\n\
+                        #\n\
+                        # Made by `mcprove init` from what the server answered twice, in two processes. It is yours now: change what is\n\
+                        # not meant, and add what you know. `mcprove schema > suite.schema.json` lets editors complete it.\n"
+            .to_owned();
+        text += &yaml_writer::block(&json!({"suite": literal_text(self.name)}), 0);
+        text += "\n";
+        text += &yaml_writer::block(&json!({"server": self.server}), 0);
+        if self.seen.writes {
+            text += "\n# Some tests change data, so each has a server of its own.\n";
+            text += &yaml_writer::block(&json!({"run_options": {"restart_policy": "per_test"}}), 0);
+        }
+        let calls = self.calls();
+        if !calls.is_empty() {
+            text += "\n# What generated calls may do, and with which arguments.\n";
+            text += &yaml_writer::block(&Value::Object(calls), 0);
+        }
+        if !self.seen.things.is_empty() {
+            let steps: Vec<Value> = self.seen.things.iter().map(MadeThing::step).collect();
+            text += "\n# Made on each server before anything else, so that tools can be called that take its id.\n";
+            text += &yaml_writer::block(&json!({"setup": steps}), 0);
+        }
+        let unjudged = self.unjudged();
+        if !unjudged.is_empty() {
+            text += "\n# No arguments are known that these tools serve, so generated calls say nothing of them.\n";
+            text += &yaml_writer::block(&json!({"allow_unjudged": unjudged}), 0);
+        }
+        text += "\ntests:\n";
+        let tests: Vec<String> = self.tests();
+        text += &tests.join("\n");
+        text += &self.left_out();
+        text += &self.blocks();
+        text
+    }
+
+    /// The members that say what may be called; ids of what is made first are arguments.
+    fn calls(&self) -> Map<String, Value> {
+        let mut calls = self.calls.clone();
+        for answered in &self.seen.answered {
+            if let Question::Call { tool, made: Some(_), .. } = &answered.question {
+                let known = calls.entry("arguments").or_insert_with(|| json!({}));
+                known[tool.as_str()] = self.written_arguments(&answered.question);
+            }
+        }
+        calls
+    }
+
+    /// The arguments of a question as a suite writes them.
+    fn written_arguments(&self, question: &Question) -> Value {
+        match question {
+            Question::Call { arguments, made, .. } => {
+                let mut written = literal(arguments);
+                let thing = |made: &MadeArgument| self.seen.things.iter().find(|thing| thing.name == made.id);
+                if let Some((made, thing)) = made.as_ref().and_then(|made| Some((made, thing(made)?))) {
+                    written[&made.parameter] = thing.written_id();
+                }
+                written
+            }
+            Question::Unknown { arguments, .. } => literal(arguments),
+            Question::Read { .. } | Question::Prompt { .. } => json!({}),
+        }
+    }
+
+    fn tests(&self) -> Vec<String> {
+        let mut names = BTreeMap::new();
+        let mut tests = Vec::new();
+        if let Some(listed) = self.listed_tools() {
+            tests.push(written_test(&listed, Some("A tool that is gone breaks those who call it."), &mut names));
+        }
+        for answered in &self.seen.answered {
+            let arguments = self.written_arguments(&answered.question);
+            if let Some(test) = test_of(answered, &arguments, self.types_of(&answered.question)) {
+                tests.push(written_test(&test, self.comment(&answered.question).as_deref(), &mut names));
+            }
+        }
+        for trip in &self.seen.trips {
+            tests.push(written_test(&trip.test(), None, &mut names));
+        }
+        tests
+    }
+
+    /// The test that all tools are listed.
+    fn listed_tools(&self) -> Option<Value> {
+        let tools = &self.catalog.tools;
+        let names: Vec<String> = tools.iter().map(|tool| literal_text(&tool.name)).collect();
+        let is_nameable = !names.is_empty() && names.len() <= MOST_NAMED;
+        is_nameable.then(
+            || json!({"name": "the tools that are listed", "list": "tools", "expect": [{"tools": {"exact": names}}]}),
+        )
+    }
+
+    fn types_of(&self, question: &Question) -> Types {
+        let tool = question.tool().and_then(|name| self.catalog.tool(name));
+        if tool.is_some_and(|tool| tool.output_schema().is_some()) { Types::Declared } else { Types::Seen }
+    }
+
+    fn comment(&self, question: &Question) -> Option<String> {
+        match question {
+            Question::Call { tool, .. } => {
+                let line = Signature::of(self.catalog.tool(tool)?).line();
+                (line.chars().count() + 4 <= WIDTH).then_some(line)
+            }
+            Question::Unknown { parameter, .. } => {
+                Some(format!("`{}` names nothing; a model needs an error that says so.", visible_line(parameter)))
+            }
+            Question::Read { .. } | Question::Prompt { .. } => None,
+        }
+    }
+
+    /// The tools without a test, in a comment.
+    fn left_out(&self) -> String {
+        let mut lines = Vec::new();
+        let hazards: Vec<&str> = self.of_reason(|reason| *reason == LeftOut::Hazard);
+        if !hazards.is_empty() {
+            let names = hazards.join(", ");
+            lines.push(format!(
+                "Not called, since they may change or destroy data: {names}. `mcprove init --allow NAME` calls them, \
+                 `--scratch` calls those that do not destroy."
+            ));
+        }
+        for (tool, reason) in &self.seen.left_out {
+            let tool = visible_line(tool);
+            match reason {
+                LeftOut::Hazard => {}
+                LeftOut::TaskOnly => lines.push(format!("{tool} is served as a task, and has no test.")),
+                LeftOut::Silent => lines.push(format!("{tool} did not answer, and has no test.")),
+                LeftOut::Lacking(words) => {
+                    lines.push(format!(
+                        "{tool} needs what this machine lacks: {}",
+                        shorten(&visible_line(words), LONGEST_REFUSAL)
+                    ));
+                }
+                LeftOut::Refused(words) => lines.push(format!(
+                    "{tool} refused all that was tried: {} `--arguments '{tool}={{…}}'` gives it arguments.",
+                    sentence(&shorten(&visible_line(words), LONGEST_REFUSAL))
+                )),
+            }
+        }
+        let comments: Vec<String> = lines.iter().map(|line| comment(line, 2)).collect();
+        comments.iter().flat_map(|comment| ["\n", comment]).collect()
+    }
+
+    /// The tools that may be called and served nothing.
+    fn unjudged(&self) -> Vec<String> {
+        let is_refused =
+            |reason: &LeftOut| matches!(reason, LeftOut::Refused(_) | LeftOut::Lacking(_) | LeftOut::Silent);
+        self.of_reason(is_refused).into_iter().map(literal_text).collect()
+    }
+
+    fn of_reason(&self, is_it: impl Fn(&LeftOut) -> bool) -> Vec<&str> {
+        self.seen.left_out.iter().filter(|(_, reason)| is_it(reason)).map(|(tool, _)| tool.as_str()).collect()
+    }
+
+    /// The blocks that apply to the server.
+    fn blocks(&self) -> String {
+        let mut text = String::new();
+        let tools = &self.catalog.tools;
+        let mut block = |why: &str, members: &Value| {
+            text += "\n";
+            text += &comment(why, 0);
+            text += &yaml_writer::block(members, 0);
+        };
+        block("The binding rules of the specification.", &json!({"compliance": {"level": "must"}}));
+        if !tools.is_empty() {
+            block(
+                "Calls that the server must refuse, made from the schemas of its tools.",
+                &json!({"negative_path": {"tools": "*"}}),
+            );
+        }
+        if tools.iter().any(|tool| tool.output_schema().is_some()) {
+            block("Structured content fits the declared schemas.", &json!({"output_schema": {"tools": "*"}}));
+        }
+        if !tools.is_empty() {
+            block("Schemas that models and clients stumble over.", &json!({"schema_lint": {}}));
+            block("Attacks, and what sessions see of each other.", &json!({"security": {}, "state": {}}));
+        }
+        text
+    }
+}
+
+/// The test of a question with these arguments; `None` where its answers have nothing in common that lasts.
+fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value> {
+    let [first, second] = &answered.answers;
+    let mut test = match &answered.question {
+        Question::Call { tool, .. } | Question::Unknown { tool, .. } => json!({"call": literal_text(tool)}),
+        Question::Read { uri } => json!({"read": literal_text(uri)}),
+        Question::Prompt { name } => json!({"prompt": literal_text(name)}),
+    };
+    if !members_of(arguments).is_empty() {
+        test["args"] = arguments.clone();
+    }
+    let is_unknown = matches!(answered.question, Question::Unknown { .. });
+    let is_right = |answer: &Value| is_served(answer) != is_unknown;
+    if !is_right(first) || !is_right(second) {
+        return None;
+    }
+    let mut expected = expectations(first, second, types);
+    if is_unknown && answered.answers.iter().all(|answer| words_of(answer).contains(UNKNOWN)) {
+        expected.push(json!({"readable_error": {"names": UNKNOWN}}));
+    }
+    test["name"] = name_of(&answered.question).into();
+    test["expect"] = Some(expected).filter(|expected| !expected.is_empty())?.into();
+    Some(test)
+}
+
+/// The name of a test: the tool with its short arguments.
+fn name_of(question: &Question) -> String {
+    match question {
+        Question::Call { tool, arguments, made } => {
+            let is_made = |name: &String| made.as_ref().is_some_and(|made| made.parameter == *name);
+            let shown = members_of(arguments).into_iter().filter(|(name, value)| {
+                let is_plain = !value.is_array() && !value.is_object();
+                is_plain && !is_made(name) && lasts(value) && value.to_string().chars().count() <= 24
+            });
+            let words = shown.map(|(name, value)| match value.as_str() {
+                Some(text) => format!("{name}={text}"),
+                None => format!("{name}={value}"),
+            });
+            shorten(&std::iter::once(tool.clone()).chain(words).collect::<Vec<_>>().join(" "), 70)
+        }
+        Question::Unknown { tool, parameter, .. } => format!("{tool} without a known {parameter}"),
+        Question::Read { uri } => format!("the resource {}", shorten(uri, 70)),
+        Question::Prompt { name } => format!("the prompt {}", shorten(name, 70)),
+    }
+}
+
+/// A test as an item of the list, its name first and like no other.
+fn written_test(test: &Value, why: Option<&str>, names: &mut BTreeMap<String, usize>) -> String {
+    let name = visible_line(test["name"].as_str().unwrap_or_default()).into_owned();
+    let times = names.entry(name.clone()).or_default();
+    *times += 1;
+    let name = if *times == 1 { name } else { format!("{name} ({times})") };
+    let mut members = Map::from_iter([("name".to_owned(), literal_text(&name).into())]);
+    members.extend(members_of(test).into_iter().filter(|(key, _)| key != "name"));
+    let mut written = why.map(|why| comment(why, 2)).unwrap_or_default();
+    written += &yaml_writer::block(&json!([members]), 2);
+    written
+}
+
+/// A sentence as a comment of several lines.
+fn comment(text: &str, indent: usize) -> String {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + word.chars().count() + indent + 3 > WIDTH {
+            lines.push(std::mem::take(&mut line));
+        }
+        line += if line.is_empty() { "" } else { " " };
+        line += word;
+    }
+    lines.push(line);
+    let start = format!("{:indent$}# ", "");
+    lines.iter().flat_map(|line| [start.as_str(), line, "\n"]).collect()
+}
+
+/// Words of a server as a sentence.
+fn sentence(words: &str) -> String {
+    let words = words.trim();
+    if words.ends_with(['.', '!', '?', '…']) { words.to_owned() } else { format!("{words}.") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Tool;
+
+    fn answered(question: Question, answers: [Value; 2]) -> Answered {
+        Answered { question, answers }
+    }
+
+    fn text(text: &str) -> Value {
+        json!({"result": {"content": [{"type": "text", "text": text}]}})
+    }
+
+    fn refused(words: &str) -> Value {
+        json!({"result": {"isError": true, "content": [{"type": "text", "text": words}]}})
+    }
+
+    #[test]
+    fn unknown_values_are_a_test_only_where_they_are_refused() {
+        let unknown = || Question::Unknown {
+            tool: "get".to_owned(),
+            arguments: json!({"id": UNKNOWN}),
+            parameter: "id".to_owned(),
+        };
+        let named = format!("no user has the id {UNKNOWN}");
+        let told = json!([{"is_error": true}, {"readable_error": {"names": UNKNOWN}}]);
+        for (answers, expected) in [
+            ([refused(&named), refused(&named)], Some(told)),
+            ([refused("no"), refused("no")], Some(json!([{"is_error": true}]))),
+            ([text("found"), refused("no")], None),
+            ([text("found"), text("found")], None),
+        ] {
+            let test = test_of(&answered(unknown(), answers.clone()), &json!({"id": UNKNOWN}), Types::Seen);
+            assert_eq!(test.map(|test| test["expect"].clone()), expected, "{answers:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_refused_or_differs_is_no_test() {
+        let call = || Question::call("t", &json!({"a": 1}));
+        let error = json!({"error": {"code": -32602, "message": "no"}});
+        for (answers, is_test) in [
+            ([text("a b c d"), text("a b c d")], true),
+            ([text("a b c d"), error.clone()], false),
+            ([error.clone(), error], false),
+        ] {
+            assert_eq!(
+                test_of(&answered(call(), answers.clone()), &json!({"a": 1}), Types::Seen).is_some(),
+                is_test,
+                "{answers:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_suite_is_one_and_says_what_it_leaves_out() {
+        let tool = |name: &str| Tool::new(json!({"name": name, "inputSchema": {"type": "object"}}));
+        let catalog = Catalog { tools: vec![tool("get"), tool("drop"), tool("pay")], ..Catalog::default() };
+        let get = || answered(Question::call("get", &json!({})), [text("2 users"), text("2 users")]);
+        let left_out = BTreeMap::from([
+            ("drop".to_owned(), LeftOut::Hazard),
+            ("pay".to_owned(), LeftOut::Refused("no such account".to_owned())),
+        ]);
+        let seen = Observations { answered: vec![get(), get()], left_out, ..Observations::default() };
+        let page = SuitePage {
+            name: "Users {{ x }}",
+            server: &json!({"command": ["node", "s.js"]}),
+            calls: &Map::new(),
+            catalog: &catalog,
+            seen: &seen,
+        };
+        let written = page.text();
+        let read = yaml_writer::read_value(&written).unwrap();
+        let names: Vec<&str> =
+            read["tests"].as_array().unwrap().iter().filter_map(|test| test["name"].as_str()).collect();
+        assert_eq!(names, ["the tools that are listed", "get", "get (2)"], "{written}");
+        assert_eq!(read["suite"], "Users {{ '{{' }} x }}");
+        assert!(written.contains("# Not called, since they may change or destroy data: drop."), "{written}");
+        assert!(
+            written.contains("# pay refused all that was tried: no such account. `--arguments 'pay={…}'`"),
+            "{written}"
+        );
+        assert!(read.get("output_schema").is_none() && read.get("negative_path").is_some(), "{written}");
+    }
+}
