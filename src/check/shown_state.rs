@@ -123,7 +123,7 @@ impl<'a> StateView<'a> {
         let tools = context.catalog.tools.iter().filter(|tool| tool.only_reads() && is_wanted(&tool.name));
         let usable = tools.filter(|tool| !tool.is_task_only()).filter_map(|tool| {
             let arguments = valid_arguments(context.suite, context.server_name, tool).ok()?;
-            Some(ShownStateReader { tool: tool.name.clone(), arguments: (context.filled)(&arguments)? })
+            Some(ShownStateReader { tool: tool.name.clone(), arguments: context.fill(&arguments)? })
         });
         usable.take(MOST_READERS).collect()
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::event::{CheckResult, Exchange, Finding};
 use crate::fault::FaultPlayer;
 use crate::session::{ServerIdentity, Session};
-use crate::source::template::Names;
+use crate::source::template::{Names, fill};
 use crate::source::{Node, Sources};
 use crate::suite::{AddedSettings, Step, Suite};
 use crate::transport::{Shutdown, ShutdownOrder};
@@ -165,10 +165,8 @@ pub struct CheckContext<'a> {
     pub server: Option<&'a ServerIdentity>,
     /// The names that templates of the suite can use.
     pub names: &'a Names,
-    /// A value of the suite with its templates filled in; `None` where it names what only a step captures.
-    pub filled: &'a (dyn Fn(&Node) -> Option<Value> + Sync),
-    /// Takes out what is secret or belongs to this machine: recordings have neither.
-    pub neutral: &'a (dyn Fn(Value) -> Value + Sync),
+    /// What this machine has to do with values and paths.
+    pub machine: &'a dyn CheckMachine,
     /// The target's servers.
     pub servers: &'a dyn FreshServers,
     /// Runs steps of the suite.
@@ -184,8 +182,26 @@ pub struct CheckContext<'a> {
     pub record: Option<&'a (dyn Fn(PathBuf, Value) + Sync)>,
     /// True if a recording takes the place of the servers; what was recorded has the faults in it.
     pub is_replayed: bool,
+}
+
+impl CheckContext<'_> {
+    /// A value of the suite with its templates filled in; `None` where it names what only a step captures.
+    pub fn fill(&self, node: &Node) -> Option<Value> {
+        fill(node, self.names).ok().map(|filled| filled.to_json())
+    }
+}
+
+/// What a check must know of the machine on which it runs.
+pub trait CheckMachine: Send + Sync {
+    /// A value without what is secret or belongs to this machine: recordings have neither.
+    fn neutral(&self, value: Value) -> Value;
+
     /// The path in the copy of the server's store that this case uses, for a path that leads into the store.
-    pub moved: &'a (dyn Fn(&Path) -> Result<Option<PathBuf>, String> + Sync),
+    ///
+    /// # Errors
+    ///
+    /// Fails, with a reason, where the store cannot be copied.
+    fn path_in_copy(&self, path: &Path) -> Result<Option<PathBuf>, String>;
 }
 
 /// A check that no steps can say.

@@ -35,8 +35,8 @@ pub use self::block::{Block, CaseSource, GeneratedCalls, ListedTools};
 pub use self::build::{Declaration, build, collect_declaration};
 pub use self::case::{Body, Case, Mistake, MustServe, Place, Plan, Script, SessionNeed, SuitePlan, Template};
 pub use self::check::{
-    BoxFuture, CaseStore, Check, CheckContext, CloseServer, ClosedServer, FreshServers, OpenServer, RunningServer,
-    ServerChoice, StepOutcome, StepRunner, SuiteSetup,
+    BoxFuture, CaseStore, Check, CheckContext, CheckMachine, CloseServer, ClosedServer, FreshServers, OpenServer,
+    RunningServer, ServerChoice, StepOutcome, StepRunner, SuiteSetup,
 };
 pub use self::chosen::{ChosenTools, chosen_tools};
 pub use self::expand::expand;

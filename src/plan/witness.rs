@@ -111,7 +111,7 @@ pub(crate) fn filled_arguments(context: &CheckContext<'_>, tool: &Tool) -> Resul
     }
     let arguments = arguments_for_call(context.suite, context.server_name, tool)?;
     let unfilled = || NotCallable::NothingFits("its arguments use a name that only a step captures".to_owned());
-    (context.filled)(&arguments).ok_or_else(unfilled)
+    context.fill(&arguments).ok_or_else(unfilled)
 }
 
 /// Returns true if nothing in a step's expectations says that the call must fail, or that it may.

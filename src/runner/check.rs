@@ -1,6 +1,6 @@
 //! Cases that a check decides rather than steps.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -23,12 +23,13 @@ use super::{Options, Stop, finding, snapshot};
 use crate::diagnosis;
 use crate::event::{CheckResult, Code, Finding, Outcome, Phase};
 use crate::plan::{
-    BoxFuture, Case, Check, CheckContext, CloseServer, ClosedServer, FreshServers, OpenServer, RunningServer,
-    ServerChoice, StepOutcome, StepRunner, SuiteSetup,
+    BoxFuture, Case, Check, CheckContext, CheckMachine, CloseServer, ClosedServer, FreshServers, OpenServer,
+    RunningServer, ServerChoice, StepOutcome, StepRunner, SuiteSetup,
 };
 use crate::session::Session;
-use crate::source::template::{Names, fill};
+use crate::source::template::Names;
 use crate::suite::Step;
+use crate::wire::Catalog;
 
 /// Runs the check of a case, which keeps its own time.
 pub(crate) async fn run_check(
@@ -43,33 +44,15 @@ pub(crate) async fn run_check(
     // In a frozen plan, the server was not asked yet; a server that cannot be asked is reported by what speaks to it.
     let _ = sessions.shared.catalog(target).await;
     let catalog = target.known_catalog();
-    let suite = target.suite();
-    let servers =
-        TargetServers { largest_message: check.largest_message(), ..TargetServers::new(sessions, case, options) };
-    let mut names = sessions.shared.names(target).await;
-    if let Some(stores) = &target.stores {
-        names.insert("store".to_owned(), stores.first_path(&case.id).display().to_string().into());
-    }
+    let servers = TargetServers::new(sessions, case, options).reading_at_most(check.largest_message());
+    let names = servers.names().await;
     let recordings = &target.emitter.recordings;
-    let record =
-        |file: PathBuf, value: Value| snapshot::hand_on(&target.emitter, case, suite.folder.join(file), &value);
+    let record = |file: PathBuf, value: Value| {
+        snapshot::hand_on(&target.emitter, case, target.suite().folder.join(file), &value);
+    };
     let context = CheckContext {
-        owner: &case.id,
-        suite,
-        server_name: target.server_name(),
-        catalog: &catalog,
-        server: target.identity(),
-        names: &names,
-        filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
-        neutral: &|value| target.neutral(value),
-        servers: &servers,
-        steps: &servers,
-        request_timeout: target.request_timeout(),
-        case_timeout: options.timeout,
-        sources: &target.plan.sources,
         record: (recordings.snapshots.purpose == Purpose::Update).then_some(&record),
-        is_replayed: target.is_replayed,
-        moved: &|path| target.path_in_copy(path, &case.id),
+        ..servers.context(&case.id, &catalog, &names)
     };
     let probed = tokio::select! {
         probed = check.run(context) => probed,
@@ -135,6 +118,42 @@ impl<'a> TargetServers<'a> {
             broken_messages: Mutex::default(),
             largest_message: None,
             not_read: Arc::default(),
+        }
+    }
+
+    /// The same, where larger messages are not read; `None` for any message.
+    pub(crate) fn reading_at_most(self, largest_message: Option<usize>) -> Self {
+        Self { largest_message, ..self }
+    }
+
+    /// The names that a check can use: those of the target and of the suite's setup, and the path of its store.
+    pub(crate) async fn names(&self) -> Names {
+        let target = self.target();
+        let mut names = self.sessions.shared.names(target).await;
+        if let Some(stores) = &target.stores {
+            names.insert("store".to_owned(), stores.first_path(&self.case.id).display().to_string().into());
+        }
+        names
+    }
+
+    /// The context of work on the target; frames belong to `owner`.
+    pub(crate) fn context<'b>(&'b self, owner: &'b str, catalog: &'b Catalog, names: &'b Names) -> CheckContext<'b> {
+        let target = self.target();
+        CheckContext {
+            owner,
+            suite: target.suite(),
+            server_name: target.server_name(),
+            catalog,
+            server: target.identity(),
+            names,
+            machine: self,
+            servers: self,
+            steps: self,
+            request_timeout: target.request_timeout(),
+            case_timeout: self.options.timeout,
+            sources: &target.plan.sources,
+            record: None,
+            is_replayed: target.is_replayed,
         }
     }
 
@@ -236,6 +255,16 @@ impl FreshServers for TargetServers<'_> {
 
     fn wait_for_stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.options.stop.wait())
+    }
+}
+
+impl CheckMachine for TargetServers<'_> {
+    fn neutral(&self, value: Value) -> Value {
+        self.target().neutral(value)
+    }
+
+    fn path_in_copy(&self, path: &Path) -> Result<Option<PathBuf>, String> {
+        self.target().path_in_copy(path, &self.case.id)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::check::TargetServers;
@@ -11,31 +10,9 @@ use super::sessions::TargetSessions;
 use super::target::RunTarget;
 use super::{Options, RunMessage};
 use crate::check::learning::{LearnedArguments, Learning, learn_arguments};
-use crate::event::{FailureClass, Finding, Section, SectionPart};
-use crate::plan::{Case, CheckContext, is_called_by_generated};
-use crate::source::template::fill;
-use crate::wire::{Catalog, Tool};
-
-/// Servers that ended by themselves while arguments were looked for, and of which no case tells.
-#[derive(Debug, Default)]
-pub(crate) struct UntoldEnds(Mutex<Vec<Finding>>);
-
-impl UntoldEnds {
-    fn add(&self, ends: impl IntoIterator<Item = Finding>) {
-        self.0.lock().extend(ends);
-    }
-
-    /// Forgets them where a case tells that the server ended: it is one fault.
-    pub(crate) fn settle(&self, findings: &[Finding]) {
-        if findings.iter().any(|found| found.class == Some(FailureClass::ProcessExited)) {
-            self.0.lock().clear();
-        }
-    }
-
-    pub(crate) fn take(&self) -> Vec<Finding> {
-        std::mem::take(&mut self.0.lock())
-    }
-}
+use crate::event::{Section, SectionPart};
+use crate::plan::{Case, is_called_by_generated};
+use crate::wire::{Catalog, MAX_COMPARED_MEMORY, Tool};
 
 /// The catalog with the arguments that tools serve, where generated calls of the target need them; `case` is any of it.
 pub(crate) async fn learned_catalog(
@@ -68,26 +45,9 @@ pub(crate) async fn learned_catalog(
 
 async fn learn(sessions: &Arc<TargetSessions>, case: &Case, options: &Options, catalog: &Catalog) -> Learning {
     let target = sessions.target.as_ref();
-    let servers = TargetServers::new(sessions, case, options);
-    let names = sessions.shared.names(target).await;
-    let context = CheckContext {
-        owner: "",
-        suite: target.suite(),
-        server_name: target.server_name(),
-        catalog,
-        server: target.identity(),
-        names: &names,
-        filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
-        neutral: &|value| target.neutral(value),
-        servers: &servers,
-        steps: &servers,
-        request_timeout: target.request_timeout(),
-        case_timeout: options.timeout,
-        sources: &target.plan.sources,
-        record: None,
-        is_replayed: false,
-        moved: &|path| target.path_in_copy(path, &case.id),
-    };
+    let servers = TargetServers::new(sessions, case, options).reading_at_most(Some(MAX_COMPARED_MEMORY));
+    let names = servers.names().await;
+    let context = servers.context("", catalog, &names);
     let needed = |tool: &Tool| is_called_by_generated(target.suite_plan(), target.index, &tool.name);
     let learning = tokio::select! {
         learning = learn_arguments(&context, &needed) => learning,
@@ -120,26 +80,5 @@ fn section(target: &RunTarget, learned: &BTreeMap<String, LearnedArguments>) -> 
         ),
         parts: vec![SectionPart::Code(lines.join("\n"))],
         data: learned.iter().map(data).collect::<Map<_, _>>().into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_end_is_told_unless_a_case_tells_of_one() {
-        let ended = || Finding::failure(FailureClass::ProcessExited, "it ended");
-        for (found, untold) in [
-            (vec![], 1),
-            (vec![Finding::failure(FailureClass::Timeout, "it is silent")], 1),
-            (vec![Finding::new("equals", "it differs"), ended()], 0),
-        ] {
-            let ends = UntoldEnds::default();
-            ends.add(vec![ended()]);
-            ends.settle(&found);
-            assert_eq!(ends.take().len(), untold, "{found:?}");
-            assert!(ends.take().is_empty());
-        }
     }
 }

@@ -55,6 +55,7 @@ mod suite;
 mod suite_steps;
 mod target;
 mod tool_settings;
+mod untold_ends;
 mod verdict;
 mod visit;
 mod witness;

@@ -13,7 +13,6 @@ use tokio::sync::OnceCell;
 
 use super::hang::HungTools;
 use super::history::History;
-use super::learning::UntoldEnds;
 use super::machine_paths::MachinePaths;
 use super::names::GivenNames;
 use super::resolve::{self, Reachable, Starts};
@@ -21,6 +20,7 @@ use super::scan::ScanResults;
 use super::shutdowns::ShutdownCounts;
 use super::store_copies::{StoreCopies, StoreSource};
 use super::store_move::absolute_path;
+use super::untold_ends::UntoldEnds;
 use super::{Emitter, Options, RunFolder, SessionFrames, Stop, Tamper, finding, micros, names};
 use crate::event::{Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
 use crate::plan::{Body, Case, ChosenTools, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};

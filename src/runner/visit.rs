@@ -12,7 +12,6 @@ use super::{Emitter, Options, names};
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext, Plan};
 use crate::redact::Redactor;
-use crate::source::template::fill;
 
 /// A server of a plan in one revision, as it is visited.
 pub struct ServerVisit<'a> {
@@ -102,25 +101,8 @@ async fn visit<V: Visitor>(
     };
     let Some(case) = target.suite_plan().cases.iter().find(|case| case.target == target.index) else { return Ok(None) };
     let servers = TargetServers::new(sessions, case, options);
-    let names = sessions.shared.names(target).await;
-    let context = CheckContext {
-        owner: "",
-        suite: target.suite(),
-        server_name: target.server_name(),
-        catalog: &catalog,
-        server: target.identity(),
-        names: &names,
-        filled: &|node| fill(node, &names).ok().map(|filled| filled.to_json()),
-        neutral: &|value| target.neutral(value),
-        servers: &servers,
-        steps: &servers,
-        request_timeout: target.request_timeout(),
-        case_timeout: options.timeout,
-        sources: &target.plan.sources,
-        record: None,
-        is_replayed: target.is_replayed,
-        moved: &|path| target.path_in_copy(path, &case.id),
-    };
+    let names = servers.names().await;
+    let context = servers.context("", &catalog, &names);
     let protocol = target.protocol().as_str();
     visitor.visit(ServerVisit { context, protocol, redactor: target.redactor() }).await.map(Some)
 }

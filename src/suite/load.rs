@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::block::{BlockKind, BlockReader, LoadedSuite, SuiteBlock, SuiteGrammar, SuiteSettings};
 use super::decode::NamedFaults;
+use super::files::{Files, normalize_path, why_unreadable};
 use super::grammar::{ServerKeys, SuiteKeys};
 use super::model::{Fixture, NamePattern, NamedTool, Suite, Test, ToolNames};
 use super::server_file::{DescribedServer, ServerFile};
@@ -18,18 +19,6 @@ use crate::source::{
     self, Diagnostic, Located, MistakeKind, Node, SourceFile, SourceId, Sources, Span, Value, did_you_mean,
     visible_line,
 };
-
-/// The source of files: the disk, or a test's memory.
-pub trait Files {
-    /// The text of a file.
-    fn read(&self, path: &Path) -> io::Result<String>;
-}
-
-impl<F: Fn(&Path) -> io::Result<String>> Files for F {
-    fn read(&self, path: &Path) -> io::Result<String> {
-        self(path)
-    }
-}
 
 /// The origin of the servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -492,33 +481,4 @@ fn no_line(typed: &str) -> Option<String> {
     let is_suite = |file: &str| Path::new(file).extension().is_some_and(|end| end == "yml" || end == "yaml");
     let (file, line) = typed.rsplit_once(':').filter(|(file, _)| is_suite(file))?;
     Some(format!("`{line}` is not the number of a line; write for example `{file}:12`"))
-}
-
-/// Why a file cannot be read, in words for users.
-pub fn why_unreadable(error: &io::Error) -> String {
-    let known = [
-        (io::ErrorKind::NotFound, "there is no such file"),
-        (io::ErrorKind::IsADirectory, "it is a folder"),
-        (io::ErrorKind::InvalidData, "the file is not UTF-8 text"),
-    ];
-    let words = known.iter().find(|(kind, _)| *kind == error.kind()).map(|(_, words)| (*words).to_owned());
-    words.unwrap_or_else(|| error.to_string())
-}
-
-/// The path without `.` and resolvable `..`, so that two spellings of one file are one.
-pub fn normalize_path(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut normalized = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(normalized.components().next_back(), Some(Component::Normal(_))) => {
-                normalized.pop();
-            }
-            Component::ParentDir | Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                normalized.push(part);
-            }
-        }
-    }
-    normalized
 }

@@ -7,6 +7,7 @@
 mod block;
 mod builtin;
 mod decode;
+mod files;
 mod generating;
 pub mod grammar;
 mod lint;
@@ -23,8 +24,9 @@ pub use self::block::{BlockKind, BlockReader, LoadedSuite, ReadInTest, SuiteBloc
 pub(crate) use self::builtin::rule_books;
 pub use self::builtin::{builtin_name, builtin_names, is_builtin, pack_names, text as builtin_text};
 pub(crate) use self::decode::{NamedFaults, injected, test};
+pub use self::files::{Files, normalize_path, why_unreadable};
 pub(crate) use self::grammar::INJECTED;
-pub use self::load::{Files, Servers, SuiteSource, load, normalize_path, why_unreadable};
+pub use self::load::{Servers, SuiteSource, load};
 pub use self::model::{
     Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, Awaited, Cancel, CancelWhen, Capture,
     Carrier, ClientCredentials, CommandLine, Cuts, Defaults, Extent, Fixture, ForEach, Generated, Handshake, Hazard,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::load::{Files, why_unreadable};
+use super::files::{Files, why_unreadable};
 use super::model::Row;
 use crate::source::template::{Names, text_of};
 use crate::source::{Diagnostic, Node, Span, Value};

@@ -103,7 +103,7 @@ impl AgentCheck {
         if let Some(record) = context.record
             && let Some((file, recording)) = self.agent.provider.recording(turns)
         {
-            record(file, (context.neutral)(recording));
+            record(file, context.machine.neutral(recording));
         }
     }
 

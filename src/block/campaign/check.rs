@@ -124,7 +124,7 @@ impl Check for CampaignCheck {
 
 /// A test without secrets, and with the name of its server where the suite has several.
 fn test_of_server(test: Value, context: &CheckContext<'_>) -> Value {
-    let mut test = (context.neutral)(test);
+    let mut test = context.machine.neutral(test);
     if context.suite.servers.len() > 1 {
         let name = test["name"].as_str().unwrap_or_default();
         test["name"] = format!("{name}, at {}", context.server_name).into();

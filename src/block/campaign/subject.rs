@@ -63,7 +63,7 @@ impl CampaignSubject {
     pub(crate) fn readers(&self, context: &CheckContext<'_>) -> Vec<ShownStateReader> {
         let named = self.shows.iter().filter_map(|step| {
             let (tool, args) = step.action.as_call()?;
-            let arguments = args.map_or(Some(Value::Object(serde_json::Map::new())), |args| (context.filled)(args))?;
+            let arguments = args.map_or(Some(Value::Object(serde_json::Map::new())), |args| context.fill(args))?;
             Some(ShownStateReader::new(tool.text()?, arguments))
         });
         let mut found: Vec<ShownStateReader> = Vec::new();

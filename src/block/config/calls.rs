@@ -336,7 +336,7 @@ fn switched_steps(sides: &Sides<'_>, step: &Step) -> Vec<(String, Step)> {
     let context = sides.run.context;
     let Some((tool, args)) = step.action.as_call() else { return Vec::new() };
     let listed = tool.text().and_then(|name| context.catalog.tool(name));
-    let filled = args.map_or_else(|| Some(json!({})), |args| (context.filled)(args));
+    let filled = args.map_or_else(|| Some(json!({})), |args| context.fill(args));
     let (Some(listed), Some(filled)) = (listed, filled) else { return Vec::new() };
     let switched = switched_calls(&listed.arguments_schema(), &filled).into_iter();
     let of_call = |call: SwitchedCall| {

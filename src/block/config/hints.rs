@@ -223,7 +223,7 @@ async fn observe_call(
 fn arguments_of(context: &CheckContext<'_>, tool: &Tool) -> Result<Value, CheckEnd> {
     let arguments = valid_arguments(context.suite, context.server_name, tool)
         .map_err(|why| CheckEnd::Skipped(why.skip_reason(&tool.name, ConfigSource::of(context.suite))))?;
-    (context.filled)(&arguments).ok_or_else(|| {
+    context.fill(&arguments).ok_or_else(|| {
         CheckEnd::not_applicable(format!("the arguments of `{}` use a name that only a step captures", tool.name))
     })
 }

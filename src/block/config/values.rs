@@ -34,7 +34,7 @@ struct GivenValues {
 fn fill_templates(sides: &Sides<'_>, values: &[Node]) -> Result<Vec<String>, CheckEnd> {
     let fill = |value: &Node| {
         let unfilled = || CheckEnd::inconclusive(format!("`{}` uses a name that nothing provides", value.to_text()));
-        (sides.run.context.filled)(value).map(|filled| text_of(&filled)).ok_or_else(unfilled)
+        sides.run.context.fill(value).map(|filled| text_of(&filled)).ok_or_else(unfilled)
     };
     values.iter().map(fill).collect()
 }

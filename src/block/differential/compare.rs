@@ -52,7 +52,7 @@ async fn run(check: &DriftCheck, context: &CheckContext<'_>) -> CheckResult {
             }
         }
     }
-    let now = now.neutral(context.neutral);
+    let now = now.neutral(&|value| context.machine.neutral(value));
     let idle = if *subject == ChangeSubject::Server { idle(settings, recorded, &now, context) } else { Vec::new() };
     let result = verdict(settings, compare_subject(subject, recorded, &now), idle, result);
     let ChangeSubject::Answers(tool) = subject else { return result };
@@ -131,13 +131,13 @@ async fn answers_in(
 
 /// The arguments of a recorded call with what was taken out of them.
 pub(crate) fn filled_arguments(context: &CheckContext<'_>, tool: &str, recorded: &Value) -> Value {
-    let written = suite_arguments(context, tool).filter(|given| (context.neutral)(given.clone()) == *recorded);
+    let written = suite_arguments(context, tool).filter(|given| context.machine.neutral(given.clone()) == *recorded);
     written.unwrap_or_else(|| recorded.clone())
 }
 
 /// The arguments that the suite has for a tool.
 fn suite_arguments(context: &CheckContext<'_>, tool: &str) -> Option<Value> {
-    (context.filled)(context.suite.arguments.get(tool)?)
+    context.fill(context.suite.arguments.get(tool)?)
 }
 
 /// Makes one call.
@@ -149,7 +149,7 @@ pub(crate) async fn ask(
 ) -> Result<(Came, Value), CheckEnd> {
     let reply = session.request(CheckRequest::call(tool, arguments)).await?;
     frames.extend([reply.frame, reply.answer_frame]);
-    let message = (session.context.neutral)((*reply.message).clone());
+    let message = session.context.machine.neutral((*reply.message).clone());
     let no_answer = || Finding::new("protocol-error", "the answer has neither a result nor an error");
     stable_answer(&message).ok_or_else(|| CheckEnd::failed(no_answer()))
 }

@@ -65,8 +65,11 @@ pub async fn record(
             }
         }
     }
-    let neutral = |note: String| (context.neutral)(note.into()).as_str().unwrap_or_default().to_owned();
-    Ok(Recording { servers: vec![recorded.neutral(context.neutral)], notes: notes.into_iter().map(neutral).collect() })
+    let neutral = |note: String| context.machine.neutral(note.into()).as_str().unwrap_or_default().to_owned();
+    Ok(Recording {
+        servers: vec![recorded.neutral(&|value| context.machine.neutral(value))],
+        notes: notes.into_iter().map(neutral).collect(),
+    })
 }
 
 /// The arguments with which a tool is called; `Err` says why it is not.

@@ -78,7 +78,7 @@ fn arguments_of_suite<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl
     let steps = suite.tests.iter().flat_map(|test| &test.steps);
     let called = steps.filter_map(|step| step.action.as_call());
     let called = called.filter(|(name, _)| name.text() == Some(&tool.name)).filter_map(|(_, args)| args);
-    own.chain(called).filter_map(|args| (context.filled)(args)).filter(Value::is_object)
+    own.chain(called).filter_map(|args| context.fill(args)).filter(Value::is_object)
 }
 
 /// Opens one session after the other until everything is said; returns why it ended sooner. An error is a server that does

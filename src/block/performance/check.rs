@@ -40,7 +40,7 @@ impl Check for LoadCheck {
 }
 
 async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
-    let Some(arguments) = (context.filled)(&check.arguments) else {
+    let Some(arguments) = context.fill(&check.arguments) else {
         let why = format!("the arguments of `{}` use a name that only a step captures", check.tool);
         return CheckResult::because(Outcome::Inconclusive, Reason::Unfilled(why));
     };

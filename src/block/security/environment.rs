@@ -225,7 +225,7 @@ impl EnvironmentVisit<'_> {
         let context = self.context;
         let callable = tools.iter().filter(|tool| takes_task(tool)).find_map(|tool| {
             let arguments = arguments_for_call(context.suite, context.server_name, tool).ok()?;
-            Some((tool, (context.filled)(&arguments)?))
+            Some((tool, context.fill(&arguments)?))
         });
         let Some((tool, arguments)) = callable else { return Ok(()) };
         let call = json!({"name": tool.name, "arguments": arguments, "task": {"ttl": 60_000}});

@@ -66,11 +66,11 @@ pub(crate) fn allowed_folder(
 
 /// The root as the suite names it, relative to the suite's folder.
 fn named_folder(context: &CheckContext<'_>, root: &Node) -> Result<PathBuf, String> {
-    let filled = (context.filled)(root).and_then(|root| root.as_str().map(str::to_owned));
+    let filled = context.fill(root).and_then(|root| root.as_str().map(str::to_owned));
     let Some(written) = filled else { return Err("`root` uses a name that only a step captures".to_owned()) };
     let named = context.suite.folder.join(&written);
     // A server with a store works on a copy of it.
-    let named = (context.moved)(&named)?.unwrap_or(named);
+    let named = context.machine.path_in_copy(&named)?.unwrap_or(named);
     match fs::canonicalize(named) {
         Ok(folder) if folder.is_dir() => Ok(folder),
         Ok(_) => Err(format!("`root` names `{written}`, which is no folder")),
@@ -82,9 +82,11 @@ fn named_folder(context: &CheckContext<'_>, root: &Node) -> Result<PathBuf, Stri
 
 /// The first of the client's roots beside which a folder is in none of them.
 fn folder_of_client(context: &CheckContext<'_>, roots: &Node) -> Option<PathBuf> {
-    let filled = (context.filled)(roots)?;
+    let filled = context.fill(roots)?;
     let suite_folder = &context.suite.folder;
-    let moved = |root: &Value| (context.moved)(&suite_folder.join(root.as_str()?)).ok()??.to_str().map(Value::from);
+    let moved = |root: &Value| {
+        context.machine.path_in_copy(&suite_folder.join(root.as_str()?)).ok()??.to_str().map(Value::from)
+    };
     let roots = filled.as_array()?.iter();
     let roots = roots.map(|root| client_root(&moved(root).unwrap_or_else(|| root.clone()), suite_folder));
     let folders = roots.filter_map(|root| fs::canonicalize(root_folder(&root)?).ok()).filter(|path| path.is_dir());

@@ -28,7 +28,7 @@ impl KnownSecret {
     /// Those that the suite gives the server: `secrets` with their values under `env`, and credentials for its address.
     pub(crate) fn of_suite(context: &CheckContext<'_>) -> Vec<Self> {
         let server = &context.suite.servers[context.server_name];
-        let text = |node: &Node| (context.filled)(node).and_then(|value| value.as_str().map(str::to_owned));
+        let text = |node: &Node| context.fill(node).and_then(|value| value.as_str().map(str::to_owned));
         let variables = server.env.iter().filter(|(name, _)| server.secrets.contains(&name.value));
         let variables =
             variables.filter_map(|(name, node)| Some((format!("the variable `{}`", name.value), text(node)?)));

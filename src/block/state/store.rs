@@ -49,7 +49,7 @@ async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResu
     if callers.called.iter().all(|caller| caller.only_reads) {
         return Err(callers.end_without_writers(ConfigSource::of(context.suite)));
     }
-    let name = (context.filled)(&check.store).and_then(|value| value.as_str().map(str::to_owned));
+    let name = context.fill(&check.store).and_then(|value| value.as_str().map(str::to_owned));
     let name = name.ok_or_else(|| CheckEnd::inconclusive("`store` uses a name that only a step captures"))?;
     let file = store_file(check, context, name).map_err(CheckEnd::inconclusive)?;
     let mut study = StoreStudy {
@@ -80,7 +80,7 @@ async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResu
 
 /// The file that is damaged: the one that the suite names, or the copy of it that the server works on.
 fn store_file(check: &StoreCheck, context: &CheckContext<'_>, name: String) -> Result<StoreFile, String> {
-    let Some(copy) = (context.moved)(&context.suite.folder.join(&name))? else {
+    let Some(copy) = context.machine.path_in_copy(&context.suite.folder.join(&name))? else {
         return StoreFile::new(name, &check.folder);
     };
     let in_folder = copy.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -197,7 +197,7 @@ impl CallSearch<'_> {
             return Err(CheckResult::not_applicable(format!("the server offers no tool `{name}`")));
         };
         let params = match &settings.args {
-            Some(args) => (context.filled)(args).map(|args| call_params(name, &args)),
+            Some(args) => context.fill(args).map(|args| call_params(name, &args)),
             None => Some(params_of(context, tool).map_err(|kept| {
                 let config_source = ConfigSource::of(context.suite);
                 CheckResult::because(Outcome::Skipped, kept.skip_reason(name, config_source))

@@ -9,8 +9,7 @@ use crate::source::grammar::{self, Shape};
 use crate::source::settings::Setting;
 use crate::source::template::is_template;
 use crate::source::{Diagnostic, Located, MistakeKind, Node, Value, settings, visible_line};
-use crate::suite::load::why_unreadable;
-use crate::suite::normalize_path;
+use crate::suite::files::{normalize_path, why_unreadable};
 
 /// Settings of clients that say nothing about how a server is reached.
 const FOREIGN_SETTINGS: [&str; 26] = [
@@ -84,12 +83,12 @@ enum Transport {
 }
 
 /// Returns true if the client does not start the server.
-pub(super) fn is_disabled(node: &Node) -> bool {
+pub(crate) fn is_disabled(node: &Node) -> bool {
     node.setting("disabled") == Some(true) || node.setting("enabled") == Some(false)
 }
 
 /// The server as a suite would describe it; `None` after a mistake.
-pub(super) fn server(
+pub(crate) fn server(
     node: &Node,
     around: &Surroundings<'_>,
     inputs: &mut Inputs,

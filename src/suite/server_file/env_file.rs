@@ -1,7 +1,7 @@
 //! Files of environment variables, a `NAME=value` on each line.
 
 /// The variables of an `.env` file; lines that set none are passed over, as clients do.
-pub(super) fn variables(text: &str) -> Vec<(String, String)> {
+pub(crate) fn variables(text: &str) -> Vec<(String, String)> {
     text.trim_start_matches('\u{feff}').lines().filter_map(variable).collect()
 }
 

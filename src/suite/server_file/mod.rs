@@ -12,7 +12,7 @@ mod variables;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::load::Files;
+use super::files::Files;
 use crate::source::grammar::{self, Shape};
 use crate::source::{Diagnostic, Located, MistakeKind, Node, SourceId, Sources, Span, Value, did_you_mean};
 

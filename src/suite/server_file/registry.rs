@@ -8,7 +8,7 @@ use super::{Inputs, list, mapping, named, text};
 use crate::source::{Diagnostic, Located, Node, Value, visible_line};
 
 /// The packages and remotes as servers, named after their registry or transport; `None` for another file.
-pub(super) fn servers(root: &Node) -> Option<Node> {
+pub(crate) fn servers(root: &Node) -> Option<Node> {
     let kinds = [("packages", "registryType"), ("remotes", "type")];
     let written = kinds.iter().filter_map(|(key, kind)| Some((root.get(key)?, *kind)));
     let entries: Vec<(&Node, &str)> =
@@ -27,7 +27,7 @@ pub(super) fn servers(root: &Node) -> Option<Node> {
 }
 
 /// A package or a remote as a suite would describe it; `None` after a mistake.
-pub(super) fn server(node: &Node, inputs: &mut Inputs, found: &mut Vec<Diagnostic>) -> Option<Node> {
+pub(crate) fn server(node: &Node, inputs: &mut Inputs, found: &mut Vec<Diagnostic>) -> Option<Node> {
     let mut reader = RegistryReader { inputs, variables: Vec::new() };
     if node.get("identifier").is_none() {
         return reader.remote(node, node.get("type").and_then(Node::text), found);

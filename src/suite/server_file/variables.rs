@@ -7,7 +7,7 @@ use crate::source::{Diagnostic, Node, Span, visible_line};
 
 /// Turns a text of a client's configuration into one of a suite: what a client fills in becomes a template, and what a
 /// suite would fill in stays as it is written.
-pub(super) fn template_text(
+pub(crate) fn template_text(
     written: &str,
     span: Span,
     around: &Surroundings<'_>,
@@ -32,7 +32,7 @@ pub(super) fn template_text(
 }
 
 /// A text that no template engine changes.
-pub(super) fn literal(written: &str) -> String {
+pub(crate) fn literal(written: &str) -> String {
     let mut text = String::new();
     let mut letters = written.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -48,7 +48,7 @@ pub(super) fn literal(written: &str) -> String {
 }
 
 /// A template for a variable of the environment, with a value for when it is not set.
-pub(super) fn variable(name: &str, default: Option<&str>) -> String {
+pub(crate) fn variable(name: &str, default: Option<&str>) -> String {
     match default {
         Some(default) => format!("{{{{ env.{name} | default({}) }}}}", serde_json::Value::from(default)),
         None => format!("{{{{ env.{name} }}}}"),
@@ -56,7 +56,7 @@ pub(super) fn variable(name: &str, default: Option<&str>) -> String {
 }
 
 /// The variable of the environment that stands for an input: `INPUT_API_KEY` for `api-key`.
-pub(super) fn input_variable(id: &str) -> String {
+pub(crate) fn input_variable(id: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     format!("INPUT_{}", id.chars().map(letter).collect::<String>())
 }
@@ -122,14 +122,14 @@ mod tests {
             ("${TOKEN:-x}", Ok("t0k")),
             ("${input:api-key}!", Ok("k3y!")),
             ("${input:level}", Ok("info")),
-            ("${workspaceFolder}/a", Ok("/work/project/a")),
+            ("${workspaceFolder}/a", Ok("/srv/project/a")),
             ("${workspaceFolderBasename}", Ok("project")),
             ("{{ env.TOKEN }} {% if %} {# no #}", Ok("{{ env.TOKEN }} {% if %} {# no #}")),
             ("a ${unclosed", Ok("a ${unclosed")),
             ("${command:pick}", Err("`${command:pick}` is a variable that only its client knows")),
         ] {
             let around = Surroundings {
-                folder: Path::new("/work/project"),
+                folder: Path::new("/srv/project"),
                 files: &|_: &Path| Ok(String::new()),
                 declared: declared.items(),
             };
