@@ -16,7 +16,7 @@ pub fn of_mismatch(mismatch: Mismatch, sources: &Sources, exchange: Option<usize
     let step_problem = match mismatch.kind {
         MismatchKind::Unfilled => Some(StepProblem::Unfilled),
         MismatchKind::MissingValue => Some(StepProblem::MissingValue(None)),
-        MismatchKind::Differs => None,
+        MismatchKind::Differs | MismatchKind::Unseen => None,
     };
     Finding {
         level,

@@ -4,8 +4,11 @@ use std::fmt::Debug;
 
 /// The files in the folder of a run.
 pub trait RunFiles: Debug + Sync {
-    /// The file at a path in that folder; the error says why it cannot be looked at.
+    /// What is at a path in that folder; the error says why it cannot be looked at.
     fn find(&self, path: &str) -> Result<FoundFile, String>;
+
+    /// The text of the file at a path; the error says why it cannot be read.
+    fn read(&self, path: &str) -> Result<String, String>;
 
     /// The first difference between a file or folder and what was copied to its place; `None` where there is none. The error
     /// says why they cannot be compared.
@@ -16,12 +19,12 @@ pub trait RunFiles: Debug + Sync {
 }
 
 /// What is at a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundFile {
     /// Nothing.
     Nothing,
     /// A folder.
     Folder,
-    /// A file with this text.
-    Text(String),
+    /// A file.
+    File,
 }

@@ -28,6 +28,8 @@ pub enum MismatchKind {
     MissingValue,
     /// A template of the expectation cannot be filled in.
     Unfilled,
+    /// What is expected could not be looked at, so that nothing says the opposite either.
+    Unseen,
 }
 
 /// The result of all matchers of a group.
@@ -46,8 +48,10 @@ impl GroupVerdict {
         let mut unjudged = None;
         for mismatch in found {
             match mismatch.weight {
-                MismatchWeight::Fails => return Self::Fails(mismatch),
-                MismatchWeight::Unjudged => drop(unjudged.get_or_insert(mismatch)),
+                MismatchWeight::Fails if mismatch.kind != MismatchKind::Unseen => return Self::Fails(mismatch),
+                MismatchWeight::Fails | MismatchWeight::Unjudged => {
+                    unjudged.get_or_insert(mismatch);
+                }
                 MismatchWeight::Warns => {}
             }
         }

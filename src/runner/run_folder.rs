@@ -149,13 +149,17 @@ impl RunFiles for RunFolder {
         match folder.kind(&name) {
             None => Ok(FoundFile::Nothing),
             Some(Kind::Folder) => Ok(FoundFile::Folder),
-            Some(Kind::File) => match folder.read(&name, LARGEST) {
-                Ok(bytes) => Ok(FoundFile::Text(String::from_utf8_lossy(&bytes).into_owned())),
-                Err(error) => Err(format!("`{}` cannot be read: {error}", self.short(path))),
-            },
+            Some(Kind::File) => Ok(FoundFile::File),
             Some(Kind::Link) => Err(format!("`{}` is a link, which is not followed", self.short(path))),
             Some(Kind::Other) => Err(format!("`{}` is a pipe, a socket or a device", self.short(path))),
         }
+    }
+
+    fn read(&self, path: &str) -> Result<String, String> {
+        let unread = |error: io::Error| format!("`{}` cannot be read: {error}", self.short(path));
+        let (Some(folder), name) = self.locate(path)? else { return Err(unread(io::ErrorKind::NotFound.into())) };
+        let bytes = folder.read(&name, LARGEST).map_err(unread)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn change(&self, path: &str) -> Result<Option<String>, String> {

@@ -158,6 +158,11 @@ impl StoreSource {
     }
 
     /// Puts a copy into a folder of its own.
+    /// What is copied, links that the user names followed; `None` where the store begins empty.
+    fn copied_path(&self) -> Option<PathBuf> {
+        if self.create.is_some() { None } else { fs::canonicalize(self.path()).ok() }
+    }
+
     fn copy_to(&self, to: &Folder, run: &Path) -> Result<(), Finding> {
         let name = self.name();
         match self.create {
@@ -316,7 +321,9 @@ impl StoreCopies {
             return Err(found);
         }
         let path = folder.join(self.source.name());
-        self.run.note_copy(&path, &self.source.path());
+        if let Some(source) = self.source.copied_path() {
+            self.run.note_copy(&path, &source);
+        }
         let copy = Arc::new(StoreCopy { folder, path, user: Mutex::new(CopyUser::Starting) });
         let mut state = self.state.lock();
         match owner {

@@ -180,6 +180,7 @@ impl Copying {
                     let [from, to] = [&inner, &made].map(|folder| Place { folder, name: &entry.name });
                     self.entry(from, to, &path.join(&entry.name), depth + 1)?;
                 }
+                made.take_permissions(&inner).map_err(system)?;
             }
             Some(Kind::Folder) => return Err(CopyError::TooLarge),
             Some(kind) if depth == 0 => return Err(CopyError::NotPlain(kind)),

@@ -348,6 +348,11 @@ impl Folder {
         }
     }
 
+    /// Gives this folder the permissions of another one.
+    pub(crate) fn take_permissions(&self, other: &Self) -> io::Result<()> {
+        self.handle.take_permissions(&other.handle)
+    }
+
     fn of(handle: Handle, path: PathBuf) -> io::Result<Self> {
         let since = handle.about_self()?.changed;
         Ok(Self { handle, path, since })

@@ -143,6 +143,18 @@ mod links {
     }
 
     #[test]
+    fn copied_folders_keep_their_permissions() {
+        let scratch = Scratch::new("permitted");
+        let data = scratch.path("own/data");
+        fs::create_dir(&data).unwrap();
+        fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).unwrap();
+        let folder = Folder::open(&scratch.path("own")).unwrap();
+        let limit = crate::CopyLimit { entries: 9, bytes: 9 };
+        folder.copy_from(&folder, "data".as_ref(), "copy".as_ref(), limit).unwrap();
+        assert_eq!(fs::metadata(scratch.path("own/copy")).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
     fn a_deep_tree_is_removed_as_far_as_it_goes_without_an_end_to_the_stack() {
         let scratch = Scratch::new("deep");
         let deep: PathBuf = std::iter::repeat_n("d", 400).collect();

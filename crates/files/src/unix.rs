@@ -61,6 +61,12 @@ impl Handle {
         Ok(about(&system::fstat(&self.0)?))
     }
 
+    /// Gives this folder the permissions of another one; its owner may change it in any case, so that it can be removed.
+    pub(crate) fn take_permissions(&self, other: &Self) -> io::Result<()> {
+        let bits = system::fstat(&other.0)?.st_mode & 0o777 | 0o700;
+        Ok(system::fchmod(&self.0, Mode::from(bits))?)
+    }
+
     pub(crate) fn about_file(file: &File) -> io::Result<About> {
         Ok(about(&system::fstat(file)?))
     }

@@ -73,6 +73,12 @@ impl Handle {
         Ok(about(&self.file.metadata()?))
     }
 
+    /// Permissions of folders are inherited here.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems can fail")]
+    pub(crate) fn take_permissions(&self, _: &Self) -> io::Result<()> {
+        Ok(())
+    }
+
     pub(crate) fn about_file(file: &File) -> io::Result<About> {
         Ok(about(&file.metadata()?))
     }

@@ -15,7 +15,7 @@ use crate::cli::server::{AdHocServer, ServerArgs, Verb, is_suite};
 use crate::cli::suites::{ChosenRegistry, refuse_bad_stores};
 use crate::plan::{self, CaseSource, Plan, Selection};
 use crate::report::Ticker;
-use crate::runner::{self, Options, Stop, Visited, Visitor};
+use crate::runner::{self, Options, Stop, Visited, Visitor, remove_run_folders};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Sources, duration_text, visible_line};
 use crate::suite::LoadedSuite;
@@ -147,6 +147,7 @@ pub(crate) fn work_with<T>(
     });
     // Servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
+    remove_run_folders();
     let undone = words.undone;
     let Some(visited) = ran else { return Err(Exit::Interrupted) };
     if stop.is_set() {

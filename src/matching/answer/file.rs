@@ -1,10 +1,14 @@
 //! `file`: a file in the folder of the run, after the answer.
 
 use super::super::files::{FoundFile, RunFiles};
-use super::super::{mismatch::Mismatch, read, show};
+use super::super::mismatch::{Mismatch, MismatchKind};
+use super::super::{read, show};
 use super::{AnswerCheck, AnswerMatcher};
 use crate::source::grammar::{Object, Shape, alternative, key, required};
-use crate::source::{Diagnostic, Located, Node, Span};
+use crate::source::{Diagnostic, Located, Node, Span, shorten};
+
+/// The most characters of a file that a mismatch shows.
+const MOST_SHOWN: usize = 2000;
 
 pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
@@ -75,9 +79,13 @@ impl FileCheck {
         let short = files.short(&self.path);
         let mismatch =
             |span: Span, message: String, label: &str| Mismatch::new("file", span, message, label).with_path("file");
+        let unseen = |span: Span, why: String, label: &str| Mismatch {
+            kind: MismatchKind::Unseen,
+            ..mismatch(span, why, label)
+        };
         let there = match files.find(&self.path) {
             Ok(there) => there,
-            Err(why) => return found.push(mismatch(self.span, why, "cannot be looked at")),
+            Err(why) => return found.push(unseen(self.span, why, "cannot be looked at")),
         };
         let is_there = there != FoundFile::Nothing;
         match self.exists {
@@ -90,23 +98,30 @@ impl FileCheck {
             Some(_) | None => {}
         }
         let texts = [(&self.contains, "contain"), (&self.equals, "equal")];
+        let wants_text = self.contains.is_some() || self.equals.is_some();
+        let held = (wants_text && there == FoundFile::File).then(|| files.read(&self.path));
         for ((text, span), verb) in texts.into_iter().filter_map(|(text, verb)| Some((text.as_ref()?, verb))) {
-            match &there {
-                FoundFile::Text(held) if held == text || verb == "contain" && held.contains(text) => {}
-                FoundFile::Text(held) => {
-                    let label = format!("found {}", show::quote(&show::json_text(held)));
+            match (there, &held) {
+                (FoundFile::File, None) => {}
+                (FoundFile::File, Some(Err(why))) => found.push(unseen(*span, why.clone(), "cannot be read")),
+                (FoundFile::File, Some(Ok(held))) if held == text || verb == "contain" && held.contains(text) => {}
+                (FoundFile::File, Some(Ok(held))) => {
+                    let held = shorten(held, MOST_SHOWN);
+                    let label = format!("found {}", show::quote(&show::json_text(&held)));
                     let broken = mismatch(*span, format!("`{short}` does not {verb} the text"), &label);
-                    found.push(broken.with_expected(show::json_text(text)).with_actual(show::json_text(held)));
+                    found.push(broken.with_expected(show::json_text(text)).with_actual(show::json_text(&held)));
                 }
-                FoundFile::Folder => found.push(mismatch(*span, format!("`{short}` is a folder"), "expects a file")),
-                FoundFile::Nothing => {
+                (FoundFile::Folder, _) => {
+                    found.push(mismatch(*span, format!("`{short}` is a folder"), "expects a file"));
+                }
+                (FoundFile::Nothing, _) => {
                     found.push(mismatch(*span, format!("`{short}` does not exist after the answer"), "finds nothing"));
                 }
             }
         }
         if let Some((is_kept, span)) = self.unchanged {
             match (files.change(&self.path), is_kept) {
-                (Err(why), _) => found.push(mismatch(span, why, "cannot be compared")),
+                (Err(why), _) => found.push(unseen(span, why, "cannot be compared")),
                 (Ok(Some(change)), true) => found.push(mismatch(span, change, "has changed")),
                 (Ok(None), false) => {
                     found.push(mismatch(span, format!("`{short}` is as it was before"), "has not changed"));
@@ -119,6 +134,7 @@ impl FileCheck {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::mismatch::GroupVerdict;
     use super::*;
     use crate::source::{SourceFile, Sources, parse};
 
@@ -129,11 +145,15 @@ mod tests {
     impl RunFiles for Fake {
         fn find(&self, path: &str) -> Result<FoundFile, String> {
             match path {
-                "file" => Ok(FoundFile::Text("rain, snow".to_owned())),
+                "file" | "unreadable" => Ok(FoundFile::File),
                 "folder" => Ok(FoundFile::Folder),
                 "outside" => Err("`outside` is elsewhere".to_owned()),
                 _ => Ok(FoundFile::Nothing),
             }
+        }
+
+        fn read(&self, path: &str) -> Result<String, String> {
+            if path == "file" { Ok("rain, snow".to_owned()) } else { Err("`unreadable` cannot be read".to_owned()) }
         }
 
         fn change(&self, path: &str) -> Result<Option<String>, String> {
@@ -159,6 +179,8 @@ mod tests {
             ("path: folder, unchanged: false", &["`folder` is as it was before"]),
             ("path: none, contains: fog", &["`none` does not exist after the answer"]),
             ("path: outside, exists: false", &["`outside` is elsewhere"]),
+            ("path: unreadable, exists: true", &[]),
+            ("path: unreadable, contains: fog", &["`unreadable` cannot be read"]),
         ] {
             let mut sources = Sources::default();
             let id = sources.add(SourceFile::new("s.yml", format!("file: {{ {written} }}")));
@@ -169,6 +191,26 @@ mod tests {
             check.check(&Fake, &mut found);
             let messages: Vec<&str> = found.iter().map(|mismatch| mismatch.message.as_str()).collect();
             assert_eq!(messages, expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_says_nothing_of_the_opposite() {
+        for (written, fails_negated) in [
+            ("path: file, contains: fog", false),
+            ("path: file, contains: rain", true),
+            ("path: none, contains: fog", false),
+            ("path: outside, contains: fog", true),
+            ("path: unreadable, contains: fog", true),
+        ] {
+            let mut sources = Sources::default();
+            let id = sources.add(SourceFile::new("s.yml", format!("file: {{ {written} }}")));
+            let node = parse(&sources, id).unwrap();
+            let [(key, value)] = node.entries() else { panic!("one key") };
+            let mut found = Vec::new();
+            FileCheck::read(key, value).unwrap().check(&Fake, &mut found);
+            let holds = || Mismatch::new("not", key.span, "it holds", "holds");
+            assert_eq!(GroupVerdict::of(found).negate(holds).is_some(), fails_negated, "{written}");
         }
     }
 }
