@@ -5,8 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::reproduce::literal;
-use crate::show::{lasts, lasts_text};
+use crate::reproduce::{json_type, lasts, literal, text_lasts};
 use crate::wire::read_json;
 
 /// The most characters of a value that is expected as a whole, of the members that are, and of a line.
@@ -125,7 +124,8 @@ fn common_members(first: &Value, second: &Value, left: &mut usize) -> Option<Val
     for (name, value) in one {
         let Some(again) = other.get(name) else { continue };
         let is_short = length(value) + name.len() <= (*left).min(LONGEST_VALUE);
-        if value == again && is_short && lasts(value) {
+        let named = || Value::from(Map::from_iter([(name.clone(), value.clone())]));
+        if value == again && is_short && lasts(&named()) {
             *left -= length(value) + name.len();
             common.insert(name.clone(), value.clone());
         } else if let Some(within) = common_members(value, again, left) {
@@ -137,7 +137,7 @@ fn common_members(first: &Value, second: &Value, left: &mut usize) -> Option<Val
 
 /// The types of two values as a JSON Schema; `None` where they have nothing in common.
 fn shape(first: &Value, second: &Value, depth: usize) -> Option<Value> {
-    let (one, other) = (type_of(first), type_of(second));
+    let (one, other) = (json_type(first), json_type(second));
     if one != other {
         let is_number = |name| name == "integer" || name == "number";
         return (is_number(one) && is_number(other)).then(|| json!({"type": "number"}));
@@ -203,29 +203,17 @@ fn count_types(shape: &Value) -> usize {
     }
 }
 
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 /// Two texts: the whole, or the first and the last line that they have in common, or the same beginning.
 fn of_texts(first: &str, second: &str) -> Vec<Value> {
     if first.trim().is_empty() || second.trim().is_empty() {
         return Vec::new();
     }
-    if first == second && lasts_text(first) && first.chars().count() <= LONGEST_VALUE {
+    if first == second && text_lasts(first) && first.chars().count() <= LONGEST_VALUE {
         return vec![json!({"text": {"equals": literal(&first.into())}})];
     }
     let says_something = |line: &&str| {
         let letters = line.chars().filter(|c| c.is_alphanumeric()).count();
-        letters >= SHORTEST_PART && line.chars().count() <= LONGEST_LINE && lasts_text(line)
+        letters >= SHORTEST_PART && line.chars().count() <= LONGEST_LINE && text_lasts(line)
     };
     let both = || first.lines().zip(second.lines()).filter(|(one, other)| one == other).map(|(one, _)| one.trim_end());
     let common: Vec<&str> = both().filter(says_something).collect();
@@ -338,10 +326,10 @@ mod tests {
 
     #[test]
     fn declared_types_are_not_repeated() {
-        let content = json!({"load": 3, "host": "a"});
+        let content = json!({"load": 3, "name": "a"});
         let found =
-            beyond_success(&structured(&content), &structured(&json!({"load": 4, "host": "a"})), Types::Declared);
-        assert_eq!(found, json!([{"at": STRUCTURED, "includes": {"host": "a"}}, {"output_schema": true}]));
+            beyond_success(&structured(&content), &structured(&json!({"load": 4, "name": "a"})), Types::Declared);
+        assert_eq!(found, json!([{"at": STRUCTURED, "includes": {"name": "a"}}, {"output_schema": true}]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A suite for a server that has none, from what it answers.
+//! Tests from what a server answers: a suite for a server that has none, and one call as a test.
 //!
 //! `observe` asks for everything that the server offers, on two servers that know nothing of each other; what both
 //! answers have in common becomes the expectations of a test, and `SuitePage` writes them down.
@@ -8,6 +8,8 @@ mod observe;
 mod page;
 mod questions;
 mod round_trip;
+mod saved_test;
 
 pub(crate) use self::observe::{Observations, observe};
 pub(crate) use self::page::SuitePage;
+pub(crate) use self::saved_test::{CallAsTest, with_test};

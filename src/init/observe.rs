@@ -5,26 +5,22 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::questions::{MadeArgument, Question, questions_of_call, questions_of_lists};
+use super::questions::{Answered, MadeArgument, ServerQuestion, questions_of_call, questions_of_lists};
 use super::round_trip::{MadeThing, RoundTrip, TripEnd, creators, trips_of};
 use crate::check::learning::{Learning, learn_arguments};
 use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::matching::words_of;
 use crate::plan::CheckContext;
 use crate::plan::witness::known_arguments;
-use crate::redact::Redactor;
-use crate::wire::{Tool, is_served, surroundings_lack};
+use crate::redact::{Redactor, hold_a_secret};
+use crate::wire::{Tool, is_served, surroundings_lack, value_memory};
 
 /// The time for all questions, and the sessions that may end or hang.
 const TIME: Duration = Duration::from_secs(120);
 const LOST_SESSIONS: usize = 4;
 
-/// A question, and the responses of two servers.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answered {
-    pub(crate) question: Question,
-    pub(crate) answers: [Value; 2],
-}
+/// The memory that an answer may take to be kept, in bytes.
+const LONGEST_ANSWER: usize = 1 << 20;
 
 /// What a server showed.
 #[derive(Debug, Default)]
@@ -35,14 +31,16 @@ pub(crate) struct Observations {
     /// What was made first, so that tools could be called that take its id.
     pub(crate) things: Vec<MadeThing>,
     /// The tools without a test, each with the reason.
-    pub(crate) left_out: BTreeMap<String, LeftOut>,
+    pub(crate) untested: BTreeMap<String, UntestedReason>,
+    /// Why a server did not start a second time, so that nothing could be compared.
+    pub(crate) failed_start: Option<String>,
     /// True if tools were called that may change data.
     pub(crate) writes: bool,
 }
 
 /// The reason for which a tool has no test.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum LeftOut {
+pub(crate) enum UntestedReason {
     /// It may change or destroy data, and nobody allowed it.
     Hazard,
     /// It is served as a task only.
@@ -51,11 +49,15 @@ pub(crate) enum LeftOut {
     Refused(String),
     /// The machine lacks something; with the words that say so.
     Lacking(String),
+    /// Its arguments hold a secret, which a test would show.
+    Secret,
+    /// Its answer is too long to be expected.
+    TooLong,
     /// It did not answer.
     Silent,
 }
 
-impl LeftOut {
+impl UntestedReason {
     fn of_refusal(words: String) -> Self {
         surroundings_lack(&words).map_or(Self::Refused(words), Self::Lacking)
     }
@@ -70,43 +72,53 @@ pub(crate) async fn observe(
     doing("looking for arguments that its tools serve".to_owned());
     let learning = learn_arguments(context, &|_| true).await;
     let limits = CheckLimits::new(TIME, "");
-    let mut asking = Asking { context, redactor, limits, lost: 0, things: Vec::new(), doing };
+    let mut asking = Asking {
+        context,
+        redactor,
+        limits,
+        lost: 0,
+        failed_start: None,
+        too_long: BTreeSet::new(),
+        things: Vec::new(),
+        doing,
+    };
     let mut seen = Observations::default();
     let (mut reading, mut writing) = (Vec::new(), Vec::new());
     for tool in &context.catalog.tools {
-        match arguments_of(context, tool, &learning) {
+        match arguments_of(context, redactor, tool, &learning) {
             Ok(arguments) if tool.only_reads() => reading.push((tool, arguments)),
             Ok(arguments) => writing.push((tool, arguments)),
-            Err(reason) => drop(seen.left_out.insert(tool.name.clone(), reason)),
+            Err(reason) => drop(seen.untested.insert(tool.name.clone(), reason)),
         }
     }
-    let written = asking.ask_each(writing.iter().map(|(tool, arguments)| Question::call(&tool.name, arguments))).await;
+    let written =
+        asking.ask_each(writing.iter().map(|(tool, arguments)| ServerQuestion::call(&tool.name, arguments))).await;
     let mut takers = Vec::new();
     for trip in creators(&writing, &written).iter().flat_map(|creator| trips_of(creator, context)) {
         // Each creator has one id, under one name.
         let is_other = |thing: &MadeThing| thing.creator == trip.made.creator && *thing != trip.made;
-        let is_needed = seen.left_out.contains_key(&trip.taker) && !asking.things.iter().any(is_other);
+        let is_needed = seen.untested.contains_key(&trip.taker) && !asking.things.iter().any(is_other);
         let end = asking.try_trip(&trip).await;
         if end == TripEnd::Shown {
             seen.trips.push(trip.clone());
         }
         if is_needed && end >= TripEnd::Served {
-            seen.left_out.remove(&trip.taker);
+            seen.untested.remove(&trip.taker);
             if !asking.things.contains(&trip.made) {
                 asking.things.push(trip.made.clone());
             }
             takers.push(trip);
         }
     }
-    let mut questions: Vec<Question> =
+    let mut questions: Vec<ServerQuestion> =
         reading.iter().flat_map(|(tool, arguments)| questions_of_call(tool, arguments)).collect();
-    let mut changing: Vec<Question> =
-        writing.iter().map(|(tool, arguments)| Question::call(&tool.name, arguments)).collect();
+    let mut changing: Vec<ServerQuestion> =
+        writing.iter().map(|(tool, arguments)| ServerQuestion::call(&tool.name, arguments)).collect();
     for trip in takers {
         let reads = context.catalog.tool(&trip.taker).is_some_and(Tool::only_reads);
         let group = if reads { &mut questions } else { &mut changing };
         let made = Some(MadeArgument { parameter: trip.parameter, id: trip.made.name });
-        group.push(Question::Call { tool: trip.taker, arguments: trip.taker_arguments, made });
+        group.push(ServerQuestion::Call { tool: trip.taker, arguments: trip.taker_arguments, made });
     }
     questions.extend(questions_of_lists(context.catalog));
     seen.answered = asking.ask_readers(&questions).await;
@@ -115,39 +127,64 @@ pub(crate) async fn observe(
     let written = if asking.things.is_empty() { written } else { asking.ask_each(changing.into_iter()).await };
     seen.answered.extend(written);
     seen.things = asking.things;
+    seen.failed_start = asking.failed_start;
     keep_served(&mut seen);
+    for tool in context.catalog.tools.iter().map(|tool| &tool.name) {
+        if !is_tested(&seen, tool) {
+            let reason = if asking.too_long.contains(tool) { UntestedReason::TooLong } else { UntestedReason::Silent };
+            seen.untested.entry(tool.clone()).or_insert(reason);
+        }
+    }
     seen
 }
 
 /// The arguments with which a tool is called, or the reason why it is not.
-fn arguments_of(context: &CheckContext<'_>, tool: &Tool, learning: &Learning) -> Result<Value, LeftOut> {
+fn arguments_of(
+    context: &CheckContext<'_>,
+    redactor: &Redactor,
+    tool: &Tool,
+    learning: &Learning,
+) -> Result<Value, UntestedReason> {
     if context.suite.hazard(context.server_name, tool).is_some() {
-        return Err(LeftOut::Hazard);
+        return Err(UntestedReason::Hazard);
     }
     if tool.is_task_only() {
-        return Err(LeftOut::TaskOnly);
+        return Err(UntestedReason::TaskOnly);
     }
-    let given = known_arguments(context.suite, tool).and_then(|(_, known)| (context.filled)(&known));
+    let given = known_arguments(context.suite, tool).and_then(|(_, known)| context.fill(&known));
+    let is_secret = |arguments: &Value| hold_a_secret(arguments) || redactor.value(arguments.clone()) != *arguments;
+    if given.as_ref().is_some_and(is_secret) {
+        return Err(UntestedReason::Secret);
+    }
     let found = || learning.found.get(&tool.name).map(|found| found.arguments.clone());
     let by_schema = || learning.by_schema.get(&tool.name).cloned();
-    let refusal =
-        || learning.refused.get(&tool.name).map_or(LeftOut::Silent, |words| LeftOut::of_refusal(words.clone()));
+    let refusal = || {
+        learning
+            .refused
+            .get(&tool.name)
+            .map_or(UntestedReason::Silent, |words| UntestedReason::of_refusal(words.clone()))
+    };
     given.or_else(found).or_else(by_schema).ok_or_else(refusal)
 }
 
 /// Leaves out calls that were not served by both, and says so of the tool.
 fn keep_served(seen: &mut Observations) {
-    let mut left_out = BTreeMap::new();
+    let mut untested = BTreeMap::new();
     seen.answered.retain(|answered| {
-        let Question::Call { tool, .. } = &answered.question else { return true };
+        let ServerQuestion::Call { tool, .. } = &answered.question else { return true };
         let refusal = answered.answers.iter().find(|answer| !is_served(answer));
         let Some(refusal) = refusal else { return true };
-        left_out.insert(tool.clone(), LeftOut::of_refusal(words_of(refusal)));
+        untested.insert(tool.clone(), UntestedReason::of_refusal(words_of(refusal)));
         false
     });
-    let answered: BTreeSet<&str> = seen.answered.iter().filter_map(|answered| answered.question.tool()).collect();
-    left_out.retain(|tool, _| !answered.contains(tool.as_str()));
-    seen.left_out.extend(left_out);
+    seen.untested.extend(untested);
+}
+
+/// True if a call of the tool, or a round trip to it, becomes a test.
+fn is_tested(seen: &Observations, tool: &str) -> bool {
+    let is_call =
+        |answered: &Answered| matches!(&answered.question, ServerQuestion::Call { tool: called, .. } if called == tool);
+    seen.answered.iter().any(is_call) || seen.trips.iter().any(|trip| trip.taker == tool)
 }
 
 /// Opens sessions, and asks in them.
@@ -159,6 +196,10 @@ struct Asking<'a> {
     things: Vec<MadeThing>,
     /// The number of sessions that ended or hung.
     lost: usize,
+    /// Why a server did not start beside or after the first one.
+    failed_start: Option<String>,
+    /// The tools whose answers are not kept.
+    too_long: BTreeSet<String>,
     doing: &'a (dyn Fn(String) + Sync),
 }
 
@@ -168,11 +209,15 @@ impl<'a> Asking<'a> {
             return None;
         }
         let opened = CheckSession::open(self.context, self.limits.clone()).await;
-        opened.inspect_err(|_| self.lost = LOST_SESSIONS + 1).ok()
+        let not_opened = |end: &CheckEnd| {
+            self.lost = LOST_SESSIONS + 1;
+            self.failed_start = Some(end.sentence());
+        };
+        opened.inspect_err(not_opened).ok()
     }
 
     /// The questions that two servers answer, each in a session of its own, so that no call sees what another changed.
-    async fn ask_each(&mut self, questions: impl Iterator<Item = Question>) -> Vec<Answered> {
+    async fn ask_each(&mut self, questions: impl Iterator<Item = ServerQuestion>) -> Vec<Answered> {
         let mut answered = Vec::new();
         for question in questions {
             let first = self.ask_in_turn(std::slice::from_ref(&question)).await;
@@ -188,7 +233,7 @@ impl<'a> Asking<'a> {
 
     /// The answers of two servers to calls that change nothing. The first is asked twice, and what it says then is kept:
     /// what a server counts or remembers differs from the first answer of the other.
-    async fn ask_readers(&mut self, questions: &[Question]) -> Vec<Answered> {
+    async fn ask_readers(&mut self, questions: &[ServerQuestion]) -> Vec<Answered> {
         let twice = [questions, questions].concat();
         let later = self.ask_in_turn(&twice).await.split_off(questions.len());
         let first = self.ask_in_turn(questions).await;
@@ -200,7 +245,7 @@ impl<'a> Asking<'a> {
     }
 
     /// The responses to questions in one session, or in several where the server ends or hangs.
-    async fn ask_in_turn(&mut self, questions: &[Question]) -> Vec<Option<Value>> {
+    async fn ask_in_turn(&mut self, questions: &[ServerQuestion]) -> Vec<Option<Value>> {
         let mut answers = Vec::new();
         let mut open: Option<(CheckSession<'a>, Map<String, Value>)> = None;
         for question in questions {
@@ -217,6 +262,10 @@ impl<'a> Asking<'a> {
             };
             let (method, params) = question.request(ids);
             match session.try_request(CheckRequest::new(method, params)).await {
+                Ok(Some(reply)) if value_memory(&reply.message) > LONGEST_ANSWER => {
+                    self.too_long.extend(question.tool().map(str::to_owned));
+                    answers.push(None);
+                }
                 Ok(reply) => answers.push(reply.map(|reply| self.redactor.value((*reply.message).clone()))),
                 Err(CheckEnd::Spent(_) | CheckEnd::Inconclusive(_) | CheckEnd::Skipped(_)) => answers.push(None),
                 Err(_) => {

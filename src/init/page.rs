@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::expectation::{Types, expectations};
-use super::observe::{Answered, LeftOut, Observations};
-use super::questions::{MadeArgument, Question, UNKNOWN, members_of};
+use super::observe::{Observations, UntestedReason};
+use super::questions::{Answered, MadeArgument, ServerQuestion, UNKNOWN, members_of};
 use super::round_trip::MadeThing;
 use crate::matching::words_of;
-use crate::reproduce::{literal, literal_text};
-use crate::show::{Signature, lasts};
+use crate::reproduce::{lasts, literal, literal_text};
+use crate::show::Signature;
 use crate::source::{shorten, visible_line, yaml_writer};
 use crate::wire::{Catalog, is_served};
 
@@ -67,7 +67,7 @@ impl SuitePage<'_> {
         text += "\ntests:\n";
         let tests: Vec<String> = self.tests();
         text += &tests.join("\n");
-        text += &self.left_out();
+        text += &self.untested();
         text += &self.blocks();
         text
     }
@@ -76,7 +76,7 @@ impl SuitePage<'_> {
     fn calls(&self) -> Map<String, Value> {
         let mut calls = self.calls.clone();
         for answered in &self.seen.answered {
-            if let Question::Call { tool, made: Some(_), .. } = &answered.question {
+            if let ServerQuestion::Call { tool, made: Some(_), .. } = &answered.question {
                 let known = calls.entry("arguments").or_insert_with(|| json!({}));
                 known[tool.as_str()] = self.written_arguments(&answered.question);
             }
@@ -85,9 +85,9 @@ impl SuitePage<'_> {
     }
 
     /// The arguments of a question as a suite writes them.
-    fn written_arguments(&self, question: &Question) -> Value {
+    fn written_arguments(&self, question: &ServerQuestion) -> Value {
         match question {
-            Question::Call { arguments, made, .. } => {
+            ServerQuestion::Call { arguments, made, .. } => {
                 let mut written = literal(arguments);
                 let thing = |made: &MadeArgument| self.seen.things.iter().find(|thing| thing.name == made.id);
                 if let Some((made, thing)) = made.as_ref().and_then(|made| Some((made, thing(made)?))) {
@@ -95,8 +95,8 @@ impl SuitePage<'_> {
                 }
                 written
             }
-            Question::Unknown { arguments, .. } => literal(arguments),
-            Question::Read { .. } | Question::Prompt { .. } => json!({}),
+            ServerQuestion::Unknown { arguments, .. } => literal(arguments),
+            ServerQuestion::Read { .. } | ServerQuestion::Prompt { .. } => json!({}),
         }
     }
 
@@ -128,28 +128,28 @@ impl SuitePage<'_> {
         )
     }
 
-    fn types_of(&self, question: &Question) -> Types {
+    fn types_of(&self, question: &ServerQuestion) -> Types {
         let tool = question.tool().and_then(|name| self.catalog.tool(name));
         if tool.is_some_and(|tool| tool.output_schema().is_some()) { Types::Declared } else { Types::Seen }
     }
 
-    fn comment(&self, question: &Question) -> Option<String> {
+    fn comment(&self, question: &ServerQuestion) -> Option<String> {
         match question {
-            Question::Call { tool, .. } => {
+            ServerQuestion::Call { tool, .. } => {
                 let line = Signature::of(self.catalog.tool(tool)?).line();
                 (line.chars().count() + 4 <= WIDTH).then_some(line)
             }
-            Question::Unknown { parameter, .. } => {
+            ServerQuestion::Unknown { parameter, .. } => {
                 Some(format!("`{}` names nothing; a model needs an error that says so.", visible_line(parameter)))
             }
-            Question::Read { .. } | Question::Prompt { .. } => None,
+            ServerQuestion::Read { .. } | ServerQuestion::Prompt { .. } => None,
         }
     }
 
     /// The tools without a test, in a comment.
-    fn left_out(&self) -> String {
+    fn untested(&self) -> String {
         let mut lines = Vec::new();
-        let hazards: Vec<&str> = self.of_reason(|reason| *reason == LeftOut::Hazard);
+        let hazards: Vec<&str> = self.of_reason(|reason| *reason == UntestedReason::Hazard);
         if !hazards.is_empty() {
             let names = hazards.join(", ");
             lines.push(format!(
@@ -157,19 +157,25 @@ impl SuitePage<'_> {
                  `--scratch` calls those that do not destroy."
             ));
         }
-        for (tool, reason) in &self.seen.left_out {
+        for (tool, reason) in &self.seen.untested {
             let tool = visible_line(tool);
             match reason {
-                LeftOut::Hazard => {}
-                LeftOut::TaskOnly => lines.push(format!("{tool} is served as a task, and has no test.")),
-                LeftOut::Silent => lines.push(format!("{tool} did not answer, and has no test.")),
-                LeftOut::Lacking(words) => {
+                UntestedReason::Hazard => {}
+                UntestedReason::Secret => lines.push(format!(
+                    "{tool} takes a secret, and has no test: write one with `{{{{ env.NAME }}}}` in its place."
+                )),
+                UntestedReason::TooLong => {
+                    lines.push(format!("{tool} answers more than can be expected, and has no test."));
+                }
+                UntestedReason::TaskOnly => lines.push(format!("{tool} is served as a task, and has no test.")),
+                UntestedReason::Silent => lines.push(format!("{tool} did not answer, and has no test.")),
+                UntestedReason::Lacking(words) => {
                     lines.push(format!(
                         "{tool} needs what this machine lacks: {}",
                         shorten(&visible_line(words), LONGEST_REFUSAL)
                     ));
                 }
-                LeftOut::Refused(words) => lines.push(format!(
+                UntestedReason::Refused(words) => lines.push(format!(
                     "{tool} refused all that was tried: {} `--arguments '{tool}={{…}}'` gives it arguments.",
                     sentence(&shorten(&visible_line(words), LONGEST_REFUSAL))
                 )),
@@ -181,13 +187,20 @@ impl SuitePage<'_> {
 
     /// The tools that may be called and served nothing.
     fn unjudged(&self) -> Vec<String> {
-        let is_refused =
-            |reason: &LeftOut| matches!(reason, LeftOut::Refused(_) | LeftOut::Lacking(_) | LeftOut::Silent);
+        let is_refused = |reason: &UntestedReason| {
+            matches!(
+                reason,
+                UntestedReason::Refused(_)
+                    | UntestedReason::Lacking(_)
+                    | UntestedReason::Silent
+                    | UntestedReason::TooLong
+            )
+        };
         self.of_reason(is_refused).into_iter().map(literal_text).collect()
     }
 
-    fn of_reason(&self, is_it: impl Fn(&LeftOut) -> bool) -> Vec<&str> {
-        self.seen.left_out.iter().filter(|(_, reason)| is_it(reason)).map(|(tool, _)| tool.as_str()).collect()
+    fn of_reason(&self, is_it: impl Fn(&UntestedReason) -> bool) -> Vec<&str> {
+        self.seen.untested.iter().filter(|(_, reason)| is_it(reason)).map(|(tool, _)| tool.as_str()).collect()
     }
 
     /// The blocks that apply to the server.
@@ -221,14 +234,14 @@ impl SuitePage<'_> {
 fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value> {
     let [first, second] = &answered.answers;
     let mut test = match &answered.question {
-        Question::Call { tool, .. } | Question::Unknown { tool, .. } => json!({"call": literal_text(tool)}),
-        Question::Read { uri } => json!({"read": literal_text(uri)}),
-        Question::Prompt { name } => json!({"prompt": literal_text(name)}),
+        ServerQuestion::Call { tool, .. } | ServerQuestion::Unknown { tool, .. } => json!({"call": literal_text(tool)}),
+        ServerQuestion::Read { uri } => json!({"read": literal_text(uri)}),
+        ServerQuestion::Prompt { name } => json!({"prompt": literal_text(name)}),
     };
     if !members_of(arguments).is_empty() {
         test["args"] = arguments.clone();
     }
-    let is_unknown = matches!(answered.question, Question::Unknown { .. });
+    let is_unknown = matches!(answered.question, ServerQuestion::Unknown { .. });
     let is_right = |answer: &Value| is_served(answer) != is_unknown;
     if !is_right(first) || !is_right(second) {
         return None;
@@ -243,9 +256,9 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
 }
 
 /// The name of a test: the tool with its short arguments.
-fn name_of(question: &Question) -> String {
+fn name_of(question: &ServerQuestion) -> String {
     match question {
-        Question::Call { tool, arguments, made } => {
+        ServerQuestion::Call { tool, arguments, made } => {
             let is_made = |name: &String| made.as_ref().is_some_and(|made| made.parameter == *name);
             let shown = members_of(arguments).into_iter().filter(|(name, value)| {
                 let is_plain = !value.is_array() && !value.is_object();
@@ -257,9 +270,9 @@ fn name_of(question: &Question) -> String {
             });
             shorten(&std::iter::once(tool.clone()).chain(words).collect::<Vec<_>>().join(" "), 70)
         }
-        Question::Unknown { tool, parameter, .. } => format!("{tool} without a known {parameter}"),
-        Question::Read { uri } => format!("the resource {}", shorten(uri, 70)),
-        Question::Prompt { name } => format!("the prompt {}", shorten(name, 70)),
+        ServerQuestion::Unknown { tool, parameter, .. } => format!("{tool} without a known {parameter}"),
+        ServerQuestion::Read { uri } => format!("the resource {}", shorten(uri, 70)),
+        ServerQuestion::Prompt { name } => format!("the prompt {}", shorten(name, 70)),
     }
 }
 
@@ -279,7 +292,7 @@ fn written_test(test: &Value, why: Option<&str>, names: &mut BTreeMap<String, us
 /// A sentence as a comment of several lines.
 fn comment(text: &str, indent: usize) -> String {
     let (mut lines, mut line) = (Vec::new(), String::new());
-    for word in text.split_whitespace() {
+    for word in visible_line(text).split_whitespace() {
         if !line.is_empty() && line.chars().count() + word.chars().count() + indent + 3 > WIDTH {
             lines.push(std::mem::take(&mut line));
         }
@@ -302,7 +315,7 @@ mod tests {
     use super::*;
     use crate::wire::Tool;
 
-    fn answered(question: Question, answers: [Value; 2]) -> Answered {
+    fn answered(question: ServerQuestion, answers: [Value; 2]) -> Answered {
         Answered { question, answers }
     }
 
@@ -316,7 +329,7 @@ mod tests {
 
     #[test]
     fn unknown_values_are_a_test_only_where_they_are_refused() {
-        let unknown = || Question::Unknown {
+        let unknown = || ServerQuestion::Unknown {
             tool: "get".to_owned(),
             arguments: json!({"id": UNKNOWN}),
             parameter: "id".to_owned(),
@@ -336,7 +349,7 @@ mod tests {
 
     #[test]
     fn what_was_refused_or_differs_is_no_test() {
-        let call = || Question::call("t", &json!({"a": 1}));
+        let call = || ServerQuestion::call("t", &json!({"a": 1}));
         let error = json!({"error": {"code": -32602, "message": "no"}});
         for (answers, is_test) in [
             ([text("a b c d"), text("a b c d")], true),
@@ -355,12 +368,12 @@ mod tests {
     fn a_suite_is_one_and_says_what_it_leaves_out() {
         let tool = |name: &str| Tool::new(json!({"name": name, "inputSchema": {"type": "object"}}));
         let catalog = Catalog { tools: vec![tool("get"), tool("drop"), tool("pay")], ..Catalog::default() };
-        let get = || answered(Question::call("get", &json!({})), [text("2 users"), text("2 users")]);
-        let left_out = BTreeMap::from([
-            ("drop".to_owned(), LeftOut::Hazard),
-            ("pay".to_owned(), LeftOut::Refused("no such account".to_owned())),
+        let get = || answered(ServerQuestion::call("get", &json!({})), [text("2 users"), text("2 users")]);
+        let untested = BTreeMap::from([
+            ("drop".to_owned(), UntestedReason::Hazard),
+            ("pay".to_owned(), UntestedReason::Refused("no such account".to_owned())),
         ]);
-        let seen = Observations { answered: vec![get(), get()], left_out, ..Observations::default() };
+        let seen = Observations { answered: vec![get(), get()], untested, ..Observations::default() };
         let page = SuitePage {
             name: "Users {{ x }}",
             server: &json!({"command": ["node", "s.js"]}),

@@ -14,7 +14,7 @@ const MOST_UNKNOWN: usize = 2;
 
 /// Something that a server is asked.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Question {
+pub(crate) enum ServerQuestion {
     /// A call that is served; `made` is the argument that takes the id of a thing made before, by its name.
     Call { tool: String, arguments: Value, made: Option<MadeArgument> },
     /// The same call with one argument that names nothing.
@@ -33,7 +33,14 @@ pub(crate) struct MadeArgument {
     pub(crate) id: String,
 }
 
-impl Question {
+/// A question, and the responses of two servers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answered {
+    pub(crate) question: ServerQuestion,
+    pub(crate) answers: [Value; 2],
+}
+
+impl ServerQuestion {
     pub(crate) fn call(tool: &str, arguments: &Value) -> Self {
         Self::Call { tool: tool.to_owned(), arguments: arguments.clone(), made: None }
     }
@@ -72,8 +79,8 @@ impl Question {
 }
 
 /// A call, and the same with arguments that name nothing.
-pub(crate) fn questions_of_call(tool: &Tool, arguments: &Value) -> Vec<Question> {
-    let mut questions = vec![Question::call(&tool.name, arguments)];
+pub(crate) fn questions_of_call(tool: &Tool, arguments: &Value) -> Vec<ServerQuestion> {
+    let mut questions = vec![ServerQuestion::call(&tool.name, arguments)];
     let schema = tool.arguments_schema();
     let members = arguments.as_object().into_iter().flatten();
     let unknown = members.filter_map(|(name, value)| {
@@ -82,7 +89,7 @@ pub(crate) fn questions_of_call(tool: &Tool, arguments: &Value) -> Vec<Question>
         let text = value.as_str().filter(|text| !is_closed && !text.is_empty())?;
         let mut changed = arguments.clone();
         changed[name] = unknown_like(text).into();
-        Some(Question::Unknown { tool: tool.name.clone(), arguments: changed, parameter: name.clone() })
+        Some(ServerQuestion::Unknown { tool: tool.name.clone(), arguments: changed, parameter: name.clone() })
     });
     questions.extend(unknown.take(MOST_UNKNOWN));
     questions
@@ -98,15 +105,15 @@ fn unknown_like(text: &str) -> String {
 }
 
 /// Resources, and prompts that need nothing.
-pub(crate) fn questions_of_lists(catalog: &Catalog) -> Vec<Question> {
+pub(crate) fn questions_of_lists(catalog: &Catalog) -> Vec<ServerQuestion> {
     let uris = catalog.resources.iter().filter_map(|resource| resource["uri"].as_str());
-    let reads = uris.take(MOST_RESOURCES).map(|uri| Question::Read { uri: uri.to_owned() });
+    let reads = uris.take(MOST_RESOURCES).map(|uri| ServerQuestion::Read { uri: uri.to_owned() });
     let needs_nothing = |prompt: &&Value| {
         let arguments = prompt["arguments"].as_array().into_iter().flatten();
         !arguments.clone().any(|argument| argument["required"] == true)
     };
     let names = catalog.prompts.iter().filter(needs_nothing).filter_map(|prompt| prompt["name"].as_str());
-    reads.chain(names.map(|name| Question::Prompt { name: name.to_owned() })).collect()
+    reads.chain(names.map(|name| ServerQuestion::Prompt { name: name.to_owned() })).collect()
 }
 
 /// The arguments of a call as a mapping.
@@ -144,8 +151,8 @@ mod tests {
         assert_eq!(
             questions,
             [
-                Question::call("t", &arguments),
-                Question::Unknown { tool: "t".to_owned(), arguments: changed, parameter: "id".to_owned() },
+                ServerQuestion::call("t", &arguments),
+                ServerQuestion::Unknown { tool: "t".to_owned(), arguments: changed, parameter: "id".to_owned() },
             ]
         );
     }
@@ -161,8 +168,8 @@ mod tests {
             ],
             ..Catalog::default()
         };
-        let prompt = |name: &str| Question::Prompt { name: name.to_owned() };
-        let read = Question::Read { uri: "a://b".to_owned() };
+        let prompt = |name: &str| ServerQuestion::Prompt { name: name.to_owned() };
+        let read = ServerQuestion::Read { uri: "a://b".to_owned() };
         assert_eq!(questions_of_lists(&catalog), [read, prompt("plain"), prompt("some")]);
     }
 }

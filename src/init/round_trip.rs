@@ -3,8 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::expectation::content;
-use super::observe::Answered;
-use super::questions::members_of;
+use super::questions::{Answered, members_of};
 use crate::check::answer_data::texts_of;
 use crate::path::DottedPath;
 use crate::plan::CheckContext;

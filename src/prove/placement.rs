@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::recording::{ExchangeKey, RunRecording, TargetRecording};
 use super::replay::MutatedReplies;
-use super::suggest::is_volatile;
 use crate::event::{MutantSubject, SubjectKind};
 use crate::fault::{
     AppliedFault, ExchangeHistory, Fault, FaultPlace, Match, MatchedSubjects, MessageExchange, NotApplied, ServerReply,
 };
 use crate::path::DottedPath;
 use crate::plan::Plan;
+use crate::reproduce::is_volatile;
 use crate::runner::REQUEST_TIMEOUT;
 use crate::taxonomy::Mutant;
 use crate::wire::{Catalog, ListKind};

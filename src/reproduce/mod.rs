@@ -3,6 +3,7 @@
 //! A [`Player`] sends requests one after another in a session; `ddmin` leaves out requests, and `shrink` makes what they
 //! carry smaller. Runs use them while they last, and replays of kept findings later.
 
+mod confidence;
 mod ddmin;
 mod sent;
 mod shrink;
@@ -15,6 +16,9 @@ use crate::event::{Finding, ReproductionCall};
 use crate::session::{AwaitedAnswers, CallFailure, FailureReason, RawMessage, Session, SessionReply, SessionRequest};
 use crate::wire::Era;
 
+pub use self::confidence::{
+    CallEffect, Confidence, confidence, is_fleeting, is_volatile, json_type, lasts, likenesses, text_lasts,
+};
 pub use self::ddmin::{SlowDdmin, ddmin, next_question};
 pub use self::sent::{is_discovery, is_handshake, sent_call};
 pub use self::shrink::shrink;

@@ -7,16 +7,12 @@ mod answer;
 mod arguments;
 mod checkup;
 mod form;
-mod lasting;
 mod offer;
-mod saved_test;
 mod signature;
 
 pub(crate) use self::answer::answer_text;
 pub(crate) use self::arguments::read_arguments;
 pub(crate) use self::checkup::checkup_text;
 pub(crate) use self::form::{ArgumentQuestion, questions};
-pub(crate) use self::lasting::{lasts, lasts_text};
 pub(crate) use self::offer::Offer;
-pub(crate) use self::saved_test::{AnsweredCall, with_test};
 pub(crate) use self::signature::Signature;

@@ -14,11 +14,12 @@ use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb};
 use crate::event::Finding;
 use crate::files::FilePlace;
+use crate::init::CallAsTest;
 use crate::plan::{BoxFuture, CloseServer, OpenServer};
-use crate::redact::{Redactor, holds_a_secret};
+use crate::redact::{Redactor, hold_a_secret};
 use crate::runner::{ServerVisit, Visitor};
 use crate::session::SessionRequest;
-use crate::show::{AnsweredCall, ArgumentQuestion, Signature, answer_text, questions, read_arguments};
+use crate::show::{ArgumentQuestion, Signature, answer_text, questions, read_arguments};
 use crate::source::{did_you_mean, duration_text, visible_line};
 use crate::suite::AdHocCommand;
 use crate::wire::{Catalog, is_served};
@@ -219,7 +220,7 @@ fn ask(
         format!("the tool reported an error after {took}")
     });
     if let (Some(suite), Some(CallToSave { tool, arguments, answer, again })) = (&suite, &answer.call) {
-        let call = AnsweredCall { tool, arguments, answer, again: again.as_ref() };
+        let call = CallAsTest { tool, arguments, answer, again: again.as_ref() };
         suite.add(&call, console)?;
     }
     Ok(if is_served { Exit::Passed } else { Exit::Findings })
@@ -352,9 +353,7 @@ fn ask_in_terminal(question: &ArgumentQuestion) -> Option<Option<Value>> {
 
 /// Returns true if arguments must not be written down.
 fn holds_secrets(arguments: &Value, redactor: &Redactor) -> bool {
-    let members = || arguments.as_object().into_iter().flatten();
-    let is_named = members().any(|(name, value)| value.as_str().is_some_and(|text| holds_a_secret(name, text)));
-    is_named || redactor.value(arguments.clone()) != *arguments
+    hold_a_secret(arguments) || redactor.value(arguments.clone()) != *arguments
 }
 
 /// A response, or no more than whether it was served where it holds secrets.

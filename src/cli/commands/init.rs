@@ -1,9 +1,10 @@
 //! `mcprove init`: writes a suite for a server from what it answers, and runs it.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use clap::{Args, Parser};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::run::{RunArgs, run};
 use super::visiting::{CurrentStep, VisitWords, plan_of_server, visit};
@@ -15,10 +16,11 @@ use crate::event::Finding;
 use crate::files::FilePlace;
 use crate::init::{Observations, SuitePage, observe};
 use crate::plan::BoxFuture;
+use crate::redact::hold_a_secret;
 use crate::report::sink;
 use crate::runner::{ServerVisit, Visitor};
 use crate::source::file::{WRITTEN, read_text};
-use crate::source::{difference, visible};
+use crate::source::{difference, visible, visible_line};
 use crate::suite::AdHocCommand;
 use crate::wire::Catalog;
 
@@ -68,11 +70,11 @@ struct VisitedServer {
 }
 
 /// Asks the servers that it visits.
-struct Asker {
+struct SuiteObserver {
     current: CurrentStep,
 }
 
-impl Visitor for Asker {
+impl Visitor for SuiteObserver {
     type Output = VisitedServer;
 
     fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<VisitedServer, Finding>> {
@@ -91,6 +93,9 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     if let Some(file) = args.output.as_ref().filter(|_| !args.diff) {
         spare(file, console)?;
     }
+    refuse_secrets(&args.calls, console)?;
+    // Followed before a server runs, which could put a link there.
+    let folder = FilePlace::resolve(Path::new("server.yml"));
     let mut server = args.server.written(VERB, &args.words, console)?;
     let mut target = args.server.target(VERB, &args.words, console)?;
     if args.calls.scratch {
@@ -102,7 +107,7 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     members.insert("schema_lint".to_owned(), json!({}));
     let plan = plan_of_server(target, members, console)?;
     let current = CurrentStep::default();
-    let asker = Asker { current: current.clone() };
+    let asker = SuiteObserver { current: current.clone() };
     let Some(visited) = visit(plan, &asker, &current, WORDS, console)?.outputs.into_iter().next() else {
         let message = "no suite was written: the server speaks none of the revisions that were asked for";
         return Err(console.fail(Exit::Nothing, message, None));
@@ -111,7 +116,7 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     for named in args.calls.named_tools().iter().filter(|named| !tools().any(|tool| named.is_match(tool))) {
         console.note(&unknown_tool(named, tools()));
     }
-    let file = args.output.clone().unwrap_or_else(|| FilePlace::resolve(Path::new(&file_name(&visited.name))));
+    let file = args.output.clone().unwrap_or_else(|| folder.beside(OsStr::new(&file_name(&visited.name))));
     let page = SuitePage {
         name: &visited.name,
         server: &seen_from(file.parent().unwrap_or(Path::new("")), server),
@@ -125,6 +130,12 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     }
     spare(&file, console)?;
     sink::write(&file, &text).map_err(|error| console.fail(Exit::Environment, error, None))?;
+    if let Some(reason) = &visited.seen.failed_start {
+        console.note(&format!(
+            "warning: no second server could be asked, so nothing is known to last: {}",
+            visible_line(reason)
+        ));
+    }
     console.note(&summary(&file, &visited));
     if args.no_run {
         return Ok(Exit::Passed);
@@ -135,9 +146,22 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     run(&args.into(), console)
 }
 
+/// Refuses arguments of the command line that hold secrets: they would be written into the suite.
+fn refuse_secrets(calls: &CallArgs, console: &Console) -> Result<(), Exit> {
+    let members = calls.members();
+    let arguments = members.get("arguments").and_then(Value::as_object).into_iter().flatten();
+    let Some((tool, _)) = arguments.into_iter().find(|(_, arguments)| hold_a_secret(arguments)) else { return Ok(()) };
+    let message = format!("no suite was written: the arguments of `{}` hold a secret", visible_line(tool));
+    Err(console.fail(
+        Exit::Usage,
+        message,
+        Some("put the secret into a variable, and add the arguments to the suite as `{{ env.NAME }}`"),
+    ))
+}
+
 /// Refuses to write over a file.
 fn spare(file: &FilePlace, console: &Console) -> Result<(), Exit> {
-    if !file.exists() {
+    if !file.exists() && !file.is_symlink() {
         return Ok(());
     }
     let shown = file.display();
@@ -165,9 +189,9 @@ fn show_difference(file: &FilePlace, text: &str, console: &Console) -> Result<Ex
 
 /// The suite in one line: what is tested, and what is not.
 fn summary(file: &FilePlace, visited: &VisitedServer) -> String {
-    let (tools, left_out) = (visited.catalog.tools.len(), visited.seen.left_out.len());
-    let tested = tools - left_out.min(tools);
-    let rest = match left_out {
+    let (tools, untested) = (visited.catalog.tools.len(), visited.seen.untested.len());
+    let tested = tools - untested.min(tools);
+    let rest = match untested {
         0 => String::new(),
         1 => "; the file says why one has no test".to_owned(),
         many => format!("; the file says why {many} have no test"),

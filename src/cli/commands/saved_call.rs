@@ -9,8 +9,8 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::seen_from;
 use crate::files::FilePlace;
+use crate::init::{CallAsTest, with_test};
 use crate::report::sink;
-use crate::show::{AnsweredCall, with_test};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Sources, parse, yaml_writer};
 use crate::suite::{Http, Server, ServerKind, Suite, why_unreadable};
@@ -54,7 +54,7 @@ impl<'a> GrowingSuite<'a> {
     }
 
     /// Adds the call as a test, and writes the suite.
-    pub(crate) fn add(&self, call: &AnsweredCall<'_>, console: &Console) -> Result<(), Exit> {
+    pub(crate) fn add(&self, call: &CallAsTest<'_>, console: &Console) -> Result<(), Exit> {
         let file = self.file.display();
         let text = match &self.known {
             Some(known) => known.with(call, self.file),
@@ -70,7 +70,7 @@ impl<'a> GrowingSuite<'a> {
     }
 
     /// A suite of the call alone.
-    fn first(&self, call: &AnsweredCall<'_>) -> String {
+    fn first(&self, call: &CallAsTest<'_>) -> String {
         let server = seen_from(self.file.parent().unwrap_or(Path::new("")), self.written.clone());
         let suite = json!({"suite": format!("Calls of {}", call.tool), "server": server});
         let tests = json!([call.test(&[])]);
@@ -80,7 +80,7 @@ impl<'a> GrowingSuite<'a> {
 
 impl KnownSuite {
     /// The text of the suite with the call as its last test; `Err` with the reason where it does not fit.
-    fn with(&self, call: &AnsweredCall<'_>, file: &Path) -> Result<String, &'static str> {
+    fn with(&self, call: &CallAsTest<'_>, file: &Path) -> Result<String, &'static str> {
         let taken: Vec<&str> = self.suite.tests.iter().map(|test| test.name.value.as_str()).collect();
         let mut test = call.test(&taken);
         if self.suite.servers.len() > 1 {

@@ -78,7 +78,7 @@ fn entry(context: &SuggestionContext<'_>, kind: ListKind, entry: &ListEntry<'_>)
                 json!({"at": at, "each": {"length": long}})
             }
             Some(Value::Array(items)) => json!({"at": at, "each": {"length": items.len()}}),
-            Some(value @ Value::Object(_)) => json!({"at": at, "each": {"type": super::confidence::kind(value)}}),
+            Some(value @ Value::Object(_)) => json!({"at": at, "each": {"type": crate::reproduce::json_type(value)}}),
             Some(value) => match context.pin(value) {
                 Some(value) => json!({"at": at, "each": {"equals": value}}),
                 None => continue,

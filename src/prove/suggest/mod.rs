@@ -8,7 +8,6 @@ mod answer;
 mod answer_path;
 mod candidate;
 mod candidates;
-mod confidence;
 mod lists;
 mod notifications;
 mod prelude;
@@ -25,7 +24,6 @@ use crate::event::Missing;
 use crate::fault::{MessageExchange, ServerReply};
 use crate::wire::Catalog;
 
-pub(crate) use self::confidence::is_volatile;
 pub use self::suite_file::{FileRelation, MISSING_MARK, MissingSuite, head_including, missing_suites};
 
 /// A survivor at one injection site: the exchange as it was, and as the mutant made it.

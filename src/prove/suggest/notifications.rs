@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::answer::ExchangeAnswer;
 use super::answer_path::{Difference, differences};
 use super::candidate::{CandidateExpectation, SuggestionContext};
-use super::confidence::{CallEffect, Confidence, confidence, likenesses};
 use crate::path::{DottedPath, PathStep};
+use crate::reproduce::{CallEffect, Confidence, confidence, likenesses};
 
 pub(crate) fn candidates(context: &SuggestionContext<'_>) -> Vec<CandidateExpectation> {
     let mut found = Vec::new();

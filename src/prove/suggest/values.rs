@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::answer::ExchangeAnswerKind;
 use super::answer_path::{Difference, differences, scalars, short};
 use super::candidate::{CandidateExpectation, SuggestionContext};
-use super::confidence::{CallEffect, Confidence, confidence, is_fleeting, kind, likenesses};
 use super::prelude::may_write;
 use crate::path::{DottedPath, PathStep, json_of_text};
+use crate::reproduce::{CallEffect, Confidence, confidence, is_fleeting, json_type, likenesses};
 
 /// The most characters of a text that stands in a suite as a whole.
 const SHORT: usize = 60;
@@ -75,7 +75,7 @@ fn at(context: &SuggestionContext<'_>, difference: &Difference) -> Vec<(Preferen
             {
                 let json = json_of_text(one).map(|whole| {
                     let inside = path.then(PathStep::Json).to_string();
-                    let item = json!({"at": inside, "type": kind(&whole)});
+                    let item = json!({"at": inside, "type": json_type(&whole)});
                     (
                         Preference::Exact,
                         CandidateExpectation::new(item, "the text", "answer with a text that is no JSON"),
@@ -297,7 +297,7 @@ fn elements(context: &SuggestionContext<'_>, items: &[Value], other: &Value) -> 
             found.push(json!({"length": {"min": 1}}));
         }
     } else {
-        found.push(json!({"type": kind(&Value::Array(Vec::new()))}));
+        found.push(json!({"type": json_type(&Value::Array(Vec::new()))}));
     }
     found
 }

@@ -2,6 +2,8 @@
 //!
 //! Only what could be a credential is taken for one: cursors, counts, schemas and words about a field stay legible.
 
+use serde_json::Value;
+
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -43,6 +45,12 @@ const ABOUT: [&str; 12] = [
 /// A field of a message holds a secret: its name ends like that of one, and its text could be one.
 pub fn holds_a_secret(name: &str, text: &str) -> bool {
     is_name_of_a_secret(name) && could_be_a_credential(text)
+}
+
+/// One of the arguments of a call holds a secret.
+pub fn hold_a_secret(arguments: &Value) -> bool {
+    let mut members = arguments.as_object().into_iter().flatten();
+    members.any(|(name, value)| value.as_str().is_some_and(|text| holds_a_secret(name, text)))
 }
 
 fn is_name_of_a_secret(name: &str) -> bool {

@@ -6,10 +6,11 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::path::{DottedPath, PathStep};
+use crate::redact::{MASK, reads_drawn};
 
 /// The confidence that a value comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Confidence {
+pub enum Confidence {
     /// It does.
     High,
     /// It may depend on what was done before.
@@ -20,7 +21,7 @@ pub(crate) enum Confidence {
 
 /// The effect of a request on the data of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallEffect {
+pub enum CallEffect {
     Reads,
     MayWrite,
 }
@@ -53,7 +54,7 @@ static PATTERNS: LazyLock<[Regex; 3]> =
     LazyLock::new(|| [FLEETING, FLEETING_NAMES, COUNTED_NAMES].map(|pattern| Regex::new(pattern).unwrap()));
 
 /// The confidence in a value at a path.
-pub(crate) fn confidence(path: &DottedPath, value: &Value, effect: CallEffect) -> Confidence {
+pub fn confidence(path: &DottedPath, value: &Value, effect: CallEffect) -> Confidence {
     let [fleeting, fleeting_names, counted_names] = &*PATTERNS;
     let is_fleeting = |text: &str| fleeting.is_match(text);
     if path.names().any(|name| fleeting_names.is_match(name)) || texts(value).iter().any(|text| is_fleeting(text)) {
@@ -81,25 +82,56 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 /// A text holds something that differs from run to run.
-pub(crate) fn is_fleeting(text: &str) -> bool {
+pub fn is_fleeting(text: &str) -> bool {
     PATTERNS[0].is_match(text)
 }
 
+/// A value that another run of a right server has, too, as far as one can see: no time, no drawn id, no place on this
+/// machine, and nothing that was hidden.
+pub fn lasts(value: &Value) -> bool {
+    fn member_lasts(names: &mut DottedPath, value: &Value) -> bool {
+        match value {
+            Value::Array(items) => items.iter().all(|item| member_lasts(names, item)),
+            Value::Object(members) => members.iter().all(|(name, member)| {
+                names.steps.push(PathStep::Member(name.clone()));
+                let is_lasting = member_lasts(names, member);
+                names.steps.pop();
+                is_lasting
+            }),
+            Value::String(text) if !text_lasts(text) => false,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                confidence(names, value, CallEffect::Reads) != Confidence::Volatile
+            }
+        }
+    }
+    member_lasts(&mut DottedPath { steps: Vec::new() }, value)
+}
+
+/// The same of a text under no name.
+pub fn text_lasts(text: &str) -> bool {
+    #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+    static PASSING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\d{4}-\d\d-\d\d|\d\d:\d\d|\d{9}|(^|[\s:=(\x22'`])/[^\s/]+/|[A-Za-z]:\\").unwrap()
+    });
+    let is_drawn = || text.split_whitespace().any(reads_drawn);
+    !text.contains(MASK) && !PASSING.is_match(text) && !is_fleeting(text) && !is_drawn()
+}
+
 /// A value is made anew each time, as far as the names of its field and its form tell.
-pub(crate) fn is_volatile(field: &str, value: &Value) -> bool {
+pub fn is_volatile(field: &str, value: &Value) -> bool {
     let names = field.split(['.', '[', ']']).filter(|name| !name.is_empty() && name.parse::<usize>().is_err());
     let path = DottedPath { steps: names.map(|name| PathStep::Member(name.to_owned())).collect() };
     confidence(&path, value, CallEffect::Reads) == Confidence::Volatile
 }
 
 /// Matchers that hold of any value like this one, the most telling first.
-pub(crate) fn likenesses(value: &Value) -> Vec<(&'static str, Value)> {
+pub fn likenesses(value: &Value) -> Vec<(&'static str, Value)> {
     let mut found = Vec::new();
     if let Value::String(text) = value {
         found.extend(shape(text).map(|pattern| ("matches", pattern.into())));
         found.push(("length", serde_json::json!({"min": 1})));
     }
-    found.push(("type", kind(value).into()));
+    found.push(("type", json_type(value).into()));
     if value.is_number() {
         found.push(("at_least", 0.into()));
     }
@@ -108,7 +140,7 @@ pub(crate) fn likenesses(value: &Value) -> Vec<(&'static str, Value)> {
 }
 
 /// The JSON type of a value, as `type:` names it.
-pub(crate) fn kind(value: &Value) -> &'static str {
+pub fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -161,6 +193,27 @@ mod tests {
         check("x", json!(1_763_000_000), CallEffect::Reads, Confidence::Volatile);
         check("x", json!(1_763_000_000_123_u64), CallEffect::Reads, Confidence::Volatile);
         check("x", json!(12_000), CallEffect::Reads, Confidence::High);
+    }
+
+    #[test]
+    fn times_places_and_drawn_ids_do_not_last() {
+        for (value, expected) in [
+            (json!({"sum": 5, "names": ["Ann", null]}), true),
+            (json!({"total": 5, "id": "u1"}), true),
+            (json!("2 users"), true),
+            (json!({"made": "2026-01-02"}), false),
+            (json!({"uptime": 5}), false),
+            (json!("it is 12:31"), false),
+            (json!("done in 5 s"), false),
+            (json!(1_700_000_000), false),
+            (json!("in /tmp/a/b"), false),
+            (json!("\"/srv/data/x\""), false),
+            (json!(["C:\\data"]), false),
+            (json!("id 123e4567-e89b-42d3-a456-426614174000"), false),
+            (json!("key [redacted]"), false),
+        ] {
+            assert_eq!(lasts(&value), expected, "{value}");
+        }
     }
 
     #[test]
