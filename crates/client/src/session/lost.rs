@@ -1,7 +1,8 @@
 //! A connection over HTTP that broke in the middle of an exchange: is the server gone, or did it cut one connection?
 //!
 //! Only a server that nothing reaches any more has ended. A request that changes nothing is made again: served then, the
-//! break is a doubt; broken again, the server cuts this request. After any other request, a sign of life is asked for.
+//! break is a doubt; broken again, the server cuts this request, unless it is gone a moment later. After any other request,
+//! a sign of life is asked for.
 
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ use crate::wire::{Catalog, ProtocolViolation};
 /// The time until the end of a process of ours is known.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The time for which a server that ends may still be reached.
+const END_TIME: Duration = Duration::from_millis(50);
 
 /// The time for a sign of life.
 const SIGN_OF_LIFE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -42,14 +46,21 @@ impl Session {
         mut failure: CallFailure,
         request: OutgoingRequest<'_>,
     ) -> Result<SessionReply, CallFailure> {
-        let owner = request.owner;
+        let (owner, limit) = (request.owner, request.limit);
         let (is_repeated, question) = if self.peer.lock().is_repeatable(&request) {
             (true, request)
         } else {
-            (false, self.ask_for_life(&request))
+            (false, self.ask_for_life(owner, limit))
         };
         let asked = self.peer.exchange(question).await;
-        let is_refused = asked.as_ref().is_err_and(CallFailure::is_of_no_listener);
+        let is_refused = match &asked {
+            // A server that ends is reached for a moment longer.
+            Err(again) if again.is_break() => {
+                sleep(END_TIME).await;
+                self.peer.exchange(self.ask_for_life(owner, limit)).await.is_err_and(|last| last.is_of_no_listener())
+            }
+            asked => asked.as_ref().is_err_and(CallFailure::is_of_no_listener),
+        };
         let exit = if is_refused { self.exit_of_process().await } else { None };
         match asked {
             Ok(reply) if is_repeated => {
@@ -59,10 +70,10 @@ impl Session {
             Err(_) if !self.is_open() => {
                 return Err(self.peer.lock().ended_failure(&failure.method, failure.frame.unwrap_or_default()));
             }
+            Err(_) if is_refused => failure.reason = FailureReason::Exited(exit.unwrap_or(ServerExit::NotListening)),
             Err(CallFailure { reason: FailureReason::Http(HttpFailure::Reset(broken)), .. }) if is_repeated => {
                 failure.reason = FailureReason::Http(HttpFailure::ResetAgain(broken));
             }
-            Err(_) if is_refused => failure.reason = FailureReason::Exited(exit.unwrap_or(ServerExit::NotListening)),
             Ok(_) | Err(_) => {}
         }
         Err(failure)
@@ -93,9 +104,8 @@ impl Session {
     }
 
     /// The request that any server answers, in the place of another one.
-    fn ask_for_life<'a>(&self, request: &OutgoingRequest<'a>) -> OutgoingRequest<'a> {
-        let (owner, method) = (request.owner, self.sign_of_life());
-        let limit = request.limit.min(SIGN_OF_LIFE_TIMEOUT);
+    fn ask_for_life<'a>(&self, owner: &'a str, limit: Duration) -> OutgoingRequest<'a> {
+        let (method, limit) = (self.sign_of_life(), limit.min(SIGN_OF_LIFE_TIMEOUT));
         let (params, deadline) = (self.with_era(None), Instant::now() + limit);
         let (progress, is_extended_by_progress) = (false, false);
         OutgoingRequest { owner, method, params, deadline, limit, progress, is_extended_by_progress }
