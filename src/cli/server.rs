@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::console::Console;
 use super::exit::Exit;
 use super::suites::{AdHocSuite, HiddenWord};
-use crate::redact::{is_secret, query_secrets, user_of};
+use crate::redact::{is_secret, query_secrets, reads_drawn, user_of};
 use crate::source::file::WRITTEN;
 use crate::source::{legible_json, visible_line};
 use crate::suite::{AdHocCommand, CommandLine, ServerFile};
@@ -122,7 +122,7 @@ impl ServerArgs {
     /// The only server that the flags or the words name, as a suite would write it: secrets come from the environment.
     pub(crate) fn written(&self, verb: Verb, words: &[String], console: &Console) -> Result<Value, Exit> {
         let AdHocServer { servers, hidden, .. } = self.target(verb, words, console)?;
-        if !hidden.is_empty() {
+        if !hidden.is_empty() || has_secret_word(words) {
             let help = "put the secret into a variable, and write `{{ env.NAME }}` in its place";
             return Err(console.fail(Exit::Usage, "a secret of the command line cannot be saved", Some(help)));
         }
@@ -265,12 +265,15 @@ impl DescribedTarget {
 /// The file that a word names, and the server behind a colon: `mcp.json`, `mcp.json:users`, `users.yml:here`.
 fn described_target(words: &[String]) -> Option<DescribedTarget> {
     let [word] = words else { return None };
+    if word.contains("://") {
+        return None;
+    }
     let is_file = |word: &str| [".json", ".yml", ".yaml"].iter().any(|end| word.ends_with(end));
     if is_file(word) {
         return Some(DescribedTarget { file: PathBuf::from(word), names: IndexSet::new() });
     }
     let mut colons = word.match_indices(':').map(|(at, _)| word.split_at(at));
-    let (file, name) = colons.find(|(file, _)| is_file(file) && !file.contains("://"))?;
+    let (file, name) = colons.find(|(file, _)| is_file(file))?;
     Some(DescribedTarget { file: PathBuf::from(file), names: IndexSet::from([name[1..].to_owned()]) })
 }
 
@@ -329,6 +332,16 @@ impl NamedValue {
     fn is_hidden(&self) -> bool {
         !self.value.contains("{{") && is_secret(&self.name, &self.value)
     }
+}
+
+/// A word of a command is the value of a flag whose name is that of a secret, or looks drawn.
+fn has_secret_word(words: &[String]) -> bool {
+    let after_flag =
+        words.windows(2).filter_map(|pair| pair[0].strip_prefix("--").map(|flag| (flag, pair[1].as_str())));
+    let in_flag = words.iter().filter_map(|word| word.strip_prefix("--")?.split_once('='));
+    let is_given =
+        |(name, value): (&str, &str)| !value.starts_with('-') && !value.contains("{{") && is_secret(name, value);
+    after_flag.chain(in_flag).any(is_given) || words.iter().any(|word| !word.contains('/') && reads_drawn(word))
 }
 
 /// A word as it may be printed: without credentials that are part of a URL.
@@ -403,6 +416,7 @@ mod tests {
             ("users.yml:here", Some(("users.yml", Some("here")))),
             ("node server.js", None),
             ("http://127.0.0.1/a.json:b", None),
+            ("https://example.com/a.json", None),
             ("demo", None),
         ] {
             let found = described_target(&[word.to_owned()]);
@@ -411,6 +425,21 @@ mod tests {
                 names: name.into_iter().map(str::to_owned).collect(),
             });
             assert_eq!(found, expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_seen_among_the_words_of_a_command() {
+        for (command, expected) in [
+            ("node s.js --api-key sk-live-0f9a8b7c6d5e4f3a2b1c", true),
+            ("node s.js --token=hunter2hunter2", true),
+            ("node s.js --api-key {{ env.KEY }}", false),
+            ("node s.js --port 3000 --verbose", false),
+            ("npx -y @modelcontextprotocol/server-memory", false),
+            ("uvx mcp-server-git --repository /srv/repo", false),
+        ] {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            assert_eq!(has_secret_word(&words), expected, "{command}");
         }
     }
 

@@ -80,9 +80,12 @@ pub(crate) async fn find_metadata(address: &HttpAddress, refusal: &HttpRefusal) 
 }
 
 fn is_same_machine(url: &Url, server: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    url.host_str() == server.host_str() || is_here
+    let is_here = |url: &Url| {
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    };
+    // A server elsewhere must not lead to what listens on this machine.
+    url.host_str() == server.host_str() || is_here(url) && is_here(server)
 }
 
 async fn fetch(client: &reqwest::Client, url: &Url) -> Result<Value, String> {
@@ -172,8 +175,14 @@ mod tests {
         let places = |url: &str| well_known(&url.parse().unwrap()).iter().map(Url::to_string).collect::<Vec<_>>();
         assert_eq!(places("http://a.test/").len(), 1);
         assert_eq!(places("http://a.test/mcp")[0], "http://a.test/.well-known/oauth-protected-resource/mcp");
-        let same = |url: &str| is_same_machine(&url.parse().unwrap(), &"https://a.test/mcp".parse().unwrap());
-        assert!(same("https://a.test/x") && same("http://127.0.0.1/x") && !same("http://10.0.0.1/x"));
+        for (server, url, expected) in [
+            ("https://a.test/mcp", "https://a.test/x", true),
+            ("https://a.test/mcp", "http://127.0.0.1/x", false),
+            ("https://a.test/mcp", "http://10.0.0.1/x", false),
+            ("http://127.0.0.1:3000/mcp", "http://localhost:9000/x", true),
+        ] {
+            assert_eq!(is_same_machine(&url.parse().unwrap(), &server.parse().unwrap()), expected, "{server} {url}");
+        }
     }
 
     #[test]

@@ -16,21 +16,21 @@ const NAME: &str = "environment";
 const QUOTED: usize = 160;
 
 /// Words that say of a variable that it has no value, in lower case.
-const MISSING: [&str; 13] = [
+const MISSING: [&str; 10] = [
     "keyerror",
     "missing",
     "required",
     "not set",
     "must be set",
-    "not defined",
-    "undefined",
     "unset",
     "not provided",
-    "not found",
     "not configured",
     "please set",
     "environment variable",
 ];
+
+/// Words that say so in a line about the environment only: elsewhere, they tell of mistakes in a program.
+const MISSING_IN_ENVIRONMENT: [&str; 3] = ["not defined", "undefined", "not found"];
 
 /// Something that a server says it lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,8 @@ pub(crate) fn find_lack(stderr: &[String], has: &dyn Fn(&str) -> bool) -> Option
     static VARIABLE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b").unwrap());
     let says_missing = |line: &str| {
         let line = line.to_lowercase();
-        MISSING.iter().any(|word| line.contains(word))
+        let has_any = |words: &[&str]| words.iter().any(|word| line.contains(word));
+        has_any(&MISSING) || line.contains("env") && has_any(&MISSING_IN_ENVIRONMENT)
     };
     let is_variable = |name: &str| !name.starts_with("ERR_") && !has(name);
     let named = stderr.iter().filter(|line| says_missing(line)).find_map(|line| {
@@ -103,6 +104,9 @@ mod tests {
             ("code: 'ERR_MODULE_NOT_FOUND', required by", None),
             ("listening with LOG_LEVEL=debug", None),
             ("KeyError: 'name'", None),
+            ("NameError: name 'MAX_SIZE' is not defined", None),
+            ("TypeError: Cannot read properties of undefined (reading 'MAX_SIZE')", None),
+            ("process.env.API_TOKEN is not defined", Some("API_TOKEN")),
         ] {
             let found = find_lack(&[line.to_owned()], &|name| name == "GIVEN_TOKEN");
             let name = found.and_then(|found| if let Lack::Variable { name, .. } = found { Some(name) } else { None });

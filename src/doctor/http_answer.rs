@@ -13,29 +13,25 @@ const SESSION: &str = "session";
 /// The number of characters of a title that are quoted.
 const QUOTED: usize = 80;
 
-/// Judges the secure connection; `failure` is why the first message got no answer, if it did not.
-pub(crate) fn judge_tls(host: &str, failure: Option<&HttpFailure>) -> Examination {
-    match failure {
-        Some(failure @ (HttpFailure::Tls(_) | HttpFailure::UntrustedCertificate(_))) => {
-            let sentence = failure.message("initialize");
-            let cure = if matches!(failure, HttpFailure::UntrustedCertificate(_)) {
-                "let the server send its whole chain, signed by an authority that clients trust; a suite can name the \
-                 authority: `tls: { ca: ./root.pem }`"
-            } else if sentence.contains("does not speak TLS") {
-                "write `http://` instead of `https://`, or let the server speak TLS"
-            } else if sentence.contains("expired") {
-                "renew the certificate"
-            } else if sentence.contains("another host") {
-                "use the name that the certificate is for, or get one for this name"
-            } else {
-                "mend the certificate and the settings of TLS at the server, or at the proxy before it"
-            };
-            Examination::wrong(TLS, sentence, cure)
-        }
-        Some(_) | None => {
-            Examination::fine(TLS, format!("the certificate is valid now, trusted, and for `{}`", visible_line(host)))
-        }
+/// Judges a secure connection that failed; `None` for a failure of another kind.
+pub(crate) fn judge_tls(failure: &HttpFailure) -> Option<Examination> {
+    if !matches!(failure, HttpFailure::Tls(_) | HttpFailure::UntrustedCertificate(_)) {
+        return None;
     }
+    let sentence = failure.message("initialize");
+    let cure = if matches!(failure, HttpFailure::UntrustedCertificate(_)) {
+        "let the server send its whole chain, signed by an authority that clients trust; a suite can name the \
+                 authority: `tls: { ca: ./root.pem }`"
+    } else if sentence.contains("does not speak TLS") {
+        "write `http://` instead of `https://`, or let the server speak TLS"
+    } else if sentence.contains("expired") {
+        "renew the certificate"
+    } else if sentence.contains("another host") {
+        "use the name that the certificate is for, or get one for this name"
+    } else {
+        "mend the certificate and the settings of TLS at the server, or at the proxy before it"
+    };
+    Some(Examination::wrong(TLS, sentence, cure))
 }
 
 /// Judges the response to the first message of a session that opened.
@@ -181,14 +177,13 @@ mod tests {
 
     #[test]
     fn certificates() {
-        assert_eq!(judge_tls("a.test", None).verdict, Verdict::Fine);
-        assert_eq!(judge_tls("a.test", Some(&status(404, ""))).verdict, Verdict::Fine);
+        assert!(judge_tls(&status(404, "")).is_none(), "a response came");
         for (failure, cure) in [
             (HttpFailure::Tls("the certificate of `a.test` has expired".to_owned()), "renew"),
             (HttpFailure::Tls("the certificate of `a.test` is for another host: b".to_owned()), "use the name"),
             (HttpFailure::UntrustedCertificate("the certificate of `a.test` is self-signed".to_owned()), "whole chain"),
         ] {
-            let judged = judge_tls("a.test", Some(&failure));
+            let judged = judge_tls(&failure).unwrap();
             assert!(judged.verdict == Verdict::Wrong && judged.cure.as_deref().unwrap_or_default().contains(cure));
         }
     }

@@ -270,15 +270,15 @@ impl Course<'_> {
                 let is_known = start::cure_of_lines(stderr).is_some();
                 let lack = environment::find_lack(stderr, &|name| has(command, name)).filter(|_| !is_known);
                 let mut started = start::judge_start(Some(&failed.failure), config_source);
+                let has_started = started.verdict == Verdict::Fine;
                 if let Some(lack) = &lack {
-                    self.add(environment::judge_lack(lack, false, self.server.environment, config_source));
-                    // The reason stands above.
-                    started.cure = None;
-                    if let environment::Lack::Variable { .. } = lack {
+                    self.add(environment::judge_lack(lack, has_started, self.server.environment, config_source));
+                    if !has_started {
+                        // The reason stands above.
+                        started.cure = None;
                         started.evidence.clear();
                     }
                 }
-                let has_started = started.verdict == Verdict::Fine;
                 self.add(started);
                 let output = ServerOutput::of(&frames);
                 self.add(start::judge_output(&output));
@@ -324,7 +324,8 @@ impl Course<'_> {
             return None;
         }
         url.set_path(USUAL_PATH);
-        (self.server.doing)(format!("looking for a server at `{url}`"));
+        // A query may hold a token.
+        (self.server.doing)(format!("looking for a server at the path `{USUAL_PATH}`"));
         let elsewhere = HttpAddress { url: url.to_string(), ..address.clone() };
         let connect: &Connector<'_> = &|| Box::pin(std::future::ready(http::connect(&elsewhere)));
         let opened = Session::open(connect, settings(Era::Session, ELSEWHERE_TIMEOUT, ELSEWHERE_TIMEOUT));
@@ -361,14 +362,14 @@ fn settings(era: Era, start_timeout: Duration, request_timeout: Duration) -> Ses
 async fn tls(address: &HttpAddress, failure: Option<&HttpFailure>) -> Option<Examination> {
     let url = address.url.parse::<reqwest::Url>().ok().filter(|url| url.scheme() == "https")?;
     let host = url.host_str().unwrap_or_default();
-    let judged = http_answer::judge_tls(host, failure);
-    if judged.verdict != Verdict::Fine {
+    if let Some(judged) = failure.and_then(http_answer::judge_tls) {
         return Some(judged);
     }
     let shown = http::certificate(&address.tls, &url).await;
     let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / SECONDS_OF_DAY;
     let read = shown.as_deref().and_then(certificate::read_certificate);
-    Some(read.map_or(judged, |read| certificate::judge_certificate(host, &read, today.cast_signed())))
+    // Where none was seen, nothing is said.
+    read.map(|read| certificate::judge_certificate(host, &read, today.cast_signed()))
 }
 
 fn has(command: &ServerCommand, name: &str) -> bool {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 
-use super::resolve::{self, Reachable};
+use super::resolve::{self, Reachable, Starts};
 use super::snapshot::Recordings;
 use super::target::RunTarget;
 use super::visit::{Visited, interruption};
@@ -50,9 +51,22 @@ pub(crate) async fn examine_servers(
 }
 
 async fn examine(target: &RunTarget, options: &Options, doing: &(dyn Fn(String) + Sync)) -> Result<Checkup, Finding> {
-    let server = target.server.clone()?;
+    // Each process gets a copy of the store.
+    let starts = AtomicUsize::new(0);
+    let at_copy = || -> Result<Reachable, Finding> {
+        let number = starts.fetch_add(1, Ordering::Relaxed);
+        let server = target.server.clone()?;
+        match target.stores.as_ref().filter(|_| server.starts() != Starts::Nothing) {
+            Some(stores) => server.at_copy(target.settings(), &stores.prepare(&format!("doctor {number}"))?),
+            None => Ok(server),
+        }
+    };
+    let server = at_copy()?;
     let start_timeout = target.start_timeout();
-    let connect: &Connector<'_> = &|| Box::pin(resolve::connect(&server, start_timeout));
+    let connect: &Connector<'_> = &|| {
+        let fresh = at_copy().unwrap_or_else(|_| server.clone());
+        Box::pin(async move { resolve::connect(&fresh, start_timeout).await })
+    };
     let kind = match &server {
         Reachable::Command(command) => ServerKind::Program(command),
         Reachable::Http(address) => ServerKind::Address(address),

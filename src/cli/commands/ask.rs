@@ -361,7 +361,10 @@ fn without_secrets(message: &Value, redactor: &Redactor) -> Value {
     if redactor.value(message.clone()) == *message {
         return message.clone();
     }
-    json!({"result": {"isError": message["result"]["isError"]}})
+    match message.get("error") {
+        Some(error) => json!({"error": {"code": error["code"]}}),
+        None => json!({"result": {"isError": message["result"]["isError"]}}),
+    }
 }
 
 impl Question {
