@@ -24,6 +24,10 @@ pub struct RawExchange {
 impl RawExchange {
     /// The messages in the response: those of its events, of its batch, or its body.
     pub fn messages(&self) -> Vec<Value> {
+        // The first half of a body is no message.
+        if matches!(self.ended, ExchangeEnd::Failed(HttpFailure::TooLarge(_))) {
+            return Vec::new();
+        }
         let events = self.response.events.iter().map(|event| event.data.as_slice());
         if exceeded_limit_together(events).is_some() {
             return Vec::new();

@@ -109,6 +109,8 @@ pub(crate) async fn read_lines<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::
         if line.len() == LARGE && !line.ends_with(b"\n") {
             turn.take(LARGE).await;
             let rest = MAX_LINE_BYTES - LARGE as u64;
+            // A buffer that doubles would leave as much again behind.
+            line.reserve_exact(MAX_LINE_BYTES as usize - LARGE);
             read = (&mut reader).take(rest).read_until(b'\n', &mut line).await.map(|more| LARGE + more);
         }
         let whole = line.last() == Some(&b'\n');

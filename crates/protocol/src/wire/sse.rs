@@ -7,6 +7,9 @@ use std::time::Duration;
 /// The length of one event in bytes; the specification sets no limit, memory does.
 const LONGEST_EVENT: usize = 64 << 20;
 
+/// The number of bytes from which on a line gets its room at once.
+const LONG_LINE: usize = 4 << 20;
+
 /// The longest wait that a server may ask for before a stream is resumed.
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
@@ -73,6 +76,10 @@ impl SseParser {
                 continue;
             }
             let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                if (LONG_LINE..LONGEST_EVENT).contains(&self.line.len()) {
+                    // A buffer that doubles would leave as much again behind.
+                    self.line.reserve_exact(LONGEST_EVENT - self.line.len());
+                }
                 self.line.extend_from_slice(rest);
                 break;
             };
@@ -111,15 +118,24 @@ impl SseParser {
     }
 
     fn end_of_line(&mut self) -> Option<SseEvent> {
-        let line = std::mem::take(&mut self.line);
+        let mut line = std::mem::take(&mut self.line);
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        let line = if is_first { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
+        if is_first && line.starts_with(b"\xef\xbb\xbf") {
+            line.drain(..3);
+        }
         if line.is_empty() {
             return self.end_of_event();
         }
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
-        let value = line.get(colon + 1..).unwrap_or_default();
-        self.field(&line[..colon], value.strip_prefix(b" ").unwrap_or(value));
+        let begin = (colon + 1 + usize::from(line.get(colon + 1) == Some(&b' '))).min(line.len());
+        if &line[..colon] == b"data" && !self.has_data {
+            // Most events are one line, which may be long: it is moved, not copied.
+            self.has_data = true;
+            line.drain(..begin);
+            self.event.data = line;
+        } else {
+            self.field(&line[..colon], &line[begin..]);
+        }
         None
     }
 

@@ -127,8 +127,12 @@ impl Transcript {
             let content = self.read(direction, bytes, weight, "line");
             return self.record_content(NewFrame { at, direction, http: None, bytes, weight }, content);
         }
-        let content = Content::None(String::new());
-        let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes: bytes.into(), http: None, content };
+        let (bytes, content) = if bytes.len() > MOST_WHOLE {
+            (ends(bytes), Content::LeftOut(OmittedBytes::LongFrame))
+        } else {
+            (bytes.into(), Content::None(String::new()))
+        };
+        let frame = Frame { seq: self.next_seq(), at, direction, channel, bytes, http: None, content };
         if channel == Channel::Stderr { self.record_stderr(frame) } else { self.push(frame) }
     }
 

@@ -102,6 +102,11 @@ impl RawResponse {
         if self.received.len() + piece.len() > MAX_RESPONSE_BYTES {
             return Err(HttpFailure::TooLarge("it has more than 24 MiB"));
         }
+        if self.received.len() > MAX_HEAD_BYTES {
+            // A buffer that doubles would leave as much again behind.
+            self.received.reserve_exact(MAX_RESPONSE_BYTES - self.received.len());
+            self.body.reserve_exact(MAX_RESPONSE_BYTES - self.body.len());
+        }
         self.received.extend_from_slice(piece);
         while self.head.is_none() {
             if !self.take_head()? {
