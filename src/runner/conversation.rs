@@ -240,12 +240,9 @@ impl<'a> Conversation<'a> {
         (index, result)
     }
 
-    /// The time for the answer of a step; what a built-in suite allows is no more than what this one does.
     fn timeout_of(&self, step: &Step) -> Option<Duration> {
-        let asked = self.suite.options.request_timeout.filter(|_| step.timeout.is_some());
-        let most = asked.filter(|_| is_builtin(self.sources.file(step.span.source)));
-        let whole = step.timeout.map(|own| most.map_or(own, |most| own.min(most)));
-        self.patience.map(|most| whole.map_or(most, |whole| whole.min(most))).or(whole)
+        let most = self.suite.options.request_timeout.filter(|_| is_builtin(self.sources.file(step.span.source)));
+        time_to_answer(step.timeout, most, self.patience)
     }
 
     fn unless_in_vain(&self, intent: Intent, exchange: &Exchange, step: &Step) -> Result<Intent, Finding> {
@@ -522,4 +519,35 @@ fn may_be_served(tool: &Tool, intent: &Intent) -> bool {
 /// Returns true if an answer is neither an error nor flagged as one, nor says in place of a result what the server lacks.
 pub(crate) fn is_success(message: &Value) -> bool {
     message.get("result").is_some_and(|result| result["isError"] != true && admitted_lack(result).is_none())
+}
+
+/// The time for the answer of a step: its `own`, but no more than the `most` that the suite allows a ready-made one, and
+/// no more than the patience with a server that hangs.
+fn time_to_answer(own: Option<Duration>, most: Option<Duration>, patience: Option<Duration>) -> Option<Duration> {
+    let own = own.map(|own| most.map_or(own, |most| own.min(most)));
+    [own, patience].into_iter().flatten().min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ready_made_step_waits_no_longer_than_the_suite_and_nobody_longer_than_a_hanging_server_deserves() {
+        let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
+        for (own, most, patience, expected) in [
+            (None, None, None, None),
+            (Some(25), None, None, Some(25)),
+            (Some(25), Some(2), None, Some(2)),
+            (Some(1), Some(2), None, Some(1)),
+            // The time of a step without one is that of the session, which is the suite's already.
+            (None, Some(2), None, None),
+            (None, None, Some(4), Some(4)),
+            (Some(25), None, Some(4), Some(4)),
+            (Some(1), Some(2), Some(4), Some(1)),
+        ] {
+            let time = time_to_answer(seconds(own), seconds(most), seconds(patience));
+            assert_eq!(time, seconds(expected), "{own:?}, {most:?}, {patience:?}");
+        }
+    }
 }
