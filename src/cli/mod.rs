@@ -17,7 +17,7 @@ mod paths;
 mod server;
 mod state;
 mod suites;
-mod targets;
+mod written_files;
 
 use std::process::ExitCode;
 

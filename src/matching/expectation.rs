@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::always::{self, GuaranteedValue};
 use super::item::{self, EXPECTATION, ExpectationItem};
+use super::unbreakable::{self, GuaranteedValue};
 use super::{Answer, mismatch::Mismatch, mismatch::MismatchKind, mismatch::MismatchWeight, reply::ResponseKind, show};
 use crate::source::grammar::{self, Shape};
 use crate::source::settings::Setting;
@@ -85,7 +85,7 @@ impl Expectation {
 
     /// No answer among those that have these values can break it, as far as its text shows.
     pub fn always_holds(&self, guaranteed: &[GuaranteedValue]) -> bool {
-        always::item_holds(&self.parts.node, guaranteed)
+        unbreakable::item_holds(&self.parts.node, guaranteed)
     }
 
     /// It requires an answer that reports no error, or a value in its result.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::always;
 use super::answer::{self, AnswerCheck};
 use super::mismatch::{GroupVerdict, Mismatch, reasons};
+use super::unbreakable;
 use super::value::{self, AIMED_ELEMENT_KEYS, AIMED_SIMPLE_KEYS, PathChecks, VALUE};
 use super::{Answer, reply::ResponseKind, show};
 use crate::source::grammar::{Key, Need, Object, Shape, alternative};
@@ -154,7 +154,7 @@ pub(crate) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
         judges_at(at, node, variants);
     }
     for (key, value) in node.entries() {
-        if always::entry_holds(&key.value, value, at.is_some(), &[]) {
+        if unbreakable::entry_holds(&key.value, value, at.is_some(), &[]) {
             continue;
         }
         if let Some(matcher) = answer::find(&key.value) {
@@ -173,7 +173,7 @@ pub(crate) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
 /// A path into the error says what `error` says; one to `isError` what `is_error` says.
 fn judges_at(at: &str, node: &Node, variants: &mut BTreeSet<&'static str>) {
     let bare = at.trim_start_matches(['$', '.', '[', '"', '\'']);
-    if node.entries().iter().all(|(key, value)| key.value == "at" || always::value_holds(&key.value, value)) {
+    if node.entries().iter().all(|(key, value)| key.value == "at" || unbreakable::value_holds(&key.value, value)) {
         return;
     }
     let flag = node.get("equals").and_then(Node::flag);

@@ -6,7 +6,6 @@
 //! whole answer; the key tables of both make up the grammar [`EXPECTATION`].
 //! Synchronous, and pure but for files, which are looked at through [`RunFiles`]; knows nothing about suites, sessions or reports. Start reading in [`Expectation`].
 
-mod always;
 mod answer;
 mod compare;
 mod expectation;
@@ -21,6 +20,7 @@ mod show;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unbreakable;
 mod unknown;
 mod value;
 
@@ -32,7 +32,6 @@ use serde_json::Value as Json;
 use crate::source::template::Names;
 use crate::wire::{Catalog, ListKind};
 
-pub use self::always::GuaranteedValue;
 pub use self::answer::{MatcherScope, PROVIDED, breaks_own_schema, interpreter_message, judged_answer, stack_trace};
 pub use self::expectation::Expectation;
 pub use self::files::{FoundFile, RunFiles};
@@ -41,6 +40,7 @@ pub use self::mismatch::{Mismatch, MismatchKind, MismatchWeight};
 pub use self::path::ValuePath;
 pub use self::reply::words_of;
 pub use self::sample::{Sample, Taken, text as snapshot_text};
+pub use self::unbreakable::GuaranteedValue;
 pub use self::unknown::{unknown_name_help, unknown_tool};
 
 /// The response to a step, with everything that an expectation may look at.

@@ -9,7 +9,7 @@ mod block;
 mod build;
 mod case;
 mod check;
-mod chosen;
+mod chosen_tools;
 mod expand;
 mod filter;
 pub(crate) mod generated;
@@ -38,7 +38,7 @@ pub use self::check::{
     BoxFuture, CaseStore, Check, CheckContext, CheckMachine, CloseServer, ClosedServer, FreshServers, OpenServer,
     RunningServer, ServerChoice, StepOutcome, StepRunner, SuiteSetup,
 };
-pub use self::chosen::{ChosenTools, chosen_tools};
+pub use self::chosen_tools::{ChosenTools, chosen_tools};
 pub use self::expand::expand;
 pub use self::filter::Filter;
 pub use self::offer::Offer;

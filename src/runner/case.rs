@@ -9,12 +9,12 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::case_result::{of_check, to_attempt};
-use super::company::run_with_control;
 use super::conversation::Conversation;
 use super::ending::{EndedSession, OWN_WATCH, SessionEndReason, end};
 use super::exchange::CaseSpeaker;
 use super::opening::{OpenSession, SessionError, SessionOpening, open_beside};
 use super::options::Stop;
+use super::other_processes::run_with_control;
 use super::pool::SessionUse;
 use super::precondition::{precondition_failed, valid_call_refused};
 use super::raw::expects_the_end;

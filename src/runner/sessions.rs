@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::company::Turns;
 use super::history::History;
 use super::opening::{self, OpenSession, SessionError, SessionOpening};
+use super::other_processes::Turns;
 use super::pool::{ServerPool, SessionUse};
 use super::reuse::ReusableSessions;
 use super::shared::SharedServer;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::observed_calls::ServingRequirement;
 use super::run::{RunArgs, RunRequest, run};
-use super::served::ServingRequirement;
 use crate::cli::calls::CallArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;

@@ -9,8 +9,8 @@ use clap::Args;
 
 use super::adhoc::{AT_A_TIME, AdHocSettings, CallingArgs, flag_key, key};
 use super::compliance::HintArgs;
+use super::observed_calls::ServingRequirement;
 use super::parsing::duration;
-use super::served::ServingRequirement;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::Verb;

@@ -19,7 +19,7 @@ use super::signals::survive_full_files;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::loopback::loopback;
-use crate::cli::targets;
+use crate::cli::written_files;
 use crate::fault::{self, Fault, ServerEnd};
 use crate::files::FilePlace;
 use crate::relay::streams::{self, StreamsEnd};
@@ -121,7 +121,7 @@ struct ReadyRelay<'a> {
 impl<'a> ReadyRelay<'a> {
     fn new(settings: &'a RelaySettings, transport: &str, console: &'a Console) -> Result<Self, Exit> {
         let inputs = settings.plan.as_deref().into_iter();
-        let places = targets::check(settings.events.as_deref(), inputs);
+        let places = written_files::check(settings.events.as_deref(), inputs);
         places.map_err(|reason| console.fail(Exit::Usage, reason, None))?;
         let faults = settings.faults(console)?;
         if !settings.is_watched() {

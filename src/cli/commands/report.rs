@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::targets;
+use crate::cli::written_files;
 use crate::files::FilePlace;
 use crate::report::{self, Report, read_events, sink};
 use crate::source::file::RECORDED;
@@ -32,7 +32,7 @@ pub(crate) fn report(args: &ReportArgs, console: &Console) -> Result<Exit, Exit>
     let usage = |reason| console.fail(Exit::Usage, reason, None);
     let target = sink::parse_target(&format!("{}={}", args.format, args.output.display()));
     let (format, _) = target.map_err(usage)?;
-    targets::check([&*args.output], [args.events.as_path()]).map_err(usage)?;
+    written_files::check([&*args.output], [args.events.as_path()]).map_err(usage)?;
     let folded = Report::of(&recording.events);
     let document = report::render(format.name, &folded, &console.style_for(&args.output)).unwrap_or_default();
     sink::write(&args.output, &document).map_err(|error| console.fail(Exit::Environment, error, None))?;

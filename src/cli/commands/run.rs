@@ -11,20 +11,20 @@ use clap::Args;
 
 use super::failing_tests::write_failing_tests;
 use super::fault_coverage::ThresholdArgs;
+use super::observed_calls::{MOST_NAMES, ObservedCalls, ServingPolicy, ServingRequirement};
 use super::parsing::{at_a_time, drawn_seed, duration, now, positive};
 use super::proving::{ProofRequest, ProvingArgs};
 use super::run_findings::{KeepArgs, keep};
 use super::run_shared::{SignalledRun, run_plan};
 use super::run_update::{self, Consent, SuiteFolders, UpdateArgs};
 use super::run_watch::{DetailArgs, RunWatch};
-use super::served::{MOST_NAMES, ObservedCalls, ServingPolicy, ServingRequirement};
 use super::signals::Urgency;
 use crate::baseline::Baseline;
 use crate::cli::baseline::BaselineArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, refuse_only, registry, require_cases};
-use crate::cli::{state, targets};
+use crate::cli::{state, written_files};
 use crate::event::Proof;
 use crate::files::{FilePlace, FolderPlace};
 use crate::plan::{GeneratedCases, Plan};
@@ -200,7 +200,7 @@ impl RunArgs {
         let reports = self.report.iter().map(|(_, place)| &**place);
         let targets = reports.chain(self.known.write_baseline.as_deref()).chain(self.proving.targets()).chain(more);
         let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
-        targets::check(targets, inputs).map_err(|reason| console.fail(Exit::Usage, reason, None))
+        written_files::check(targets, inputs).map_err(|reason| console.fail(Exit::Usage, reason, None))
     }
 
     fn remember(&self, run: &PreparedRun, summary: &Summary, exit: Exit) -> Result<(), SinkError> {

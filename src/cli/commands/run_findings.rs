@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::findings::state_flag;
-use super::served::ServingRequirement;
+use super::observed_calls::ServingRequirement;
 use crate::cli::console::Console;
 use crate::cli::kept;
 use crate::cli::suites::SuiteArgs;

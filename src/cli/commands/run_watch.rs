@@ -7,8 +7,8 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 
+use super::observed_calls::ObservedCalls;
 use super::run_findings::Severities;
-use super::served::ObservedCalls;
 use crate::baseline::BaselineWriter;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;

@@ -1,13 +1,13 @@
 //! One `check` for every matcher: the YAML of an expectation, an answer, and what fails.
 #![expect(clippy::needless_pass_by_value, reason = "cases read better with `json!(…)` than with `&json!(…)`")]
 
-mod always;
 mod answer;
 mod hostile;
 mod mistakes;
 mod path;
 mod refusals;
 mod structured;
+mod unbreakable;
 mod value;
 
 use std::sync::Arc;

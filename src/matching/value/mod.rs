@@ -20,9 +20,9 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
-use super::always;
 use super::mismatch::{GroupVerdict, Mismatch};
 use super::table::{self, keys, names};
+use super::unbreakable;
 use crate::source::grammar::{Key, Need, Object, Shape};
 use crate::source::{Diagnostic, Located, Node};
 
@@ -223,9 +223,11 @@ pub(crate) fn find(name: &str) -> Option<&'static ValueMatcher> {
 /// nothing.
 pub(crate) fn judges(node: &Node, variants: &mut BTreeSet<&'static str>) {
     for (name, value) in node.entries() {
-        let Some(matcher) = find(&name.value).filter(|_| !always::value_holds(&name.value, value)) else { continue };
+        let Some(matcher) = find(&name.value).filter(|_| !unbreakable::value_holds(&name.value, value)) else {
+            continue;
+        };
         let is_of_elements = ELEMENTS.iter().any(|one| one.key.name == name.value);
-        if is_of_elements && always::mapping_holds(value) {
+        if is_of_elements && unbreakable::mapping_holds(value) {
             // Only an empty array can break it.
             variants.extend(LOST);
             continue;

@@ -5,7 +5,7 @@
 //! Start reading in [`failure()`], which other formats use as well.
 
 mod answer;
-mod chosen;
+mod chosen_tools;
 mod comparison;
 mod failure;
 mod finding;
@@ -18,7 +18,7 @@ mod summary;
 mod view;
 
 #[cfg(feature = "cli")]
-pub(crate) use self::chosen::writing;
+pub(crate) use self::chosen_tools::writing;
 pub use self::failure::failure;
 pub(crate) use self::failure::further;
 #[cfg(feature = "cli")]

@@ -14,7 +14,7 @@ use crate::taxonomy::score::Score;
 use super::super::coverage::{Scope, claimed_line, figures_line, levels, suite_scores};
 use super::super::fold::{Report, SuiteReport, Totals};
 use super::super::wording;
-use super::chosen;
+use super::chosen_tools;
 use super::comparison::comparisons;
 use super::failure;
 use super::groups::{CaseDetail, Groups};
@@ -42,7 +42,7 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
         sections.extend(troubles(&suites, view, style));
     }
     sections.push(reasons(&suites, style));
-    sections.push(chosen::left_alone(report, style));
+    sections.push(chosen_tools::left_alone(report, style));
     sections.push(stale_snapshots(report, style));
     sections.extend(comparisons(report, style));
     sections.extend(report.run_finished().into_iter().flat_map(|finished| section::sections(finished, style)));
