@@ -10,7 +10,7 @@ use super::large::{LARGE, LargeTurn};
 use super::{Incoming, MessageForm, Outgoing, Transfer, pieces};
 
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
-const MAX_LINE_BYTES: u64 = 64 << 20;
+const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// The number of lines that wait to be handled before reading pauses.
 pub(crate) const QUEUED_LINES: usize = 512;
@@ -108,10 +108,10 @@ pub(crate) async fn read_lines<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::
         let mut read = (&mut reader).take(LARGE as u64).read_until(b'\n', &mut line).await;
         if line.len() == LARGE && !line.ends_with(b"\n") {
             turn.take(LARGE).await;
-            let rest = MAX_LINE_BYTES - LARGE as u64;
+            let rest = MAX_LINE_BYTES - LARGE;
             // A buffer that doubles would leave as much again behind.
-            line.reserve_exact(MAX_LINE_BYTES as usize - LARGE);
-            read = (&mut reader).take(rest).read_until(b'\n', &mut line).await.map(|more| LARGE + more);
+            line.reserve_exact(rest);
+            read = (&mut reader).take(rest as u64).read_until(b'\n', &mut line).await.map(|more| LARGE + more);
         }
         let whole = line.last() == Some(&b'\n');
         if whole {
@@ -123,7 +123,7 @@ pub(crate) async fn read_lines<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::
         let (message, last) = match read {
             Ok(0) | Err(_) => (Incoming::Closed, true),
             Ok(_) if whole => (Incoming::Line(line), false),
-            Ok(length) if length as u64 == MAX_LINE_BYTES => (Incoming::EndlessLine, true),
+            Ok(length) if length == MAX_LINE_BYTES => (Incoming::EndlessLine, true),
             Ok(_) => (Incoming::TornLine(line), false),
         };
         let length = if let Incoming::Line(line) = &message { line.len() } else { 0 };
