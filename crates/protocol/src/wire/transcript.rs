@@ -387,6 +387,19 @@ mod tests {
     }
 
     #[test]
+    fn of_a_very_long_raw_response_both_ends_are_kept() {
+        let mut transcript = Transcript::default();
+        let response = format!("HTTP/1.1 200 OK\r\n\r\n{}end", "x".repeat(20 << 20));
+        let frame = transcript.record(Duration::ZERO, Direction::Received, Channel::Http, response.as_bytes());
+        assert!(!frame.is_whole() && frame.bytes.len() < 1 << 20, "{}", frame.bytes.len());
+        assert!(frame.text().starts_with("HTTP/1.1 200") && frame.text().ends_with("end"));
+        let frame =
+            transcript.record(Duration::ZERO, Direction::Received, Channel::Http, &response.as_bytes()[..1 << 20]);
+        assert!(frame.is_whole());
+        assert_eq!(frame.bytes.len(), 1 << 20);
+    }
+
+    #[test]
     fn what_is_beyond_reading_is_no_stray_text() {
         let mut transcript = Transcript::default();
         let deep = format!("{{\"id\":1,\"result\":{}{}}}", "[".repeat(200), "]".repeat(200));
