@@ -17,6 +17,8 @@ pub mod properties;
 mod schema_lint;
 mod security;
 mod state;
+#[cfg(test)]
+mod tests;
 mod timeouts;
 mod torture;
 mod trust_boundary;

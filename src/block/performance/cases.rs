@@ -45,3 +45,39 @@ fn body(planner: &Planner<'_>, tool: &Tool, load: &Arc<Load>, measurements: &Arc
         arguments,
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::block::tests::{check_lines, planned};
+
+    #[test]
+    fn tools_that_may_be_called_are_measured() {
+        let tools = json!([
+            {"name": "get_user", "inputSchema": {"type": "object"}},
+            {"name": "delete_user", "inputSchema": {"type": "object"}},
+            {"name": "get_report", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}},
+        ]);
+        for (load, expected) in [
+            (
+                "{ calls_per_second: 1 }",
+                &[
+                    "performance: get_user: check",
+                    "performance: delete_user: skipped",
+                    "performance: get_report: skipped",
+                ][..],
+            ),
+            (
+                "[{ tools: get_user, calls_per_second: 1 }, { tools: get_user, in_flight: 4, latency: { p95: 1s } }]",
+                &["performance: get_user: check", "performance: get_user: check"],
+            ),
+            (
+                "{ tools: [get_nobody], calls_per_second: 1 }",
+                &["performance / get_nobody: unknown-tool, the server lists no tool `get_nobody`"],
+            ),
+        ] {
+            check_lines(load, &planned(&format!("{{ suite: s, performance: {load} }}"), &[], &tools), expected);
+        }
+    }
+}

@@ -13,7 +13,9 @@ use super::growth::Growth;
 use super::measurement::{Measurement, Measurements};
 use crate::check::evidence::{refused_with_help, shown_call};
 use crate::check::latency::latency_text;
-use crate::check::{CheckEnd, CheckLimits, CheckLog, CheckRequest, CheckSession, SessionCaller, call_params};
+use crate::check::{
+    CheckEnd, CheckLimits, CheckLog, CheckRequest, CheckSession, SessionCaller, call_params, with_exit,
+};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -63,11 +65,7 @@ async fn run(check: &LoadCheck, context: &CheckContext<'_>) -> CheckResult {
         return result;
     }
     check.measurements.add(context, &result.protocol_revision, check, measurement);
-    match exit {
-        // A failed call tells of the end already.
-        Some(found) if result.outcome != Outcome::Failed => CheckResult::found(Outcome::Failed, vec![found]),
-        _ => result,
-    }
+    with_exit(result, exit)
 }
 
 /// Makes one call after the other.
@@ -102,7 +100,7 @@ struct LoadCalls {
 
 async fn run_load(caller: LoadCaller, load: &Load) -> LoadRun {
     let warm_up = caller.call(&AtomicUsize::new(0), load.warm_up, Instant::now() + load.time).await;
-    if warm_up.failure.is_some() || (load.warm_up > 0 && warm_up.times.is_empty()) {
+    if warm_up.ends_load(load.warm_up) {
         return LoadRun { calls: LoadCalls { times: Vec::new(), ..warm_up }, elapsed: Duration::ZERO };
     }
     let usage = || load.growth.as_ref().and_then(|_| caller.caller.session().processes()?.usage());
@@ -141,6 +139,11 @@ impl LoadCaller {
 }
 
 impl LoadCalls {
+    /// A load after such a warm-up, of which so many calls were wanted, would measure nothing.
+    fn ends_load(&self, wanted: usize) -> bool {
+        self.failure.is_some() || (wanted > 0 && self.times.is_empty())
+    }
+
     fn count(&mut self, reply: &SessionReply) {
         if !reply.is_served() {
             self.refused += 1;
@@ -225,6 +228,7 @@ fn verdict(judged: &JudgedLoad<'_>, calls: LoadCalls, measurement: &Measurement)
 mod tests {
     use super::*;
     use crate::check::tests;
+    use crate::session::FailureReason;
     use crate::transport::ProcessUsage;
 
     fn calls(times: &[u64], refused: usize) -> LoadCalls {
@@ -236,6 +240,21 @@ mod tests {
             calls.count(&SessionReply { elapsed: Duration::from_millis(20 * number), ..tests::refused() });
         });
         calls
+    }
+
+    /// A call that got no answer in time.
+    fn failure() -> CallFailure {
+        CallFailure {
+            reason: FailureReason::Timeout(Duration::from_secs(1)),
+            method: "tools/call".to_owned(),
+            frame: None,
+            violation: None,
+            stderr: Vec::new(),
+            stray: Vec::new(),
+            alive: true,
+            is_local: true,
+            lack: None,
+        }
     }
 
     fn usage(files: u64) -> ProcessUsage {
@@ -291,5 +310,58 @@ mod tests {
         let all = calls(&[10, 30], 1).and(calls(&[20], 2));
         assert_eq!((all.times.len(), all.refused), (3, 3));
         assert_eq!(all.slowest.map(|call| call.elapsed_us), Some(30_000));
+    }
+
+    #[test]
+    fn a_warm_up_that_serves_nothing_ends_the_load() {
+        for (warm_up, wanted, expected) in [
+            (calls(&[10], 0), 3, false),
+            (calls(&[10], 2), 3, false),
+            (calls(&[], 3), 3, true),
+            // Nobody asked for one.
+            (calls(&[], 0), 0, false),
+            (LoadCalls { failure: Some(failure()), ..calls(&[10], 0) }, 3, true),
+        ] {
+            assert_eq!(warm_up.ends_load(wanted), expected, "{:?} {} {wanted}", warm_up.times, warm_up.refused);
+        }
+    }
+
+    #[test]
+    fn what_is_found_points_at_the_call_that_shows_it() {
+        let load = "{ latency: { max: 15ms }, in_flight: 2 }";
+        for (calls, outcome, expected) in [
+            (calls(&[10, 12], 0), Outcome::Passed, &[][..]),
+            (calls(&[10, 20], 0), Outcome::Failed, &[("latency-above-bound", 20_000)]),
+            (calls(&[10], 1), Outcome::Warned, &[("calls-refused", 20_000)]),
+            // A refusal excuses no bound.
+            (calls(&[30], 3), Outcome::Failed, &[("latency-above-bound", 30_000), ("calls-refused", 20_000)]),
+        ] {
+            let measurement = Measurement::new(&calls.times, Duration::from_secs(1));
+            let judged = JudgedLoad { load: &tests::settings(load), tool: "get", help: String::new() };
+            let result = verdict(&judged, calls, &measurement);
+            let shown = result.findings.iter().map(|found| {
+                let exchange = found.exchange.and_then(|at| result.exchanges.get(at));
+                (found.code.as_str(), exchange.map_or(0, |exchange| exchange.elapsed_us))
+            });
+            assert_eq!((result.outcome, shown.collect::<Vec<_>>().as_slice()), (outcome, expected));
+        }
+    }
+
+    #[test]
+    fn a_failed_call_judges_the_server_and_not_its_bounds() {
+        let measured = calls(&[10], 0);
+        let measurement = Measurement::new(&measured.times, Duration::from_secs(1));
+        let judged = JudgedLoad {
+            load: &tests::settings("{ latency: { max: 1ms } }"),
+            tool: "get",
+            help: "give it arguments".to_owned(),
+        };
+        let failed = LoadCalls { failure: Some(failure()), ..measured };
+        let result = verdict(&judged, failed, &measurement);
+        let codes: Vec<&str> = result.findings.iter().map(|found| found.code.as_str()).collect();
+        assert!(result.outcome == Outcome::Failed && !codes.contains(&"latency-above-bound"), "{codes:?}");
+        // Refusals alone say that the arguments are wrong.
+        let refused = verdict(&judged, calls(&[], 3), &measurement);
+        assert!(format!("{:?}", refused.reason).contains("give it arguments"), "{:?}", refused.reason);
     }
 }

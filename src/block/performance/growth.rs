@@ -69,4 +69,36 @@ mod tests {
         assert_eq!(broken(None, None, None), [""; 0]);
         assert_eq!(broken(Some(29), Some(2), Some(0)), ["10 before, 40 after", "5 before, 8 after"]);
     }
+
+    #[test]
+    fn growth_is_told_by_what_was_left_behind() {
+        let usage = |memory: u64, files, processes| ProcessUsage { memory, files, processes };
+        let none = GrowthBounds { memory_mib: None, files: None, processes: None };
+        let few = GrowthBounds { files: Some(0), processes: Some(0), ..none.clone() };
+        let whole = GrowthBounds { memory_mib: Some(0), ..none };
+        for (bounds, before, after, expected) in [
+            (
+                &few,
+                usage(0, 5, 1),
+                usage(0, 6, 1),
+                &["9 calls of `t` left 1 more open files behind; the bound is 0"][..],
+            ),
+            (&few, usage(0, 5, 1), usage(0, 5, 3), &["9 calls of `t` left 2 more processes behind; the bound is 0"]),
+            // A server that lets go of something has kept every bound.
+            (&few, usage(0, 9, 4), usage(0, 2, 1), &[]),
+            (&few, usage(0, 5, 1), usage(99 * MIB, 5, 1), &[]),
+            // Less than one MiB is no growth.
+            (&whole, usage(MIB, 0, 1), usage(2 * MIB - 1, 0, 1), &[]),
+            (
+                &whole,
+                usage(MIB, 0, 1),
+                usage(2 * MIB, 0, 1),
+                &["9 calls of `t` left 1 more MiB of memory behind; the bound is 0"],
+            ),
+        ] {
+            let found = bounds.broken(&Growth { before, after, calls: 9 }, "t");
+            let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
+            assert_eq!(messages, expected, "{before:?} {after:?}");
+        }
+    }
 }

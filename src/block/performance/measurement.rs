@@ -154,6 +154,10 @@ impl Measurements {
             is_few: bounds.calls_per_second.is_some_and(|least| measurement.calls_per_second < least),
             measurement,
         };
+        self.put(measured);
+    }
+
+    fn put(&self, measured: MeasuredTool) {
         let mut all = self.0.lock();
         all.retain(|other| other.key() != measured.key());
         all.push(measured);
@@ -275,5 +279,55 @@ mod tests {
         let texts = [412, 4_123, 41_234, 412_345, 1_210_000].map(Duration::from_micros).map(latency_text);
         assert_eq!(texts, ["412 µs", "4.12 ms", "41.2 ms", "412 ms", "1.21 s"]);
         assert_eq!([0.5, 9.994, 812.4, f64::INFINITY].map(rate_figure), ["0.50", "9.99", "812", "–"]);
+    }
+
+    fn measured(server: &str, tool: &str, in_flight: usize, times: &[u64], bounds: &Bounds) -> MeasuredTool {
+        let times: Vec<Duration> = times.iter().copied().map(Duration::from_millis).collect();
+        let measurement = Measurement::new(&times, Duration::from_secs(1));
+        MeasuredTool {
+            file: "suite.yml".to_owned(),
+            server: server.to_owned(),
+            revision: "2025-11-25".to_owned(),
+            tool: tool.to_owned(),
+            in_flight,
+            late: measurement.broken_ranks(bounds).collect(),
+            is_few: bounds.calls_per_second.is_some_and(|least| measurement.calls_per_second < least),
+            measurement,
+        }
+    }
+
+    #[test]
+    fn each_server_has_a_table_in_which_broken_bounds_stand_out() {
+        let bounds =
+            Bounds { latency: [None, Some(Duration::from_millis(15)), None, None], calls_per_second: Some(2.0) };
+        let log = Measurements::default();
+        log.put(measured("b", "get", 1, &[10, 12], &bounds));
+        log.put(measured("a", "list", 4, &[20], &bounds));
+        log.put(measured("a", "get", 1, &[99, 99], &bounds));
+        // An attempt that is repeated counts once.
+        log.put(measured("a", "get", 1, &[10, 20], &bounds));
+        let seen = log.sections().into_iter().map(|section| {
+            let rows = section
+                .parts
+                .iter()
+                .filter_map(|part| if let SectionPart::Table(table) = part { Some(&table.rows) } else { None });
+            let text = |cell: &Cell| format!("{}{}", cell.text, if cell.tone == Tone::Bad { "!" } else { "" });
+            let rows = rows.flatten().map(|row| row.iter().map(text).collect::<Vec<_>>().join(" | "));
+            (section.heading, rows.collect::<Vec<_>>())
+        });
+        let expected = [
+            (
+                "performance of a, 2025-11-25".to_owned(),
+                vec![
+                    "get | 2 | 2.00 | 10.0 ms | 20.0 ms! | 20.0 ms | 20.0 ms".to_owned(),
+                    "list, 4 at a time | 1 | 1.00! | 20.0 ms | 20.0 ms! | 20.0 ms | 20.0 ms".to_owned(),
+                ],
+            ),
+            (
+                "performance of b, 2025-11-25".to_owned(),
+                vec!["get | 2 | 2.00 | 10.0 ms | 12.0 ms | 12.0 ms | 12.0 ms".to_owned()],
+            ),
+        ];
+        assert_eq!(seen.collect::<Vec<_>>(), expected);
     }
 }

@@ -118,3 +118,22 @@ impl CaseSource for Performance {
         self.measurements.sections()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::settings;
+
+    #[test]
+    fn a_load_judges_what_it_has_bounds_for() {
+        for (load, expected) in [
+            ("{ latency: { p95: 1s } }", &["TIMEOUT-SLOW"][..]),
+            ("{ calls_per_second: 1 }", &["TIMEOUT-SLOW"]),
+            ("{ growth: { files: 0 } }", &["STATE-RESOURCE-LEAK"]),
+            ("{ growth: { files: 0 }, latency: { max: 1s } }", &["TIMEOUT-SLOW", "STATE-RESOURCE-LEAK"]),
+        ] {
+            let load: Load = settings(load);
+            assert_eq!(load.judges().collect::<Vec<_>>(), expected, "{load:?}");
+        }
+    }
+}
