@@ -63,4 +63,20 @@ mod tests {
             assert!(texts.iter().all(is_readable));
         }
     }
+
+    #[test]
+    fn texts_in_which_servers_find_a_value_are_advice() {
+        let check = |breach, sent: Json, expected: bool| {
+            let (keyword, at, says) = ("type".to_owned(), "/n".to_owned(), String::new());
+            let violation = InvalidValue { breach, keyword, at, says, value: json!({"n": sent}) };
+            assert_eq!(is_readable(&violation), expected, "{breach:?} {sent}");
+        };
+        check(Breach::WrongType, json!("5"), true);
+        check(Breach::WrongType, json!("-1.5e3"), true);
+        check(Breach::WrongType, json!("false"), true);
+        check(Breach::WrongType, json!("no"), false);
+        check(Breach::WrongType, json!(["5"]), false);
+        // A number that is out of its range is so as a text, too.
+        check(Breach::OutOfRange, json!("5"), false);
+    }
 }

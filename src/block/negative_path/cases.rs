@@ -258,3 +258,82 @@ impl Deriver<'_> {
 pub(crate) fn sign_of_life(span: Span) -> Step {
     Step { name: Some("a sign of life after it".to_owned()), ..bare(Action::Alive, span) }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::block::tests::{check_lines, planned};
+
+    /// Tools of which one reads, one is left out, and one asks for nothing.
+    fn tools() -> Json {
+        let schema = json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]});
+        json!([
+            {"name": "get_user", "inputSchema": schema},
+            {"name": "delete_user", "inputSchema": schema},
+            {"name": "get_all", "inputSchema": {"type": "object"}},
+        ])
+    }
+
+    #[test]
+    fn calls_that_must_be_refused_follow_from_the_schemas() {
+        for (block, expected) in [
+            (
+                "{ tools: get_user, checks: [missing_required] }",
+                &["negative_path / get_user without `id`: 2 steps"][..],
+            ),
+            ("{ tools: get_all, checks: [missing_required, out_of_range] }", &[]),
+            ("{ tools: delete_user, checks: [missing_required] }", &["negative_path / delete_user: skipped"]),
+            ("{ tools: get_user, checks: [unknown_tool] }", &["negative_path / unknown tool: 2 steps"]),
+            // Nothing of the server is called but what no server has.
+            (
+                "{ tools: delete_user, checks: [unknown_tool] }",
+                &["negative_path / unknown tool: 2 steps", "negative_path / delete_user: skipped"],
+            ),
+            ("{ tools: get_all, checks: [unknown_method] }", &["negative_path / unknown method: 2 steps"]),
+            (
+                "{ tools: get_user, checks: [malformed_arguments] }",
+                &[
+                    "negative_path / get_user with arguments that are no object: 6 steps",
+                    "negative_path / get_user with an argument twice: 2 steps",
+                ],
+            ),
+            (
+                "{ tools: get_nobody, checks: [missing_required] }",
+                &["negative_path / get_nobody: unknown-tool, the server lists no tool `get_nobody`"],
+            ),
+        ] {
+            check_lines(block, &planned(&format!("{{ suite: s, negative_path: {block} }}"), &[], &tools()), expected);
+        }
+    }
+
+    #[test]
+    fn calls_that_are_left_out_are_told() {
+        let lines =
+            planned("{ suite: s, negative_path: { tools: get_user, checks: [wrong_type], cases: 1 } }", &[], &tools());
+        let [made, left_out] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(made.ends_with(" as `id`: 2 steps"), "{made}");
+        assert!(left_out.contains(" more: skipped, ") && left_out.contains("`cases` sets how many"), "{left_out}");
+    }
+
+    #[test]
+    fn a_test_asks_for_refusals_of_the_tools_that_it_calls() {
+        for (test, expected) in [
+            (
+                "{ name: t, call: get_user, args: { id: u1 }, expect: [{ is_error: false }], negative_path: { checks: [missing_required] } }",
+                &["t / get_user without `id`: 2 steps"][..],
+            ),
+            (
+                "{ name: t, call: get_user, args: { id: u1 }, expect: [{ is_error: false }], negative_path: { checks: [unknown_tool] } }",
+                &["t / unknown tool: 2 steps"],
+            ),
+            (
+                "{ name: t, alive: true, negative_path: true }",
+                &["t / nothing to derive: skipped, the test calls no tool"],
+            ),
+        ] {
+            check_lines(test, &planned(&format!("{{ suite: s, tests: [{test}] }}"), &[], &tools()), expected);
+        }
+    }
+}

@@ -146,4 +146,22 @@ mod tests {
         assert_eq!(newest["method"], "server/discover");
         assert_eq!(newest["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
     }
+
+    #[test]
+    fn a_message_fails_a_server_only_where_no_rule_allows_it() {
+        let advised = ["{\"jsonrpc\":\"2.0\",\"id\":null", "[{"];
+        for kind in envelopes(Some(Revision::V2025_11_25), node("x").span) {
+            for step in kind.steps {
+                let Action::Send(raw) = &step.action else { continue };
+                let sent = match &raw.lines[0] {
+                    Payload::Json(node) => node.to_json().to_string(),
+                    Payload::Text(node) | Payload::Base64(node) => node.text().unwrap_or_default().to_owned(),
+                };
+                let is_advised = advised.iter().any(|beginning| sent.starts_with(beginning));
+                let binding = if is_advised { json!("should") } else { json!(true) };
+                let expected = json!({"refused_or_ignored": binding});
+                assert_eq!(step.expect[0].node().to_json(), expected, "{}: {sent}", kind.name);
+            }
+        }
+    }
 }

@@ -147,4 +147,14 @@ mod tests {
             assert_eq!(steps.is_some(), is_asked, "{arguments}");
         }
     }
+
+    #[test]
+    fn only_what_the_specification_rules_out_is_advised() {
+        let steps = no_objects("get", node("x").span);
+        let expected: Vec<Json> = steps.iter().flat_map(|step| &step.expect).map(|one| one.node().to_json()).collect();
+        let refused = |binding: &str| json!({ "refused": binding });
+        // `null` may stand for arguments that are left out.
+        assert_eq!(expected, [refused("advised"), refused("advised"), refused("may")]);
+        assert_eq!(steps.iter().filter(|step| matches!(step.action, Action::Alive)).count(), 3);
+    }
 }

@@ -177,3 +177,32 @@ impl CaseSource for NegativeTest {
         self.settings.tools.selects(tool) && self.test.steps.iter().filter_map(called_tool).any(|called| called == tool)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::node;
+
+    #[test]
+    fn a_test_makes_no_calls_about_the_whole_server_unless_it_says_so() {
+        use NegativeCheck::{
+            MalformedArguments, MalformedEnvelope, MissingRequired, UnknownMethod, UnknownTool, UnknownValue,
+        };
+        for (settings, is_in_test, asked, unasked) in [
+            ("{ cases: 9 }", false, &[UnknownMethod, MalformedEnvelope, MalformedArguments, UnknownValue][..], &[][..]),
+            (
+                "{ cases: 9 }",
+                true,
+                &[UnknownTool, MissingRequired],
+                &[UnknownMethod, MalformedEnvelope, MalformedArguments, UnknownValue],
+            ),
+            ("{ checks: [unknown_method] }", true, &[UnknownMethod], &[UnknownTool, MissingRequired]),
+            ("true", false, &NegativeCheck::ALL, &[]),
+        ] {
+            let default = if is_in_test { OF_TOOLS.into() } else { NegativeCheck::ALL.into() };
+            let checks = read_settings(&node(settings), default, &mut Vec::new()).unwrap().checks;
+            assert!(asked.iter().all(|check| checks.contains(check)), "{settings}: {checks:?}");
+            assert!(!unasked.iter().any(|check| checks.contains(check)), "{settings}: {checks:?}");
+        }
+    }
+}

@@ -151,4 +151,26 @@ mod tests {
         let missing = InvalidValue { breach: Breach::MissingRequired, keyword: "required".to_owned(), at, says, value };
         assert_eq!(title(&missing, &base), "without `filter.from`");
     }
+
+    #[test]
+    fn places_and_lengths_are_told_as_suites_write_them() {
+        for (pointer, expected) in
+            [("", "the arguments"), ("/id", "`id`"), ("/filter/tags/0", "`filter.tags[0]`"), ("/a~1b/c", "`a/b.c`")]
+        {
+            assert_eq!(place(pointer), expected);
+        }
+        for (sent, expected) in [
+            (json!("x"), " (1 character)"),
+            (json!("äö"), " (2 characters)"),
+            (json!([1]), " (1 item)"),
+            (json!({}), " (0 members)"),
+            (json!(5), ""),
+        ] {
+            assert_eq!(length(&sent), expected);
+        }
+        let long = "x".repeat(SHOWN);
+        // The quotes count too.
+        assert_eq!(in_brackets(&json!(long)), " (text)");
+        assert_eq!(in_brackets(&json!(long[2..])), format!(" (\"{}\")", &long[2..]));
+    }
 }
