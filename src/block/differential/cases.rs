@@ -77,3 +77,76 @@ fn forbidden(planner: &Planner<'_>, subject: &ChangeSubject, catalog: &Catalog) 
     let ChangeSubject::Answers(name) = subject else { return None };
     planner.hazard(catalog.tool(name)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::block::tests::{check_lines, planned, read_suite};
+    use crate::drift::{Recorded, RecordedAnswer, RecordedOutcome, ServerSnapshot};
+    use crate::source::Sources;
+
+    /// A file in which a server with the tools `add` and `gone` is recorded.
+    fn recording(answered: &[&str]) -> String {
+        let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+        let answer = |tool: &&str| RecordedAnswer {
+            tool: (*tool).to_owned(),
+            arguments: json!({}),
+            outcome: RecordedOutcome::Served,
+            told: json!({}),
+            volatile: Vec::new(),
+        };
+        let answers = answered.iter().map(answer).collect();
+        let name = "server".to_owned();
+        ServerSnapshot::new(vec![Recorded {
+            name,
+            tools: vec![tool("get_sum"), tool("gone")],
+            answers,
+            ..Recorded::default()
+        }])
+        .text()
+    }
+
+    #[test]
+    fn every_part_that_is_recorded_or_new_is_compared() {
+        let tools = json!([
+            {"name": "get_sum", "inputSchema": {"type": "object"}},
+            {"name": "delete_all", "inputSchema": {"type": "object"}},
+        ]);
+        let (server, sum) = ("differential: server: check", "differential: tool get_sum: check");
+        let (gone, all) = ("differential: tool gone: check", "differential: tool delete_all: check");
+        for (more, answered, expected) in [
+            ("", &["get_sum"][..], &[server, sum, gone, all, "differential: answers of get_sum: check"][..]),
+            // That a tool is gone is told once, and what may do harm is not called.
+            ("", &["gone", "delete_all"], &[server, sum, gone, all, "differential: answers of delete_all: skipped"]),
+            (", answers: false", &["get_sum"], &[server, sum, gone, all]),
+            (", tools: get_sum", &["get_sum"], &[server, sum, "differential: answers of get_sum: check"]),
+            // A tool that is gone is no misspelt name.
+            (", tools: [gone]", &["get_sum"], &[server, gone]),
+            ("", &[], &[server, sum, gone, all, "differential: answers: skipped, no answers are recorded"]),
+        ] {
+            let suite = format!("{{ suite: s, differential: {{ snapshot: recorded.json{more} }} }}");
+            let lines = planned(&suite, &[("recorded.json", &recording(answered))], &tools);
+            check_lines(&format!("{more} {answered:?}"), &lines, expected);
+        }
+    }
+
+    #[test]
+    fn a_file_that_holds_no_recording_is_a_mistake_of_the_suite() {
+        for (files, code, says) in [
+            (&[][..], "missing-snapshot", "no server is recorded in `recorded.json`: there is no such file"),
+            (&[("recorded.json", "{}")], "bad-snapshot", "`recorded.json` cannot be used: it is not a recording"),
+            (&[("recorded.json", "no json")], "bad-snapshot", "`recorded.json` cannot be used: it is not a recording"),
+            (
+                &[("recorded.json", "{\"format\": 99}")],
+                "bad-snapshot",
+                "`recorded.json` cannot be used: it has the format 99",
+            ),
+        ] {
+            let suite = "{ suite: s, differential: { snapshot: recorded.json } }";
+            let found = read_suite(suite, files, &mut Sources::default()).err().unwrap_or_default();
+            let [mistake] = found.as_slice() else { panic!("{found:?}") };
+            assert!(mistake.code == code && mistake.message.starts_with(says), "{mistake:?}");
+        }
+    }
+}

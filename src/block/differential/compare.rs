@@ -81,6 +81,11 @@ fn idle(settings: &Differential, recorded: &Recorded, now: &Recorded, context: &
     if context.suite.servers.len() != 1 || context.suite.servers.values().any(|server| server.protocol.len() != 1) {
         return Vec::new();
     }
+    needless_entries(settings, recorded, now)
+}
+
+/// The entries of `ignore` that fit no change of a server.
+fn needless_entries(settings: &Differential, recorded: &Recorded, now: &Recorded) -> Vec<Finding> {
     let defined =
         ChangeSubject::of(recorded, now).into_iter().filter(|subject| !matches!(subject, ChangeSubject::Answers(_)));
     let changes: Vec<ServerChange> = defined.flat_map(|subject| compare_subject(&subject, recorded, now)).collect();
@@ -228,6 +233,42 @@ mod tests {
             (Outcome::Warned, Outcome::Warned),
         ] {
             assert_eq!(without_proof("add", CheckResult::new(outcome)).outcome, expected);
+        }
+    }
+
+    #[test]
+    fn a_tool_is_proven_by_a_served_call_of_its_own() {
+        let answer = |tool: &str, outcome| RecordedAnswer {
+            tool: tool.to_owned(),
+            arguments: Value::Null,
+            outcome,
+            told: Value::Null,
+            volatile: Vec::new(),
+        };
+        for (answers, expected) in [
+            (vec![answer("add", Came::Served)], true),
+            (vec![answer("add", Came::Refused), answer("add", Came::Served)], true),
+            (vec![answer("add", Came::ToolError), answer("add", Came::Refused)], false),
+            (vec![answer("get", Came::Served)], false),
+            (Vec::new(), false),
+        ] {
+            let recorded = Recorded { answers, ..Recorded::default() };
+            assert_eq!(is_served("add", &recorded), expected, "{recorded:?}");
+        }
+    }
+
+    #[test]
+    fn entries_of_ignore_are_needless_where_no_change_is_like_them() {
+        let tool = |name: &str| serde_json::json!({"name": name, "inputSchema": {"type": "object"}});
+        let server =
+            |tools: &[&str]| Recorded { tools: tools.iter().map(|name| tool(name)).collect(), ..Recorded::default() };
+        for (before, after, is_needless) in [
+            (server(&["add"]), server(&["add", "new"]), false),
+            (server(&["add"]), server(&["add"]), true),
+            (server(&["add"]), server(&[]), true),
+        ] {
+            let found = needless_entries(&settings(ChangeLevel::Breaking), &before, &after);
+            assert_eq!(found.len(), usize::from(is_needless), "{found:?}");
         }
     }
 }

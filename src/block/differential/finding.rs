@@ -56,3 +56,92 @@ pub(crate) fn summary(mild: &[ServerChange], meant: &[ServerChange]) -> Option<R
     }
     Some(Reason::Changed(named.join("; ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::check::tests::settings;
+
+    fn change(level: ChangeLevel, at: &str, says: &str) -> ServerChange {
+        ServerChange {
+            level,
+            what: "tool-changed",
+            at: at.to_owned(),
+            before: Some(json!(1)),
+            after: None,
+            says: says.to_owned(),
+            help: None,
+            example: None,
+        }
+    }
+
+    #[test]
+    fn a_finding_is_as_bad_as_its_change() {
+        for (level, severity, message) in [
+            (ChangeLevel::Breaking, Severity::High, "breaking change: it is gone"),
+            (ChangeLevel::Compatible, Severity::Low, "compatible change: it is gone"),
+            (ChangeLevel::Cosmetic, Severity::Low, "cosmetic change: it is gone"),
+        ] {
+            let found = finding(&change(level, "tools/add", "it is gone"), "recorded.json");
+            assert_eq!((found.severity, found.message.as_str()), (Some(severity), message));
+            assert_eq!((found.expected.as_deref(), found.actual), (Some("1"), None));
+            let help = found.help.unwrap_or_default();
+            assert!(
+                help.starts_with("if it is meant, record the server again") && help.contains("`recorded.json`"),
+                "{help}"
+            );
+        }
+        let told = ServerChange {
+            help: Some("keep the old name, too;".to_owned()),
+            example: Some(json!({"a": 1})),
+            ..change(ChangeLevel::Breaking, "tools/add", "it is gone")
+        };
+        let found = finding(&told, "recorded.json");
+        assert!(found.help.is_some_and(|help| help.starts_with("keep the old name, too; if it is meant")));
+        assert_eq!(found.evidence, [("counter-example".to_owned(), "{\"a\":1}".to_owned())]);
+    }
+
+    #[test]
+    fn an_entry_that_ignores_nothing_is_corrected_or_taken_out() {
+        let changes = [change(ChangeLevel::Breaking, "tools/add/input/limit", "it is narrower")];
+        for (entry, says, help) in [
+            (
+                "{ at: tools/add/input/limits, reason: r }",
+                "`{ at: tools/add/input/limits }` is ignored and matches no change",
+                "did you mean `tools/add/input/limit`?",
+            ),
+            ("{ at: prompts/x, reason: r }", "`{ at: prompts/x }` is ignored", "take it out of `ignore`"),
+            ("{ what: tool-added, reason: r }", "`{ what: tool-added }` is ignored", "take it out of `ignore`"),
+            (
+                "{ at: zzz, what: tool-added, reason: r }",
+                "`{ at: zzz, what: tool-added }` is ignored",
+                "take it out of `ignore`",
+            ),
+        ] {
+            let found = needless(&settings(entry), &changes);
+            assert!(found.message.starts_with(says), "{}", found.message);
+            assert_eq!((found.help.as_deref(), found.level), (Some(help), event::RequirementLevel::Should));
+        }
+    }
+
+    #[test]
+    fn changes_that_fail_nothing_are_named_up_to_three() {
+        let mild = |count: usize| vec![change(ChangeLevel::Cosmetic, "tools/a", "it is reworded"); count];
+        let meant = |count: usize| vec![change(ChangeLevel::Breaking, "tools/b", "it is gone"); count];
+        let (told, ignored) = ("`tools/a`, cosmetic: it is reworded", "`tools/b`, ignored: it is gone");
+        for (mild, meant, expected) in [
+            (mild(0), meant(0), None),
+            (mild(1), meant(0), Some(told.to_owned())),
+            (mild(1), meant(1), Some(format!("{told}; {ignored}"))),
+            (mild(3), meant(0), Some(format!("{told}; {told}; {told}"))),
+            (mild(2), meant(3), Some(format!("{told}; {told}; {ignored}; and 2 more"))),
+        ] {
+            let reason = summary(&mild, &meant);
+            assert_eq!(reason.is_some(), expected.is_some());
+            let text = reason.map(|reason| reason.to_string()).unwrap_or_default();
+            assert!(text.contains(&expected.unwrap_or_default()), "{text}");
+        }
+    }
+}

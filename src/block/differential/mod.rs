@@ -122,3 +122,53 @@ impl CaseSource for Differential {
         Some(&self.file)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::settings;
+
+    #[test]
+    fn an_ignored_change_must_be_as_the_entry_says() {
+        let change = |at: &str, what: &'static str| drift::ServerChange {
+            level: drift::ChangeLevel::Breaking,
+            what,
+            at: at.to_owned(),
+            before: None,
+            after: None,
+            says: String::new(),
+            help: None,
+            example: None,
+        };
+        for (entry, at, what, expected) in [
+            ("{ at: tools/add, reason: r }", "tools/add", "tool-removed", true),
+            ("{ at: tools/add, reason: r }", "tools/add/input", "tool-removed", false),
+            ("{ at: 'tools/*', reason: r }", "tools/add/input", "tool-removed", true),
+            ("{ what: tool-removed, reason: r }", "tools/add", "tool-removed", true),
+            ("{ what: tool-added, reason: r }", "tools/add", "tool-removed", false),
+            // Both must match.
+            ("{ at: 'tools/*', what: tool-added, reason: r }", "tools/add", "tool-removed", false),
+            ("{ at: 'prompts/*', what: tool-removed, reason: r }", "tools/add", "tool-removed", false),
+        ] {
+            let ignored: IgnoredChange = settings(entry);
+            assert_eq!(ignored.is_about(&change(at, what)), expected, "{entry} {at} {what}");
+        }
+    }
+
+    #[test]
+    fn entries_that_may_be_about_answers_are_not_called_needless() {
+        for (entry, expected) in [
+            ("{ at: answers/get, reason: r }", true),
+            ("{ at: '*', reason: r }", true),
+            ("{ at: '{tools,answers}/get', reason: r }", true),
+            ("{ what: answer-failed, reason: r }", true),
+            ("{ at: 'tools/*', reason: r }", false),
+            ("{ what: tool-added, reason: r }", false),
+            ("{ at: '*', what: tool-added, reason: r }", false),
+            ("{ at: tools/get, what: answer-failed, reason: r }", false),
+        ] {
+            let ignored: IgnoredChange = settings(entry);
+            assert_eq!(ignored.may_be_of_answers(), expected, "{entry}");
+        }
+    }
+}
