@@ -158,15 +158,18 @@ fn of_change(run: &StruckRun, difference: &PatternDifference) -> Option<Verifyin
             removed.push(PathStep::Member(REMOVED.to_owned()));
             let removed = run.compared.once(&removed)?.size()?;
             let by = i64::try_from(*added).ok()?.checked_sub(removed)?;
-            let (begun, after) = (format!("{{{{ {BEGUN} | length }}}}"), format!("{{{{ {BEGUN} | length + {by} }}}}"));
+            let (sign, size) = sign_and_size(by);
+            let begun = format!("{{{{ {BEGUN} | length }}}}");
+            let after = format!("{{{{ {BEGUN} | length {sign} {size} }}}}");
             let actual = i64::try_from(difference.actual.as_ref()?.as_array()?.len()).ok()?;
-            let is_said = is_once || !(0..=by).contains(&actual);
+            // Where a call takes more away than it adds, no bounds tell one call from none.
+            let is_said = is_once || by >= 0 && !(0..=by).contains(&actual);
             let length = if is_once { json!(after) } else { json!({"min": begun, "max": after}) };
             (list, is_said.then(|| json!({"length": length}))?)
         }
         (_, ExpectedPart::Value(Value::Number(by))) => {
             let by = by.as_i64()?;
-            let (sign, size) = (if by < 0 { '-' } else { '+' }, by.unsigned_abs());
+            let (sign, size) = sign_and_size(by);
             let after = format!("{{{{ {BEGUN} {sign} {size} }}}}");
             let is_said = is_once || difference.actual.as_ref()?.as_i64()? != 0;
             let begun = format!("{{{{ {BEGUN} }}}}");
@@ -186,6 +189,11 @@ fn of_change(run: &StruckRun, difference: &PatternDifference) -> Option<Verifyin
     Some(VerifyingStep { step, begun: Some(begun) })
 }
 
+/// A number as templates add it.
+fn sign_and_size(by: i64) -> (char, u64) {
+    (if by < 0 { '-' } else { '+' }, by.unsigned_abs())
+}
+
 fn of_difference(clean: &CleanStates, run: &StruckRun, difference: &PatternDifference) -> Option<Map<String, Value>> {
     let [PathStep::Member(place), inner @ ..] = difference.path.as_slice() else { return None };
     let shown = run.state.answer(place);
@@ -202,7 +210,12 @@ fn of_difference(clean: &CleanStates, run: &StruckRun, difference: &PatternDiffe
 
 /// An expectation of a part at a path.
 fn part(run: &StruckRun, difference: &PatternDifference, at: &str) -> Option<Value> {
-    let before = || run.compared.before(&difference.path).filter(|_| run.expected == ExpectedEffect::AtMostOnce);
+    let may_be_missing = run.expected == ExpectedEffect::AtMostOnce;
+    let before = || run.compared.before(&difference.path).filter(|_| may_be_missing);
+    // The state before the call is right as well, and has nothing there.
+    if may_be_missing && before().is_none() && difference.expected != ExpectedPart::Nothing {
+        return None;
+    }
     Some(match &difference.expected {
         ExpectedPart::Value(value) => match before().map(StatePattern::whole) {
             None => json!({"at": at, "equals": literal(value)}),
@@ -240,4 +253,259 @@ fn path_in_answer(inner: &[PathStep], result: &Value) -> DottedPath {
         path = path.then(step.clone());
     }
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::comparison::CleanRun;
+    use super::super::effect::ToolNature;
+    use super::*;
+    use crate::check::shown_state::ShownState;
+    use crate::check::tests::settings;
+    use crate::check::visit::ShownText;
+
+    /// The state in which `list` answers with these data.
+    fn state(data: &Value) -> ShownState {
+        let message = json!({"result": {"structuredContent": data}});
+        ShownState::of(vec![ShownText::of_test("list", &message.to_string(), true)], None)
+    }
+
+    fn clean(before: &Value, once: &Value) -> CleanStates {
+        let run = || CleanRun {
+            before: [state(before), state(before)],
+            once: [state(once), state(once)],
+            twice: state(once),
+            serves_again: true,
+            elapsed: Duration::ZERO,
+        };
+        CleanStates::of_runs([run(), run()], "add", ToolNature::Plain).unwrap()
+    }
+
+    /// A run that ends in a state; `begun` where changes since then are compared.
+    fn struck(
+        clean: &CleanStates,
+        begun: Option<&Value>,
+        before: &Value,
+        now: &Value,
+        expected: ExpectedEffect,
+    ) -> StruckRun {
+        let compared = match begun {
+            Some(begun) => clean.compare_changes(&state(begun)),
+            None => clean.compare(&state(before)),
+        };
+        let (compared, state) = (compared.unwrap(), state(now));
+        StruckRun {
+            is_confirmed: false,
+            expected,
+            count: compared.count(&state, ToolNature::Plain),
+            is_sound: compared.allows(&state, expected),
+            recovered: None,
+            strikes: Vec::new(),
+            idle: BTreeSet::new(),
+            exchanges: Vec::new(),
+            state,
+            compared,
+        }
+    }
+
+    #[test]
+    fn a_test_expects_what_the_server_does_not_show() {
+        use ExpectedEffect::{AtMostOnce, Never, Once};
+        let users = |names: &[&str]| json!({"users": names});
+        let at = "result.structuredContent.users";
+        for (before, once, now, expected, written) in [
+            (users(&[]), users(&["ann"]), users(&["ann", "ann"]), Once, Some(json!({"at": at, "length": 1}))),
+            (users(&[]), users(&["ann"]), users(&[]), Once, Some(json!({"at": at, "length": 1}))),
+            // The call may have been lost, too.
+            (
+                users(&[]),
+                users(&["ann"]),
+                users(&["ann", "ann"]),
+                AtMostOnce,
+                Some(json!({"at": at, "length": {"min": 0, "max": 1}})),
+            ),
+            (
+                users(&["ann", "bob"]),
+                users(&["ann"]),
+                users(&[]),
+                AtMostOnce,
+                Some(json!({"at": at, "length": {"min": 1, "max": 2}})),
+            ),
+            (
+                users(&[]),
+                users(&["ann"]),
+                users(&["bob"]),
+                Once,
+                Some(json!({"at": format!("{at}[0]"), "equals": "ann"})),
+            ),
+            // A server that lost the call shows nobody, and does nothing wrong.
+            (users(&[]), users(&["ann"]), users(&["bob"]), AtMostOnce, None),
+            (users(&["ann"]), users(&["ann", "bob"]), users(&["ann"]), Never, None),
+            (json!({"users": 5}), json!({"users": 7}), json!({"users": 9}), Once, Some(json!({"at": at, "equals": 7}))),
+            (
+                json!({"users": 5}),
+                json!({"users": 7}),
+                json!({"users": 9}),
+                AtMostOnce,
+                Some(json!({"at": at, "one_of": [5, 7]})),
+            ),
+            (
+                json!({"users": 5}),
+                json!({"users": 7}),
+                json!({"users": 9}),
+                Never,
+                Some(json!({"at": at, "equals": 5})),
+            ),
+            (
+                json!({"n": 1}),
+                json!({"n": 2, "users": 1}),
+                json!({"n": 2}),
+                Once,
+                Some(json!({"at": at, "exists": true})),
+            ),
+            (
+                json!({"n": 1, "users": 1}),
+                json!({"n": 2}),
+                json!({"n": 2, "users": 1}),
+                Once,
+                Some(json!({"at": at, "exists": false})),
+            ),
+            // Before the call it is not there, and need not be.
+            (json!({"n": 1}), json!({"n": 2, "users": 1}), json!({"n": 2}), AtMostOnce, None),
+            (
+                json!({"n": 1}),
+                json!({"n": 2}),
+                json!({"n": 2, "users": 1}),
+                AtMostOnce,
+                Some(json!({"at": at, "exists": false})),
+            ),
+            // Texts are taken as they are, whatever they look like.
+            (
+                json!({"users": "a"}),
+                json!({"users": "{{ b }}"}),
+                json!({"users": "c"}),
+                Once,
+                Some(json!({"at": at, "equals": literal(&json!("{{ b }}"))})),
+            ),
+        ] {
+            let clean = clean(&before, &once);
+            let run = struck(&clean, None, &before, &now, expected);
+            let step = expectation(&clean, &run).map(|verifying| Value::from(verifying.step));
+            let written = written.map(|written| json!({"call": "list", "expect": [written]}));
+            assert_eq!(step, written, "{before} {once} {now} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_compares_with_what_was_there_before_where_others_write_too() {
+        use ExpectedEffect::{AtMostOnce, Once};
+        let users = |names: &[&str]| json!({"users": names});
+        let count = |count: i64| json!({"users": count});
+        let adds = || (users(&[]), users(&["ann"]));
+        for ((before, once), begun, now, expected, written) in [
+            (
+                adds(),
+                users(&["zoe"]),
+                users(&["zoe", "ann", "ann"]),
+                Once,
+                Some(json!({"length": "{{ before_faults | length + 1 }}"})),
+            ),
+            (
+                adds(),
+                users(&["zoe"]),
+                users(&["zoe"]),
+                Once,
+                Some(json!({"length": "{{ before_faults | length + 1 }}"})),
+            ),
+            (
+                adds(),
+                users(&["zoe"]),
+                users(&["zoe", "ann", "ann"]),
+                AtMostOnce,
+                Some(
+                    json!({"length": {"min": "{{ before_faults | length }}", "max": "{{ before_faults | length + 1 }}"}}),
+                ),
+            ),
+            ((count(5), count(7)), count(50), count(54), Once, Some(json!({"equals": "{{ before_faults + 2 }}"}))),
+            ((count(7), count(5)), count(50), count(46), Once, Some(json!({"equals": "{{ before_faults - 2 }}"}))),
+            (
+                (count(5), count(7)),
+                count(50),
+                count(54),
+                AtMostOnce,
+                Some(json!({"one_of": ["{{ before_faults }}", "{{ before_faults + 2 }}"]})),
+            ),
+            // It puts one in place of two.
+            (
+                (users(&["a", "b"]), users(&["c"])),
+                users(&["a", "b", "z"]),
+                users(&["z"]),
+                Once,
+                Some(json!({"length": "{{ before_faults | length - 1 }}"})),
+            ),
+            ((users(&["a", "b"]), users(&["c"])), users(&["a", "b", "z"]), users(&["z"]), AtMostOnce, None),
+        ] {
+            let clean = clean(&before, &once);
+            let run = struck(&clean, Some(&begun), &before, &now, expected);
+            let verifying = expectation(&clean, &run);
+            let at = "result.structuredContent.users";
+            let step = verifying.as_ref().map(|verifying| Value::from(verifying.step.clone()));
+            let expect = written.map(|mut written| {
+                written["at"] = at.into();
+                json!({"call": "list", "expect": [written]})
+            });
+            assert_eq!(step, expect, "{before} {once} {now} {expected:?}");
+            let begun = verifying.and_then(|verifying| verifying.begun).map(|begun| begun["capture"].clone());
+            assert_eq!(begun, expect.map(|_| json!({BEGUN: at})));
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_refused_or_missing_is_told_as_such() {
+        let (before, once) = (json!({"users": 1}), json!({"users": 2}));
+        let clean = clean(&before, &once);
+        let run = struck(&clean, None, &before, &before, ExpectedEffect::Once);
+        // Reading is refused where it was served before.
+        let run = StruckRun { state: ShownState::default(), ..run };
+        let verifying = expectation(&clean, &run).unwrap();
+        assert_eq!(Value::from(verifying.step), json!({"call": "list", "expect": [{"is_error": false}]}));
+    }
+
+    #[test]
+    fn steps_are_written_without_what_they_expect() {
+        for (written, expected) in [
+            (
+                "{ call: add, args: { name: '{{ user }}' }, expect: [{ is_error: false }] }",
+                Some(json!({"call": "add", "args": {"name": "{{ user }}"}, "expect": []})),
+            ),
+            (
+                "{ call: add, capture: { id: result.structuredContent.id } }",
+                Some(json!({"call": "add", "expect": [], "capture": {"id": "result.structuredContent.id"}})),
+            ),
+            ("{ alive: true }", None),
+        ] {
+            assert_eq!(step(&settings::<Step>(written)).map(Value::from), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn paths_go_into_texts_that_hold_json() {
+        let member = |name: &str| PathStep::Member(name.to_owned());
+        let (users, content) = (member("users"), [member("content"), PathStep::item(0), member("text")]);
+        let inner = [&content[..], std::slice::from_ref(&users)].concat();
+        for (result, inner, expected) in [
+            (
+                json!({"structuredContent": {"users": 1}}),
+                vec![member("structuredContent"), users],
+                "result.structuredContent.users",
+            ),
+            (json!({"content": [{"text": "{\"users\": 1}"}]}), inner.clone(), "result.content[0].text.json().users"),
+            (json!({"content": [{"text": "no json"}]}), content.to_vec(), "result.content[0].text"),
+            (json!({}), vec![], "result"),
+        ] {
+            assert_eq!(path_in_answer(&inner, &result).to_string(), expected);
+        }
+    }
 }
