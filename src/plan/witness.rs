@@ -52,7 +52,9 @@ pub(crate) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catal
     let may_be_called = |tool: &Tool| planner.suite.hazard(&planner.target.server, tool).is_none();
     let repeatable =
         test.skip.is_none() && test.for_each.is_none() && test.property.is_none() && test.inject.is_empty();
-    if !repeatable || !may_be_called(tool) {
+    // Another server may have a tool of the same name, with other arguments.
+    let is_here = test.server.as_ref().is_none_or(|server| server.value == planner.target.server);
+    if !repeatable || !is_here || !may_be_called(tool) {
         return None;
     }
     let at = test.steps.iter().position(|step| called_tool(step) == Some(&tool.name) && expects_success(step))?;

@@ -134,7 +134,10 @@ fn judged_variants(nature: ToolNature) -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::block::tests::{check_lines, planned};
     use crate::source::{SourceFile, Sources, parse};
 
     fn campaign(settings: &str) -> Campaign {
@@ -169,5 +172,81 @@ mod tests {
         assert_eq!(judged(ToolNature::Reads), ["CONFIG-READONLY-HINT"]);
         assert_eq!(judged(ToolNature::Idempotent), ["CONFIG-IDEMPOTENT-HINT", "STATE-LOST-UPDATE"]);
         assert_eq!(judged(ToolNature::Plain), ["STATE-LOST-UPDATE"]);
+    }
+
+    #[test]
+    fn a_campaign_strikes_what_may_change_data_and_tries_reads_beside_it() {
+        let schema = json!({"type": "object"});
+        let tool = |name: &str, hints: Value| json!({"name": name, "inputSchema": schema, "annotations": hints});
+        let (reads, adds) =
+            (tool("get_user", json!({})), tool("add_user", json!({"readOnlyHint": false, "destructiveHint": false})));
+        let deletes = tool("delete_user", json!({}));
+        let process = "server: { command: [node, server.js] }";
+        for (server, block, tools, expected) in [
+            (
+                process,
+                "{ faults: [kill, lost_response] }",
+                json!([reads, adds]),
+                &[
+                    "campaign: add_user, lost_response: check",
+                    "campaign: add_user, kill: check",
+                    "campaign: get_user, only reads: check",
+                ][..],
+            ),
+            (
+                "server: { url: \"http://localhost:8000/mcp\" }",
+                "{ faults: [kill, error] }",
+                json!([adds]),
+                &[
+                    "campaign: add_user, kill: skipped, `kill` needs a server with a `command`",
+                    "campaign: add_user, error: check",
+                ],
+            ),
+            // A control without anything to strike would pass for a verdict.
+            (process, "{ faults: [error] }", json!([reads]), &["campaign: nothing-to-strike, a campaign needs a tool"]),
+            (process, "{ faults: [lost_response] }", json!([deletes, reads]), &["campaign: delete_user: skipped"]),
+            (
+                process,
+                "{ tools: [add_usr], faults: [error] }",
+                json!([adds]),
+                &["campaign / add_usr: unknown-tool, the server lists no tool `add_usr`"],
+            ),
+        ] {
+            let lines =
+                planned(&format!("{{ suite: s, allow: [add_user], {server}, campaign: {block} }}"), &[], &tools);
+            check_lines(&format!("{server} {block}"), &lines, expected);
+        }
+    }
+
+    #[test]
+    fn the_call_of_a_test_is_struck_where_none_can_be_made_up() {
+        let hints = json!({"readOnlyHint": false, "destructiveHint": false});
+        // No value of `key` is valid.
+        let schema = json!({"type": "object", "properties": {"key": false}, "required": ["key"]});
+        let tools = json!([
+            {"name": "add_user", "annotations": hints, "inputSchema": schema},
+            {"name": "get_user", "inputSchema": {"type": "object"}},
+        ]);
+        let (struck, skipped) = ("campaign: add_user, error: check", "campaign: add_user: skipped");
+        for (test, expected) in [
+            ("call: get_user, expect: [{ is_error: false }]", skipped),
+            ("call: add_user, args: { key: k }, expect: [{ is_error: true }]", skipped),
+            ("call: add_user, args: { key: k }, expect: [{ is_error: false }]", struck),
+            // Faults of the test itself are left out.
+            (
+                "inject: [{ type: error, on: { tools: get_user } }], steps: [{ call: add_user, args: { key: k }, expect: \
+                 [{ is_error: false }] }]",
+                struck,
+            ),
+            // A test of another server says nothing.
+            ("server: b, call: add_user, args: { key: k }, expect: [{ is_error: false }]", skipped),
+        ] {
+            let servers = "servers: { a: { command: [a] }, b: { command: [b] } }";
+            let suite = format!(
+                "{{ suite: s, allow: [add_user], {servers}, tests: [{{ name: t, {test} }}], campaign: {{ faults: [error] }} }}"
+            );
+            let lines = planned(&suite, &[], &tools);
+            assert!(lines[0].starts_with(expected), "{test}: {lines:?}");
+        }
     }
 }

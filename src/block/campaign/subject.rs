@@ -78,7 +78,7 @@ impl CampaignSubject {
 
 /// A valid call of a tool: one that a test makes, with or without faults, or one with generated arguments.
 fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, Reason> {
-    let tests = || planner.suite.tests.iter().filter(|test| is_here(planner, test));
+    let tests = || planner.suite.tests.iter();
     let plain = tests().filter(|test| test.inject.is_empty()).cloned();
     let struck = tests().filter(|test| !test.inject.is_empty());
     let healed = struck.map(|test| Test { inject: Vec::new(), ..test.clone() });
@@ -86,14 +86,11 @@ fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witn
     donor.map_or_else(|| find_witness(planner, catalog, tool), Ok)
 }
 
-fn is_here(planner: &Planner<'_>, test: &Test) -> bool {
-    test.server.as_ref().is_none_or(|server| server.value == planner.target.server)
-}
-
 /// The steps under `verify:` that only read, of the tests that call a tool.
 fn shown_by_tests(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Vec<Step> {
     let calls = |test: &&Test| test.steps.iter().any(|step| called_tool(step) == Some(&tool.name));
     let only_reads = |step: &&Step| called_tool(step).and_then(|tool| catalog.tool(tool)).is_some_and(Tool::only_reads);
-    let tests = planner.suite.tests.iter().filter(|test| is_here(planner, test)).filter(calls);
+    let is_here = |test: &&Test| test.server.as_ref().is_none_or(|server| server.value == planner.target.server);
+    let tests = planner.suite.tests.iter().filter(is_here).filter(calls);
     tests.flat_map(|test| &test.verify).filter(only_reads).cloned().collect()
 }
