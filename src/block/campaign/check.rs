@@ -77,6 +77,30 @@ impl CampaignFaults {
         (!kinds.is_empty()).then_some(left)
     }
 
+    /// Those that say something about a server whose data outlives it, or does not, or of which nobody can tell.
+    fn fit_for(&self, outlives: Result<bool, CheckEnd>, tool: &str) -> Result<Self, CheckEnd> {
+        if let Ok(true) = outlives {
+            return Ok(self.clone());
+        }
+        if let Some(left) = self.without_kills() {
+            return Ok(left);
+        }
+        outlives?;
+        Err(CheckEnd::not_applicable(format!(
+            "what `{tool}` writes ends with its server, so nothing can be expected of it after a kill; say `durable: true` \
+             if it has to outlive the server"
+        )))
+    }
+
+    /// So many sets of them in words, each of `together` faults where they are drawn.
+    fn sets_text(&self, sets: usize, together: usize) -> String {
+        match self {
+            Self::One(kind) => format!("`{}`", kind.as_str()),
+            Self::InTurn(kinds) => list(kinds),
+            Self::Drawn { .. } => format!("{sets} sets of {together} faults"),
+        }
+    }
+
     /// The sets of faults to try.
     fn sets(&self, campaign: &Campaign, tool: &str) -> Vec<Vec<FaultKind>> {
         match self {
@@ -173,10 +197,14 @@ impl CampaignCheck {
             Some(slowest) => format!(
                 "{} after {}, answered again after {}",
                 effect_text(self.subject.nature, tried.effect),
-                self.faults_text(count),
+                self.faults.sets_text(count, self.campaign.together),
                 duration_text(*slowest)
             ),
-            None => format!("{} after {}", effect_text(self.subject.nature, tried.effect), self.faults_text(count)),
+            None => format!(
+                "{} after {}",
+                effect_text(self.subject.nature, tried.effect),
+                self.faults.sets_text(count, self.campaign.together)
+            ),
         };
         Ok(CheckResult { reason: Some(Reason::Measured(note)), ..CheckResult::new(Outcome::Passed) })
     }
@@ -187,26 +215,7 @@ impl CampaignCheck {
             return Ok(self.faults.clone());
         }
         let outlives = trial.outlives_server(clean).await;
-        if let Ok(true) = outlives {
-            return Ok(self.faults.clone());
-        }
-        if let Some(left) = self.faults.without_kills() {
-            return Ok(left);
-        }
-        outlives?;
-        Err(CheckEnd::not_applicable(format!(
-            "what `{}` writes ends with its server, so nothing can be expected of it after a kill; say `durable: true` if \
-             it has to outlive the server",
-            self.subject.tool
-        )))
-    }
-
-    fn faults_text(&self, sets: usize) -> String {
-        match &self.faults {
-            CampaignFaults::One(kind) => format!("`{}`", kind.as_str()),
-            CampaignFaults::InTurn(kinds) => list(kinds),
-            CampaignFaults::Drawn { .. } => format!("{sets} sets of {} faults", self.campaign.together),
-        }
+        self.faults.fit_for(outlives, &self.subject.tool)
     }
 
     /// The smallest set that still breaks the server, tried once more, as a finding and as a test.
@@ -416,6 +425,9 @@ pub(crate) fn is_process(suite: &Suite, server: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::tests::read_suite;
+    use crate::check::tests::settings;
+    use crate::source::Sources;
 
     #[test]
     fn wrong_effects_are_reported_by_their_number() {
@@ -489,6 +501,109 @@ mod tests {
             (drawn(&[Kill]), true, None),
         ] {
             assert_eq!((faults.kill(), faults.without_kills()), (has_kills, without), "{faults:?}");
+        }
+    }
+
+    #[test]
+    fn kills_say_something_only_where_data_is_known_to_outlive_the_server() {
+        use FaultKind::{Error, Kill};
+        let unclear = || Err(CheckEnd::inconclusive("the server begins elsewhere"));
+        let (both, error) = (CampaignFaults::InTurn(vec![Kill, Error]), CampaignFaults::InTurn(vec![Error]));
+        let one = CampaignFaults::One(Kill);
+        for (faults, outlives, expected) in [
+            (&one, Ok(true), Ok(&one)),
+            (&one, Ok(false), Err((Outcome::Skipped, "what `add` writes ends with its server"))),
+            (&one, unclear(), Err((Outcome::Inconclusive, "the server begins elsewhere"))),
+            (&both, Ok(true), Ok(&both)),
+            (&both, Ok(false), Ok(&error)),
+            (&both, unclear(), Ok(&error)),
+        ] {
+            let text = format!("{faults:?} {outlives:?}");
+            let actual = faults.fit_for(outlives, "add").map_err(|end| (end.sentence(), end.into_result().outcome));
+            match (actual, expected) {
+                (Ok(actual), Ok(expected)) => assert_eq!(actual, *expected, "{text}"),
+                (Err((sentence, actual)), Err((outcome, says))) => {
+                    assert!(actual == outcome && sentence.contains(says), "{text}: {sentence}");
+                }
+                (actual, _) => panic!("{text}: {actual:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn sets_are_drawn_by_the_seed_and_the_tool() {
+        let campaign = |seed: u64| settings::<Campaign>(&format!("{{ seed: {seed}, together: 5 }}"));
+        let drawn = CampaignFaults::Drawn { from: FaultKind::ALL.to_vec(), times: 4 };
+        let sets = drawn.sets(&campaign(1), "add");
+        assert!(sets.len() == 4 && sets.iter().all(|set| set.len() == 5), "{sets:?}");
+        assert_eq!(sets, drawn.sets(&campaign(1), "add"));
+        assert_ne!(sets, drawn.sets(&campaign(2), "add"));
+        // Another tool is struck in another way.
+        assert_ne!(sets, drawn.sets(&campaign(1), "remove"));
+        let in_turn = CampaignFaults::InTurn(vec![FaultKind::Error, FaultKind::Kill]);
+        assert_eq!(in_turn.sets(&campaign(1), "add"), [[FaultKind::Error, FaultKind::Kill]]);
+        for (faults, expected) in [
+            (drawn, "4 sets of 5 faults"),
+            (in_turn, "`error` and `kill`"),
+            (CampaignFaults::One(FaultKind::Kill), "`kill`"),
+        ] {
+            assert_eq!(faults.sets_text(4, 5), expected);
+        }
+    }
+
+    #[test]
+    fn a_finding_says_what_the_client_did_and_was_told() {
+        let wrong = |is_repeated, is_confirmed, count| WrongEffect {
+            tool: "add",
+            nature: ToolNature::Idempotent,
+            faults: "`kill`".to_owned(),
+            is_repeated,
+            is_confirmed,
+            expected: ExpectedEffect::Once,
+            count,
+        };
+        for (is_repeated, is_confirmed, count, message) in [
+            (false, false, EffectCount::Times(0), "the effect of `add` is missing after `kill`"),
+            (
+                true,
+                false,
+                EffectCount::Times(0),
+                "the effect of `add` is missing after `kill` and the same call once more",
+            ),
+            (
+                false,
+                true,
+                EffectCount::Times(0),
+                "the effect of `add` is missing after `kill`, although the server had confirmed the call",
+            ),
+            (
+                true,
+                false,
+                EffectCount::Times(2),
+                "`add` says `idempotentHint: true`, but its effect is there twice after `kill` and the same call once more",
+            ),
+            (
+                false,
+                false,
+                EffectCount::Other,
+                "after `kill` the state is neither that before a call of `add` nor that after one",
+            ),
+        ] {
+            assert_eq!(wrong(is_repeated, is_confirmed, count).finding().message, message);
+        }
+    }
+
+    #[test]
+    fn processes_are_those_that_a_suite_starts() {
+        for (server, expected) in [
+            ("{ command: [node, server.js] }", true),
+            ("{ url: \"http://localhost:8000/mcp\" }", false),
+            ("{ url: \"http://localhost:8000/mcp\", command: [node, server.js] }", true),
+        ] {
+            let suite = format!("{{ suite: s, server: {server}, campaign: true }}");
+            let read = read_suite(&suite, &[], &mut Sources::default()).unwrap();
+            assert_eq!(is_process(&read.suite, "server"), expected, "{server}");
+            assert!(!is_process(&read.suite, "another"), "{server}");
         }
     }
 }

@@ -162,4 +162,39 @@ mod tests {
         assert!(!clean(adds).is_confirmed_by(&lost));
         assert_eq!(clean(adds).elapsed, Duration::from_millis(3));
     }
+
+    #[test]
+    fn a_session_is_compared_with_what_its_beginning_allows() {
+        let begins = |value: Value| ShownState::of_values(&json!({"list": value}));
+        let adds = || [json!([]), json!(["ann"]), json!(["ann", "ann"])];
+        let grows = || [json!(["ann"]), json!(["ann", "ann"]), json!(["ann", "ann", "ann"])];
+        let sets = || [json!("off"), json!("on"), json!("on")];
+        for (first, second, begun, is_of_changes) in [
+            (adds(), adds(), json!([]), Some(false)),
+            // Somebody else wrote to the same store.
+            (adds(), adds(), json!(["bob"]), Some(true)),
+            (adds(), grows(), json!(["bob", "carl"]), Some(true)),
+            (sets(), sets(), json!("off"), Some(false)),
+        ] {
+            let clean = learn(first, second, ToolNature::Plain).unwrap();
+            let compared = clean.compare(&begins(begun.clone()));
+            assert_eq!(compared.map(|compared| compared.is_of_changes()), is_of_changes, "{begun}");
+        }
+        // Nothing is written, so there is nothing to compare by.
+        let reads = || [json!([]), json!([]), json!([])];
+        let clean = learn(reads(), reads(), ToolNature::Reads).unwrap();
+        assert!(
+            clean.compare(&begins(json!(["bob"]))).is_none() && clean.compare_changes(&begins(json!([]))).is_none()
+        );
+    }
+
+    #[test]
+    fn a_repeated_call_may_be_refused_only_if_it_was_without_faults() {
+        let sets = || run([json!("off"), json!("on"), json!("on")]);
+        for (first, second, expected) in [(true, true, true), (true, false, false), (false, false, false)] {
+            let runs = [CleanRun { serves_again: first, ..sets() }, CleanRun { serves_again: second, ..sets() }];
+            let clean = CleanStates::of_runs(runs, "set", ToolNature::Idempotent).unwrap();
+            assert_eq!(clean.serves_again, expected, "{first} {second}");
+        }
+    }
 }

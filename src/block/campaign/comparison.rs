@@ -284,4 +284,65 @@ mod tests {
         assert!(!compared.allows(&state(json!(["ann"])), ExpectedEffect::AtMostOnce));
         assert_eq!(compared.count(&state(json!(["z", "ann", "ann"])), ToolNature::Idempotent), EffectCount::Times(2));
     }
+
+    #[test]
+    fn a_change_is_what_one_call_adds_to_any_state() {
+        for (before, after, expected) in [
+            // The same item twice is two items.
+            (json!(["a"]), json!(["a", "a"]), json!({"+": ["a"], "-": []})),
+            (json!(["a", "a", "b"]), json!(["a"]), json!({"+": [], "-": ["a", "b"]})),
+            // Another order is no change.
+            (json!(["a", "b"]), json!(["b", "a"]), json!({"+": [], "-": []})),
+            (json!({"a": {"n": 4}}), json!({"a": {"n": 1}}), json!({"a": {"n": -3}})),
+            (json!(0.5), json!(1.5), json!(1.5)),
+            (json!(i64::MIN), json!(i64::MAX), json!(i64::MAX)),
+            (json!(1), json!("1"), json!("1")),
+            (json!("x"), json!("x"), Value::Null),
+            // Blocks of an answer are told apart by their place only where there are as many.
+            (
+                json!({"content": [{"text": "a"}]}),
+                json!({"content": [{"text": "a"}, {"text": "b"}]}),
+                json!({"content": {"+": [{"text": "b"}], "-": []}}),
+            ),
+        ] {
+            assert_eq!(change(&before, &after), expected, "{before} {after}");
+        }
+    }
+
+    #[test]
+    fn effects_of_reads_and_of_odd_steps_are_not_counted_wrongly() {
+        let count = |before: &Value, once: &Value, now: Value, nature| {
+            let state = ShownState::of_values(&json!({"list": {"users": now, "drawn": 9}}));
+            comparison(before, once).count(&state, nature)
+        };
+        let (none, ann) = (json!([]), json!(["ann"]));
+        for (before, once, now, nature, expected) in [
+            // The state of a read is the same before and after.
+            (&none, &none, json!([]), ToolNature::Reads, EffectCount::Times(0)),
+            (&none, &none, json!(["ann"]), ToolNature::Reads, EffectCount::Other),
+            // It moved the other way.
+            (&json!(5), &json!(7), json!(3), ToolNature::Plain, EffectCount::Other),
+            (&json!(7), &json!(5), json!(1), ToolNature::Plain, EffectCount::Times(3)),
+            (&json!(1), &json!(2), json!(1.5), ToolNature::Plain, EffectCount::Other),
+            (&none, &ann, json!(["ann", "bob", "carl"]), ToolNature::Idempotent, EffectCount::Times(3)),
+            (&json!("off"), &json!("on"), json!("broken"), ToolNature::Idempotent, EffectCount::Other),
+            (&json!("off"), &json!("on"), json!("off"), ToolNature::Idempotent, EffectCount::Times(0)),
+        ] {
+            assert_eq!(count(before, once, now.clone(), nature), expected, "{before} {once} {now} {nature:?}");
+        }
+    }
+
+    #[test]
+    fn reads_are_compared_with_what_was_before() {
+        let compared = comparison(&json!([]), &json!(["ann"]));
+        for (now, expected, differs) in [
+            (json!([]), ExpectedEffect::Never, false),
+            (json!(["ann"]), ExpectedEffect::Never, true),
+            (json!(["ann"]), ExpectedEffect::Once, false),
+            (json!([]), ExpectedEffect::AtMostOnce, true),
+        ] {
+            let state = ShownState::of_values(&json!({"list": {"users": now, "drawn": 9}}));
+            assert_eq!(!compared.differences(&state, expected).is_empty(), differs, "{state:?} {expected:?}");
+        }
+    }
 }

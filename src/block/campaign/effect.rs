@@ -69,3 +69,31 @@ impl EffectCount {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn hints_and_names_say_what_a_repeated_call_does() {
+        use ToolNature::{Idempotent, Plain, Reads};
+        for (name, annotations, expected) in [
+            ("get_user", json!({}), Reads),
+            ("add_user", json!({}), Plain),
+            ("add_user", json!({"readOnlyHint": true}), Reads),
+            ("get_user", json!({"readOnlyHint": false}), Plain),
+            ("set_user", json!({"idempotentHint": true}), Idempotent),
+            ("set_user", json!({"idempotentHint": false}), Plain),
+            // A hint of another type is none.
+            ("set_user", json!({"idempotentHint": "true"}), Plain),
+            // What changes nothing changes nothing the second time either.
+            ("add_user", json!({"readOnlyHint": true, "idempotentHint": true}), Reads),
+        ] {
+            let tool = Tool::new(json!({"name": name, "annotations": annotations, "inputSchema": {"type": "object"}}));
+            assert_eq!(ToolNature::of(&tool), expected, "{name} {annotations}");
+            assert_eq!(ToolNature::of(&tool).may_be_repeated(), expected != Plain, "{name} {annotations}");
+        }
+    }
+}

@@ -172,4 +172,44 @@ mod tests {
         assert_eq!(doubled(ToolNature::Plain), FaultKind::ALL.len() - 2);
         assert_eq!(doubled(ToolNature::Idempotent), FaultKind::ALL.len());
     }
+
+    #[test]
+    fn faults_are_written_as_suites_write_them() {
+        let on = json!({"tools": "add", "nth": 2});
+        let timeout = Duration::from_millis(500);
+        for (kind, is_counted_across_sessions, expected) in [
+            (FaultKind::LostResponse, false, json!({"type": "lost_response", "on": on})),
+            // The client has given up when the answer comes, and the server still stands when it asks again.
+            (FaultKind::LateAnswer, false, json!({"type": "latency", "added": "1000ms", "on": on})),
+            (FaultKind::Pause, false, json!({"process": {"pause": "1000ms"}, "on": on})),
+            // A server that was started again has had no call yet.
+            (FaultKind::Kill, true, json!({"type": "kill", "on": {"tools": "add", "nth": 2, "per": "server"}})),
+            (FaultKind::Error, true, json!({"type": "error", "on": {"tools": "add", "nth": 2, "per": "server"}})),
+        ] {
+            let call = StruckCall { tool: "add", number: 2, timeout, is_counted_across_sessions };
+            assert_eq!(kind.to_json(call), expected);
+        }
+    }
+
+    #[test]
+    fn a_client_sees_of_a_fault_what_comes_back() {
+        use FaultKind::{
+            DuplicateRequest, Error, Garbage, Kill, KillAtWork, LateAnswer, LostRequest, LostResponse, Pause,
+            RetryStorm,
+        };
+        let timeout = Duration::from_millis(500);
+        for (kinds, ending, keeps_answer) in [
+            (&[LostResponse, LostRequest, Garbage, Kill, KillAtWork, Pause][..], StruckEnding::Unanswered, false),
+            (&[DuplicateRequest, RetryStorm], StruckEnding::Answered, true),
+            // The answer that comes is not the server's.
+            (&[Error], StruckEnding::Answered, false),
+            (&[LateAnswer], StruckEnding::Cancelled, false),
+        ] {
+            for kind in kinds {
+                assert_eq!((kind.ending(), kind.keeps_answer()), (ending, keeps_answer), "{kind:?}");
+                assert_eq!(kind.stands_still(timeout) > timeout, *kind == Pause, "{kind:?}");
+                assert_eq!(kind.reaches_server(), *kind != LostRequest, "{kind:?}");
+            }
+        }
+    }
 }

@@ -230,4 +230,49 @@ mod tests {
         ];
         assert_eq!(notes.collect::<Vec<_>>(), expected);
     }
+
+    #[test]
+    fn few_tests_are_shown_and_the_rest_is_named() {
+        let broken = CheckResult::found(Outcome::Failed, vec![Finding::new("effect-repeated", "twice")]);
+        for (names, note) in [
+            (&["a"][..], "a test that fails as long as this is so, to be pasted under `tests:`"),
+            (&["a", "a"], "a test that fails as long as this is so, to be pasted under `tests:`"),
+            (&["a", "b"], "2 tests that fail as long as this is so, to be pasted under `tests:`"),
+            (
+                &["a", "b", "c"],
+                "2 of 3 tests that fail as long as this is so; `mcprove chaos run --write FILE` writes all",
+            ),
+        ] {
+            let log = CampaignLog::default();
+            for (order, name) in names.iter().enumerate() {
+                let test = Some(json!({"name": name}));
+                log.add(CampaignRow { test, recovered: Vec::new(), ..row(order, "error", &broken) });
+            }
+            let sections = log.sections(1);
+            let notes: Vec<&SectionPart> =
+                sections[0].parts.iter().filter(|part| matches!(part, SectionPart::Note(_))).collect();
+            assert!(matches!(notes.as_slice(), [SectionPart::Note(shown)] if shown == note), "{names:?}: {notes:?}");
+        }
+    }
+
+    #[test]
+    fn each_server_has_a_section_and_each_verdict_is_told_to_programs() {
+        let log = CampaignLog::default();
+        let broken = CheckResult::found(Outcome::Failed, vec![Finding::new("effect-torn", "in part")]);
+        let torn = CampaignRow { effect: Some(EffectCount::Other), ..row(0, "error", &broken) };
+        let unjudged =
+            CampaignRow { effect: None, recovered: Vec::new(), ..row(1, "kill", &CheckResult::inconclusive("x")) };
+        log.add(CampaignRow { server: "b".to_owned(), ..torn });
+        log.add(CampaignRow { server: "a".to_owned(), revision: String::new(), ..unjudged });
+        let sections = log.sections(1);
+        let headings: Vec<&str> = sections.iter().map(|section| section.heading.as_str()).collect();
+        assert_eq!(headings, ["faults at a, ", "faults at b, r"]);
+        let cases: Vec<&Value> = sections.iter().map(|section| &section.data["cases"][0]).collect();
+        for (case, outcome, finding, effect) in [
+            (cases[0], "inconclusive", Value::Null, Value::Null),
+            (cases[1], "failed", json!("effect-torn"), json!("in part")),
+        ] {
+            assert_eq!((&case["outcome"], &case["finding"], &case["effect"]), (&json!(outcome), &finding, &effect));
+        }
+    }
 }

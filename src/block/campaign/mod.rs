@@ -131,3 +131,35 @@ impl CaseSource for Campaign {
         self.log.sections(self.seed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::node;
+
+    #[test]
+    fn a_campaign_without_faults_tries_all_of_them() {
+        for (settings, count, has_all) in [
+            ("true", FaultKind::ALL.len(), true),
+            ("{ seed: 1 }", FaultKind::ALL.len(), true),
+            ("{ faults: [kill] }", 1, false),
+        ] {
+            let campaign = read_campaign(&node(settings), &mut Vec::new()).unwrap();
+            assert_eq!((campaign.faults.len(), campaign.has_all_faults), (count, has_all), "{settings}");
+        }
+    }
+
+    #[test]
+    fn every_mistake_in_flags_is_reported() {
+        for (flags, expected) in [
+            ("{ seed: 1 }", 0),
+            ("{ fault: [kill] }", 1),
+            ("{ faults: [murder] }", 1),
+            ("{ faults: [murder], together: 99 }", 2),
+            ("{ faults: [", 1),
+        ] {
+            let found = block_of_flags(flags.to_owned(), node("x").span, &mut Sources::default()).err();
+            assert_eq!(found.map_or(0, |found| found.len()), expected, "{flags}");
+        }
+    }
+}

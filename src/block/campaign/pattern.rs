@@ -291,4 +291,137 @@ mod tests {
         );
         assert_eq!(pattern().whole(), None);
     }
+
+    fn member(name: &str) -> PathStep {
+        PathStep::Member(name.to_owned())
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_a_difference() {
+        let whole =
+            StatePattern::common(&json!({"users": ["ann"], "count": 1}), &json!({"users": ["ann"], "count": 1}));
+        for (value, path, expected) in [
+            (json!({"users": "none", "count": 1}), vec![member("users")], ExpectedPart::Value(json!(["ann"]))),
+            (json!({"users": ["ann"], "count": "1"}), vec![member("count")], ExpectedPart::Value(json!(1))),
+            (json!({"users": null, "count": 1}), vec![member("users")], ExpectedPart::Value(json!(["ann"]))),
+            (json!([]), vec![], ExpectedPart::Value(json!({"users": ["ann"], "count": 1}))),
+        ] {
+            let found = whole.differences(&value);
+            let [found] = found.as_slice() else { panic!("{value}: {found:?}") };
+            assert_eq!((&found.path, &found.expected), (&path, &expected), "{value}");
+        }
+        // What is no list any more says only that there was one, where its items vary.
+        let varies = StatePattern::common(&json!([1]), &json!([2]));
+        assert_eq!(varies.differences(&json!("none"))[0].expected, ExpectedPart::Something);
+    }
+
+    #[test]
+    fn runs_agree_on_less_the_more_of_them_there_are() {
+        let first = json!({"users": [{"id": 1, "name": "Ann"}], "tags": ["a"]});
+        for (other, then, is_allowed) in [
+            (first.clone(), first.clone(), true),
+            (first.clone(), json!({"users": [{"id": 2, "name": "Ann"}], "tags": ["a"]}), false),
+            // An id that was drawn.
+            (
+                json!({"users": [{"id": 2, "name": "Ann"}], "tags": ["a"]}),
+                json!({"users": [{"id": 3, "name": "Ann"}], "tags": ["a"]}),
+                true,
+            ),
+            (
+                json!({"users": [{"id": 2, "name": "Ann"}], "tags": ["a"]}),
+                json!({"users": [{"id": 3, "name": "Bob"}], "tags": ["a"]}),
+                false,
+            ),
+            // A list whose length differs may be anything, and so may a member that is not always there.
+            (json!({"users": [], "tags": ["a"]}), json!({"users": "none", "tags": ["a"]}), true),
+            (json!({"users": [], "tags": ["a"]}), json!({"users": [], "tags": ["b"]}), false),
+            (json!({"tags": ["a"]}), json!({"users": [7], "tags": ["a"]}), true),
+        ] {
+            let pattern = StatePattern::Same(first.clone()).widen(&other);
+            assert!(pattern.matches(&first) && pattern.matches(&other), "{other}");
+            assert_eq!(pattern.matches(&then), is_allowed, "{other} {then}");
+        }
+    }
+
+    #[test]
+    fn the_difference_that_says_most_is_one_that_suites_can_write() {
+        let difference = |answer: &str, expected: ExpectedPart| PatternDifference {
+            path: vec![member("the answer of `list`"), member(answer), member("users")],
+            expected,
+            actual: None,
+        };
+        let (data, text) = ("structuredContent", "content");
+        let best_first = [
+            difference(data, ExpectedPart::Length(1)),
+            difference(data, ExpectedPart::Value(json!(3))),
+            difference(data, ExpectedPart::Nothing),
+            difference(data, ExpectedPart::Value(json!("Ann"))),
+            difference(text, ExpectedPart::Length(1)),
+            difference(text, ExpectedPart::Something),
+        ];
+        assert!(best_first.is_sorted_by_key(PatternDifference::obscurity));
+        let all: std::collections::BTreeSet<_> = best_first.iter().map(PatternDifference::obscurity).collect();
+        assert_eq!(all.len(), best_first.len());
+    }
+
+    #[test]
+    fn a_difference_is_told_in_words() {
+        let list = || member("the answer of `list`");
+        let (users, result) = (member("users"), "result.structuredContent");
+        let path = |steps: &[PathStep]| [&[list(), member("structuredContent")], steps].concat();
+        for (path, expected, actual, place, words) in [
+            (
+                path(std::slice::from_ref(&users)),
+                ExpectedPart::Length(1),
+                Some(json!(["ann", "ann"])),
+                format!("{result}.users in the answer of `list`"),
+                ["1 item", "2 items"],
+            ),
+            (
+                path(&[users.clone(), PathStep::item(0), member("name")]),
+                ExpectedPart::Value(json!("Ann")),
+                None,
+                format!("{result}.users[0].name in the answer of `list`"),
+                ["\"Ann\"", "nothing"],
+            ),
+            (
+                path(&[users.clone(), member(ADDED)]),
+                ExpectedPart::Length(1),
+                Some(json!([])),
+                format!("the items that came into {result}.users in the answer of `list`"),
+                ["1 item", "0 items"],
+            ),
+            (
+                path(&[users, member(REMOVED), PathStep::item(0)]),
+                ExpectedPart::Nothing,
+                Some(json!("bob")),
+                format!("the items that left {result}.users in the answer of `list`"),
+                ["nothing", "\"bob\""],
+            ),
+            (
+                vec![list()],
+                ExpectedPart::Something,
+                None,
+                "result in the answer of `list`".to_owned(),
+                ["something", "nothing"],
+            ),
+        ] {
+            let difference = PatternDifference { path, expected, actual };
+            assert_eq!(difference.place(), place);
+            assert_eq!([difference.expected.text(99), difference.actual_text(99)], words, "{place}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_those_of_lists_and_whole_numbers() {
+        let pattern = StatePattern::common(
+            &json!({"list": [1, 2], "count": 4, "half": 0.5, "name": "Ann", "at": 1}),
+            &json!({"list": [1, 3], "count": 4, "half": 0.5, "name": "Ann", "at": 2}),
+        );
+        for (name, expected) in
+            [("list", Some(2)), ("count", Some(4)), ("half", None), ("name", None), ("at", None), ("none", None)]
+        {
+            assert_eq!(pattern.at(&[member(name)]).and_then(StatePattern::size), expected, "{name}");
+        }
+    }
 }

@@ -196,16 +196,8 @@ impl<'a> CampaignTrial<'a> {
         self.shut_down(&session).await;
         let compared = called?;
         let state = self.settled_state_of_next_run(&compared, ExpectedEffect::Once, clean).await?;
-        let is_kept = compared.allows(&state, ExpectedEffect::Once);
-        if !is_kept && !compared.allows(&state, ExpectedEffect::Never) {
-            return Err(CheckEnd::inconclusive(format!(
-                "after a clean end and a new start the server shows neither the state before a call of `{}` nor that after \
-                 it",
-                self.subject.tool
-            )));
-        }
         // Data that a call removes is gone with a store in memory as well.
-        Ok(is_kept && self.keeps_earlier_state(clean).await?)
+        Ok(is_kept(&compared, &state, &self.subject.tool)? && self.keeps_earlier_state(clean).await?)
     }
 
     /// The state before a call outlives a clean end of the server; also where nobody can tell.
@@ -333,11 +325,7 @@ impl<'a> CampaignTrial<'a> {
         let is_confirmed = kinds.last().is_some_and(|kind| *kind == FaultKind::Kill)
             && player.calls().iter().rfind(|call| call.is_struck).is_some_and(|call| call.is_confirmed);
         let idle: BTreeSet<String> = player.idle().into_iter().map(str::to_owned).collect();
-        // A call that was cancelled need not be answered, and then no answer comes late.
-        let is_needed = |(at, kind): &(usize, &FaultKind)| {
-            kind.ending() != StruckEnding::Cancelled && idle.contains(&kind.fault_name(at + 1))
-        };
-        if let Some((_, kind)) = kinds.iter().enumerate().find(is_needed) {
+        if let Some(kind) = needed_idle(kinds, &idle) {
             let name = kind.as_str();
             return Err(CheckEnd::inconclusive(format!("the fault `{name}` changed nothing, so nothing follows")));
         }
@@ -390,8 +378,7 @@ impl<'a> CampaignTrial<'a> {
 
     /// The time for which the client waits for an answer to a struck call.
     pub(crate) fn timeout(&self, clean: &CleanStates) -> Duration {
-        let timeout = LEAST_TIMEOUT.max(clean.elapsed * PATIENCE).min(self.run.context.request_timeout);
-        Duration::from_millis(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
+        patience(clean.elapsed, self.run.context.request_timeout)
     }
 
     /// A step that reads the state.
@@ -537,6 +524,33 @@ impl<'a> CampaignTrial<'a> {
     }
 }
 
+/// The time for which a client waits where a clean call takes that long, in whole milliseconds, as suites write it.
+fn patience(elapsed: Duration, most: Duration) -> Duration {
+    let timeout = LEAST_TIMEOUT.max(elapsed * PATIENCE).min(most);
+    Duration::from_millis(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// A state after a clean end and a new start still shows the effect of a call; `Err` where it shows something else.
+fn is_kept(compared: &StateComparison, state: &ShownState, tool: &str) -> Result<bool, CheckEnd> {
+    let is_kept = compared.allows(state, ExpectedEffect::Once);
+    if !is_kept && !compared.allows(state, ExpectedEffect::Never) {
+        return Err(CheckEnd::inconclusive(format!(
+            "after a clean end and a new start the server shows neither the state before a call of `{tool}` nor that after \
+             it"
+        )));
+    }
+    Ok(is_kept)
+}
+
+/// The first fault without which nothing follows, and which changed nothing. A call that was cancelled need not be
+/// answered, and then no answer comes late.
+fn needed_idle(kinds: &[FaultKind], idle: &BTreeSet<String>) -> Option<FaultKind> {
+    let is_needed = |at: usize, kind: FaultKind| {
+        kind.ending() != StruckEnding::Cancelled && idle.contains(&kind.fault_name(at + 1))
+    };
+    kinds.iter().copied().enumerate().find(|(at, kind)| is_needed(*at, *kind)).map(|(_, kind)| kind)
+}
+
 /// The number of times that the effect may show after calls with these faults, and after what the client does then.
 fn expected_effect(nature: ToolNature, kinds: &[FaultKind], is_confirmed: bool) -> ExpectedEffect {
     match nature {
@@ -566,7 +580,10 @@ fn strikes(player: &FaultPlayer) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::event::Outcome;
 
     #[test]
     fn effects_are_expected_by_hint_and_by_what_the_client_repeats() {
@@ -586,6 +603,98 @@ mod tests {
         ] {
             let actual = (expected_effect(nature, kinds, is_confirmed), is_repeated(nature, kinds));
             assert_eq!(actual, (expected, is_repeated_then), "{nature:?} {kinds:?} {is_confirmed}");
+        }
+    }
+
+    /// A state in which a list has these items.
+    fn state(users: &Value) -> ShownState {
+        ShownState::of_values(&json!({"list": users}))
+    }
+
+    /// What two runs show in which a call adds one item.
+    fn clean(elapsed: Duration) -> CleanStates {
+        let run = || CleanRun {
+            before: [state(&json!([])), state(&json!([]))],
+            once: [state(&json!(["ann"])), state(&json!(["ann"]))],
+            twice: state(&json!(["ann", "ann"])),
+            serves_again: true,
+            elapsed,
+        };
+        CleanStates::of_runs([run(), run()], "add", ToolNature::Plain).unwrap()
+    }
+
+    #[test]
+    fn data_outlives_a_server_that_shows_it_after_a_clean_end() {
+        let compared = clean(Duration::ZERO).compare(&state(&json!([]))).unwrap();
+        for (now, expected) in [
+            (json!(["ann"]), Ok(true)),
+            (json!([]), Ok(false)),
+            // Something else than the end of the server is at work.
+            (json!(["bob"]), Err(Outcome::Inconclusive)),
+            (json!(["ann", "ann"]), Err(Outcome::Inconclusive)),
+        ] {
+            let actual = is_kept(&compared, &state(&now), "add").map_err(|end| end.into_result().outcome);
+            assert_eq!(actual, expected, "{now}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_broken_by_a_wrong_state_or_by_silence() {
+        let compared = clean(Duration::ZERO).compare(&state(&json!([]))).unwrap();
+        let took = Some(Duration::from_millis(3));
+        for (is_sound, recovered, expected) in
+            [(true, took, false), (false, took, true), (true, None, true), (false, None, true)]
+        {
+            let run = StruckRun {
+                state: state(&json!([])),
+                compared: compared.clone(),
+                is_confirmed: false,
+                expected: ExpectedEffect::AtMostOnce,
+                count: EffectCount::Times(0),
+                is_sound,
+                recovered,
+                strikes: Vec::new(),
+                idle: BTreeSet::new(),
+                exchanges: Vec::new(),
+            };
+            let end = StruckEnd::Read(Box::new(run));
+            assert_eq!(end.is_broken(), expected, "{is_sound} {recovered:?}");
+        }
+        let (found, exchanges) = (Finding::new("not-recovered", "it is gone"), Vec::new());
+        assert!(StruckEnd::Silent(Box::new(SilentServer { found, is_final: false, exchanges })).is_broken());
+    }
+
+    #[test]
+    fn a_fault_that_changed_nothing_is_no_trial() {
+        use FaultKind::{Error, LateAnswer, LostResponse};
+        for (kinds, idle, expected) in [
+            (&[LostResponse][..], &[][..], None),
+            (&[LostResponse], &["lost_response, call 1"], Some(LostResponse)),
+            (&[LostResponse, Error], &["error, call 2"], Some(Error)),
+            // The name says which call.
+            (&[Error, LostResponse], &["error, call 2"], None),
+            // A cancelled call need not be answered.
+            (&[LateAnswer], &["late_answer, call 1"], None),
+            (&[LateAnswer, Error], &["late_answer, call 1", "error, call 2"], Some(Error)),
+        ] {
+            let idle = idle.iter().map(|name: &&str| (*name).to_owned()).collect();
+            assert_eq!(needed_idle(kinds, &idle), expected, "{kinds:?} {idle:?}");
+        }
+    }
+
+    #[test]
+    fn a_client_is_as_patient_as_clean_calls_ask() {
+        let ms = Duration::from_millis;
+        for (elapsed, most, waits, cancels) in [
+            (ms(1), ms(30_000), ms(500), ms(20)),
+            (ms(300), ms(30_000), ms(1_200), ms(150)),
+            // No longer than any request may take.
+            (ms(20_000), ms(30_000), ms(30_000), ms(10_000)),
+            (ms(1), ms(100), ms(100), ms(20)),
+            // Suites have no word for less than a millisecond.
+            (Duration::from_micros(150_300), ms(30_000), ms(601), ms(75)),
+        ] {
+            assert_eq!((patience(elapsed, most), CampaignTrial::cancels_after(&clean(elapsed))), (waits, cancels));
         }
     }
 }
