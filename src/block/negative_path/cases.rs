@@ -261,8 +261,6 @@ pub(crate) fn sign_of_life(span: Span) -> Step {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::block::tests::{check_lines, planned};
 

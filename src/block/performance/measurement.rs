@@ -154,10 +154,10 @@ impl Measurements {
             is_few: bounds.calls_per_second.is_some_and(|least| measurement.calls_per_second < least),
             measurement,
         };
-        self.put(measured);
+        self.keep_latest(measured);
     }
 
-    fn put(&self, measured: MeasuredTool) {
+    fn keep_latest(&self, measured: MeasuredTool) {
         let mut all = self.0.lock();
         all.retain(|other| other.key() != measured.key());
         all.push(measured);
@@ -301,11 +301,11 @@ mod tests {
         let bounds =
             Bounds { latency: [None, Some(Duration::from_millis(15)), None, None], calls_per_second: Some(2.0) };
         let log = Measurements::default();
-        log.put(measured("b", "get", 1, &[10, 12], &bounds));
-        log.put(measured("a", "list", 4, &[20], &bounds));
-        log.put(measured("a", "get", 1, &[99, 99], &bounds));
+        log.keep_latest(measured("b", "get", 1, &[10, 12], &bounds));
+        log.keep_latest(measured("a", "list", 4, &[20], &bounds));
+        log.keep_latest(measured("a", "get", 1, &[99, 99], &bounds));
         // An attempt that is repeated counts once.
-        log.put(measured("a", "get", 1, &[10, 20], &bounds));
+        log.keep_latest(measured("a", "get", 1, &[10, 20], &bounds));
         let seen = log.sections().into_iter().map(|section| {
             let rows = section
                 .parts
