@@ -24,16 +24,16 @@ pub struct RawExchange {
 impl RawExchange {
     /// The messages in the response: those of its events, of its batch, or its body.
     pub fn messages(&self) -> Vec<Value> {
-        // The first half of a body is no message.
-        if matches!(self.ended, ExchangeEnd::Failed(HttpFailure::TooLarge(_))) {
-            return Vec::new();
-        }
         let events = self.response.events.iter().map(|event| event.data.as_slice());
         if exceeded_limit_together(events).is_some() {
             return Vec::new();
         }
         if self.response.is_stream() {
             return self.response.events.iter().filter_map(|event| read_json_bytes(&event.data)).collect();
+        }
+        // The first half of a body is no message.
+        if matches!(self.ended, ExchangeEnd::Failed(HttpFailure::TooLarge(_))) {
+            return Vec::new();
         }
         match read_json_bytes(&self.response.body) {
             Some(Value::Array(batch)) => batch,

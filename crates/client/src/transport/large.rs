@@ -8,8 +8,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-/// The number of bytes from which on a message is large.
-pub(crate) const LARGE: usize = 4 << 20;
+use crate::wire::LARGE_MESSAGE;
 
 /// The time to wait for a turn.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -23,14 +22,14 @@ pub(crate) struct LargeTurn(Option<SemaphorePermit<'static>>);
 impl LargeTurn {
     /// Waits for the turn to read on where so many bytes make a message large.
     pub(crate) async fn take(&mut self, bytes: usize) {
-        if bytes >= LARGE && self.0.is_none() {
+        if bytes >= LARGE_MESSAGE && self.0.is_none() {
             self.0 = timeout(PATIENCE, TURN.acquire()).await.ok().and_then(Result::ok);
         }
     }
 
     /// Gives the turn back where the bytes that are left make no large message.
     pub(crate) fn end(&mut self, left: usize) {
-        if left < LARGE {
+        if left < LARGE_MESSAGE {
             self.0 = None;
         }
     }
@@ -48,15 +47,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_large_message_is_read_at_a_time_and_nobody_waits_for_long() {
         let (mut first, mut second, mut small) = (LargeTurn::default(), LargeTurn::default(), LargeTurn::default());
-        first.take(LARGE).await;
-        small.take(LARGE - 1).await;
-        second.take(LARGE).await;
+        first.take(LARGE_MESSAGE).await;
+        small.take(LARGE_MESSAGE - 1).await;
+        second.take(LARGE_MESSAGE).await;
         let has_turn = [&first, &second, &small].map(LargeTurn::is_taken);
         assert_eq!(has_turn, [true, false, false], "the second one went on without");
         drop(first);
-        second.take(LARGE).await;
+        second.take(LARGE_MESSAGE).await;
         assert!(second.is_taken());
-        second.end(LARGE);
+        second.end(LARGE_MESSAGE);
         assert!(second.is_taken(), "it is not read to its end");
         second.end(0);
         assert!(!second.is_taken());

@@ -6,8 +6,9 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::sync::mpsc;
 
 use super::disruption::{GatedReader, ReadGate, StreamControl};
-use super::large::{LARGE, LargeTurn};
+use super::large::LargeTurn;
 use super::{Incoming, MessageForm, Outgoing, Transfer, pieces};
+use crate::wire::{LARGE_MESSAGE, reserve_for_large};
 
 /// The longest line that is read, in bytes; the specification sets no limit, memory does.
 const MAX_LINE_BYTES: usize = 64 << 20;
@@ -105,13 +106,12 @@ pub(crate) async fn read_lines<R: AsyncRead + Unpin>(reader: R, incoming: mpsc::
     let mut reader = BufReader::with_capacity(64 << 10, GatedReader::new(reader, gate));
     loop {
         let (mut line, mut turn) = (Vec::new(), LargeTurn::default());
-        let mut read = (&mut reader).take(LARGE as u64).read_until(b'\n', &mut line).await;
-        if line.len() == LARGE && !line.ends_with(b"\n") {
-            turn.take(LARGE).await;
-            let rest = MAX_LINE_BYTES - LARGE;
-            // A buffer that doubles would leave as much again behind.
-            line.reserve_exact(rest);
-            read = (&mut reader).take(rest as u64).read_until(b'\n', &mut line).await.map(|more| LARGE + more);
+        let mut read = (&mut reader).take(LARGE_MESSAGE as u64).read_until(b'\n', &mut line).await;
+        if line.len() == LARGE_MESSAGE && !line.ends_with(b"\n") {
+            turn.take(LARGE_MESSAGE).await;
+            let rest = MAX_LINE_BYTES - LARGE_MESSAGE;
+            reserve_for_large(&mut line, MAX_LINE_BYTES);
+            read = (&mut reader).take(rest as u64).read_until(b'\n', &mut line).await.map(|more| LARGE_MESSAGE + more);
         }
         let whole = line.last() == Some(&b'\n');
         if whole {

@@ -18,6 +18,7 @@ pub mod json;
 mod member;
 mod message;
 mod revision;
+mod room;
 mod scan;
 pub mod sse;
 mod surroundings;
@@ -37,6 +38,7 @@ pub use self::message::{
     response_of,
 };
 pub use self::revision::{Era, Revision};
+pub use self::room::{LARGE_MESSAGE, reserve_for_large};
 pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, ScanRule, Scanner};
 pub use self::surroundings::surroundings_lack;
 pub use self::transcript::Transcript;

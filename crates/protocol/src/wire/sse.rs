@@ -4,11 +4,10 @@
 
 use std::time::Duration;
 
+use super::reserve_for_large;
+
 /// The length of one event in bytes; the specification sets no limit, memory does.
 const LONGEST_EVENT: usize = 64 << 20;
-
-/// The number of bytes from which on a line gets its room at once.
-const LONG_LINE: usize = 4 << 20;
 
 /// The longest wait that a server may ask for before a stream is resumed.
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
@@ -76,10 +75,7 @@ impl SseParser {
                 continue;
             }
             let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
-                if (LONG_LINE..LONGEST_EVENT).contains(&self.line.len()) {
-                    // A buffer that doubles would leave as much again behind.
-                    self.line.reserve_exact(LONGEST_EVENT - self.line.len());
-                }
+                reserve_for_large(&mut self.line, LONGEST_EVENT);
                 self.line.extend_from_slice(rest);
                 break;
             };
@@ -129,7 +125,7 @@ impl SseParser {
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         let begin = (colon + 1 + usize::from(line.get(colon + 1) == Some(&b' '))).min(line.len());
         if &line[..colon] == b"data" && !self.has_data {
-            // Most events are one line, which may be long: it is moved, not copied.
+            // Most events have one line of data, which may be long: it is moved, not copied.
             self.has_data = true;
             line.drain(..begin);
             self.event.data = line;
@@ -139,14 +135,12 @@ impl SseParser {
         None
     }
 
+    /// Takes a field, and of the data a further line.
     fn field(&mut self, name: &[u8], value: &[u8]) {
         let text = || String::from_utf8_lossy(value).into_owned();
         match name {
             b"data" => {
-                if self.has_data {
-                    self.event.data.push(b'\n');
-                }
-                self.has_data = true;
+                self.event.data.push(b'\n');
                 self.event.data.extend_from_slice(value);
             }
             b"event" => self.event.kind = text(),

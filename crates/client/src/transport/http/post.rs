@@ -12,8 +12,8 @@ use super::failure::{self, ConnectionBreak, HttpFailure};
 use super::stream::{self, EventStream};
 use super::{HttpConnection, HttpTransport, Incoming, MessageRole, OutgoingMessage, head, old_sse};
 use crate::transport::HttpDelivery;
-use crate::transport::large::{LARGE, LargeTurn};
-use crate::wire::{Era, HttpHead};
+use crate::transport::large::LargeTurn;
+use crate::wire::{Era, HttpHead, reserve_for_large};
 
 /// The size of an answer in JSON, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;
@@ -202,10 +202,7 @@ async fn read_body(mut response: Response, turn: &mut LargeTurn) -> Result<Vec<u
             Ok(Some(piece)) => {
                 body.extend_from_slice(&piece);
                 turn.take(body.len()).await;
-                if body.len() >= LARGE {
-                    // A buffer that doubles would leave as much again behind.
-                    body.reserve_exact(MAX_BODY_BYTES - body.len());
-                }
+                reserve_for_large(&mut body, MAX_BODY_BYTES);
             }
             Ok(None) => return Ok(body),
             Err(error) => return Err(failure::of_error(&error, response.url(), ConnectionBreak::AfterHeaders)),

@@ -6,7 +6,7 @@ use super::failure::HttpFailure;
 use super::stream::is_event_stream;
 use crate::source::shorten;
 use crate::wire::sse::{SseEvent, SseParser};
-use crate::wire::{HttpHead, is_response};
+use crate::wire::{HttpHead, is_response, reserve_for_large};
 
 /// The size of a head, in bytes.
 const MAX_HEAD_BYTES: usize = 1 << 20;
@@ -102,11 +102,8 @@ impl RawResponse {
         if self.received.len() + piece.len() > MAX_RESPONSE_BYTES {
             return Err(HttpFailure::TooLarge("it has more than 24 MiB"));
         }
-        if self.received.len() > MAX_HEAD_BYTES {
-            // A buffer that doubles would leave as much again behind.
-            self.received.reserve_exact(MAX_RESPONSE_BYTES - self.received.len());
-            self.body.reserve_exact(MAX_RESPONSE_BYTES - self.body.len());
-        }
+        reserve_for_large(&mut self.received, MAX_RESPONSE_BYTES);
+        reserve_for_large(&mut self.body, MAX_RESPONSE_BYTES);
         self.received.extend_from_slice(piece);
         while self.head.is_none() {
             if !self.take_head()? {

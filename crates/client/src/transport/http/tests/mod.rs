@@ -11,7 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::transport::HttpDelivery;
-use crate::transport::large::{LARGE, LargeTurn};
+use crate::transport::large::LargeTurn;
+use crate::wire::LARGE_MESSAGE;
 
 /// A server that answers every connection with the next script, and hangs up; it keeps what it was sent.
 struct Server {
@@ -144,7 +145,7 @@ async fn leaves_the_turn(event: &str, then: &str) -> bool {
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let script = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{event}{}",
-        then.repeat(LARGE * 4 / then.len())
+        then.repeat(LARGE_MESSAGE * 4 / then.len())
     );
     let serving = tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.unwrap();
@@ -158,7 +159,7 @@ async fn leaves_the_turn(event: &str, then: &str) -> bool {
         link.incoming.recv().await.unwrap();
         while let Ok(Some(_)) = tokio::time::timeout(Duration::from_millis(300), link.incoming.recv()).await {}
         let mut turn = LargeTurn::default();
-        turn.take(LARGE).await;
+        turn.take(LARGE_MESSAGE).await;
         turn
     });
     drop(open);
