@@ -151,7 +151,7 @@ fn arguments_of(
     if tool.is_task_only() {
         return Err(UntestedReason::TaskOnly);
     }
-    let given = known_arguments(context.suite, tool).and_then(|(_, known)| context.fill(&known));
+    let given = known_arguments(context.suite, context.server_name, tool).and_then(|(_, known)| context.fill(&known));
     let is_secret = |arguments: &Value| hold_a_secret(arguments) || redactor.value(arguments.clone()) != *arguments;
     if given.as_ref().is_some_and(is_secret) {
         return Err(UntestedReason::Secret);

@@ -121,17 +121,11 @@ fn plan_suite(suite: Arc<Suite>, blocks: Arc<[Block]>, sources: &Sources) -> Sui
     for (index, target) in targets.iter().enumerate() {
         let planner = Planner { suite: &suite, blocks: &blocks, target, index, sources, has_only };
         let first = cases.len();
-        cases.extend(
-            suite
-                .tests
-                .iter()
-                .filter(|test| test.server.as_ref().is_none_or(|server| server.value == target.server))
-                .flat_map(|test| {
-                    let derived = blocks.iter().filter(|block| block.test == Some(test.span));
-                    let derived = derived.map(|block| block::case_of_test(&planner, test, block));
-                    planner.test(test).into_iter().chain(derived).collect::<Vec<_>>()
-                }),
-        );
+        cases.extend(suite.tests.iter().filter(|test| test.is_for(&target.server)).flat_map(|test| {
+            let derived = blocks.iter().filter(|block| block.test == Some(test.span));
+            let derived = derived.map(|block| block::case_of_test(&planner, test, block));
+            planner.test(test).into_iter().chain(derived).collect::<Vec<_>>()
+        }));
         let own = blocks.iter().filter(|block| block.test.is_none());
         cases.extend(own.flat_map(|block| block::cases(&planner, block)));
         planner.number(&mut cases[first..], &mut taken);

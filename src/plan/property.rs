@@ -47,7 +47,7 @@ pub(crate) fn prepare(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mut
     let rounds = Rounds {
         property: Arc::clone(property),
         forbidden: forbidden.collect(),
-        known: catalog.tools.iter().filter_map(|tool| known_arguments(suite, tool)).collect(),
+        known: catalog.tools.iter().filter_map(|tool| known_arguments(suite, server, tool)).collect(),
         folder: server_folder(suite, server),
         key: format!("{}/{}", test.name.value, case.row.as_deref().unwrap_or(&case.name)),
     };

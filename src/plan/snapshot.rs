@@ -90,8 +90,7 @@ type Visit<'a> = dyn FnMut(&Test, Option<usize>, Option<PathBuf>, &Snapshot) + '
 /// Visits every snapshot of a suite once for each row and target, with its file where that is known.
 fn each(SnapshotScope { suite, targets }: SnapshotScope<'_>, visit: &mut Visit<'_>) {
     for test in suite.tests.iter().filter(|test| test.steps.iter().any(|step| step.snapshot.is_some())) {
-        let runs_on = |target: &&Target| test.server.as_ref().is_none_or(|server| server.value == target.server);
-        for target in targets.iter().filter(runs_on) {
+        for target in targets.iter().filter(|target| test.is_for(&target.server)) {
             for snapshot in test.steps.iter().filter_map(|step| step.snapshot.as_ref()) {
                 let base = base(test, snapshot, step_number(test, snapshot));
                 let named = |row: Option<&str>| Some(file(suite, target, row, snapshot, &base));

@@ -53,8 +53,7 @@ pub(crate) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catal
     let repeatable =
         test.skip.is_none() && test.for_each.is_none() && test.property.is_none() && test.inject.is_empty();
     // Another server may have a tool of the same name, with other arguments.
-    let is_here = test.server.as_ref().is_none_or(|server| server.value == planner.target.server);
-    if !repeatable || !is_here || !may_be_called(tool) {
+    if !repeatable || !test.is_for(&planner.target.server) || !may_be_called(tool) {
         return None;
     }
     let at = test.steps.iter().position(|step| called_tool(step) == Some(&tool.name) && expects_success(step))?;
@@ -79,10 +78,11 @@ pub(crate) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catal
     })
 }
 
-/// Arguments of a tool that the suite itself gives: those of its first call that stands for itself, or `arguments:`.
-pub(crate) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Node)> {
+/// Arguments of a tool of a server that the suite itself gives: those of its first call that stands for itself, or `arguments:`.
+pub(crate) fn known_arguments(suite: &Suite, server: &str, tool: &Tool) -> Option<(String, Node)> {
     let is_whole = |test: &&Test| test.property.is_none() && test.skip.is_none() && test.setup.is_empty();
-    let own = suite.tests.iter().filter(is_whole).filter_map(|test| test.steps.first());
+    let own =
+        suite.tests.iter().filter(|test| test.is_for(server)).filter(is_whole).filter_map(|test| test.steps.first());
     let own = own.filter(|step| called_tool(step) == Some(&tool.name) && expects_success(step));
     let own = own.filter_map(|step| step.action.as_call()?.1).find(|args| !has_template(args));
     let known = own.or_else(|| suite.arguments.get(&tool.name))?;
@@ -96,7 +96,7 @@ pub(crate) fn known_arguments(suite: &Suite, tool: &Tool) -> Option<(String, Nod
 /// Says why the tool is not called where the suite forbids it, or nothing fits.
 pub(crate) fn arguments_for_call(suite: &Suite, server: &str, tool: &Tool) -> Result<Node, NotCallable> {
     let given = arguments::valid_arguments(suite, server, tool);
-    match known_arguments(suite, tool) {
+    match known_arguments(suite, server, tool) {
         Some((_, known)) if !matches!(given, Err(NotCallable::Hazard(_))) => Ok(known),
         _ => given,
     }

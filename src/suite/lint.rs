@@ -152,8 +152,7 @@ fn server(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
 
 /// A server that somebody else started cannot be started again.
 fn restarts(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
-    let is_meant = |name: &str| test.server.as_ref().is_none_or(|server| server.value == name);
-    let mut servers = suite.servers.iter().filter(|(name, _)| is_meant(name)).peekable();
+    let mut servers = suite.servers.iter().filter(|(name, _)| test.is_for(name)).peekable();
     let is_foreign = |server: &Server| matches!(&server.kind, ServerKind::Url(http) if http.command.is_none());
     if servers.peek().is_none() || !servers.all(|(_, server)| is_foreign(server)) {
         return;

@@ -90,7 +90,6 @@ fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witn
 fn shown_by_tests(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Vec<Step> {
     let calls = |test: &&Test| test.steps.iter().any(|step| called_tool(step) == Some(&tool.name));
     let only_reads = |step: &&Step| called_tool(step).and_then(|tool| catalog.tool(tool)).is_some_and(Tool::only_reads);
-    let is_here = |test: &&Test| test.server.as_ref().is_none_or(|server| server.value == planner.target.server);
-    let tests = planner.suite.tests.iter().filter(is_here).filter(calls);
+    let tests = planner.suite.tests.iter().filter(|test| test.is_for(&planner.target.server)).filter(calls);
     tests.flat_map(|test| &test.verify).filter(only_reads).cloned().collect()
 }

@@ -80,4 +80,23 @@ mod tests {
             check_lines(load, &planned(&format!("{{ suite: s, performance: {load} }}"), &[], &tools), expected);
         }
     }
+    #[test]
+    fn the_arguments_of_a_test_count_for_the_servers_on_which_it_runs() {
+        // No value of `key` is valid, so that none can be made up.
+        let schema = json!({"type": "object", "properties": {"key": false}, "required": ["key"]});
+        let tools = json!([{"name": "get_user", "inputSchema": schema}]);
+        let (measured, skipped) = ("performance: get_user: check", "performance: get_user: skipped");
+        for (test, expected) in [
+            ("call: get_user, args: { key: k }, expect: [{ is_error: false }]", measured),
+            ("server: a, call: get_user, args: { key: k }, expect: [{ is_error: false }]", measured),
+            ("server: b, call: get_user, args: { key: k }, expect: [{ is_error: false }]", skipped),
+            ("call: get_user, args: { key: k }, expect: [{ is_error: true }]", skipped),
+        ] {
+            let servers = "servers: { a: { command: [a] }, b: { command: [b] } }";
+            let suite = format!(
+                "{{ suite: s, {servers}, tests: [{{ name: t, {test} }}], performance: {{ calls_per_second: 1 }} }}"
+            );
+            check_lines(test, &planned(&suite, &[], &tools), &[expected]);
+        }
+    }
 }

@@ -123,7 +123,7 @@ fn open_tools<'a>(context: &CheckContext<'a>) -> Vec<Pending<'a>> {
     let folder = server_folder(context.suite, context.server_name);
     let tools = context.catalog.tools.iter().filter(|tool| {
         let is_open = context.suite.hazard(context.server_name, tool).is_none() && !tool.is_task_only();
-        is_open && known_arguments(context.suite, tool).is_none()
+        is_open && known_arguments(context.suite, context.server_name, tool).is_none()
     });
     let prepared = tools.filter_map(|tool| {
         let safe = safe_arguments(tool, folder.clone()).ok()?;

@@ -71,6 +71,11 @@ pub struct Test {
 }
 
 impl Test {
+    /// Returns true if it runs on a server of the suite: on each, unless it names one.
+    pub fn is_for(&self, server: &str) -> bool {
+        self.server.as_ref().is_none_or(|own| own.value == server)
+    }
+
     /// Returns true if it judges only servers that offer something.
     pub fn is_particular(&self) -> bool {
         self.rule.is_some() || self.property.is_some() || !self.needs.is_empty()
