@@ -335,7 +335,10 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\bt-[0-9a-f]{6}\b".to_owned(), "[TICKET]"),
         // Texts of calls that run at the same time, and how often was looked for them.
         (r"zq[0-9a-f]{7}r[0-9a-f]{4}v[0-9a-f]{6}".to_owned(), "[CANARY]"),
-        (r"(sent   tools/call (?:add_note|list_notes) \S+) +frame \d+".to_owned(), "$1  frame [FRAME]"),
+        (
+            r#"(sent   tools/call (?:(?:add_note|list_notes) \S+|get_note \{"id":"n6"\})) +frame \d+"#.to_owned(),
+            "$1  frame [FRAME]",
+        ),
         (r#""id":\d+(,"result":\{"content":\[\{"type":"text","text":"\{\\"notes)"#.to_owned(), r#""id":[NUMBER]$1"#),
         // Which kill does damage is a race with a write.
         (r"shown: `zq[0-9a-z]+`, and no more".to_owned(), "shown: `[PART]`, and no more"),
@@ -348,7 +351,7 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // Which tools a walk misses depends on who walks at the same time.
         (r"(missing|too often): `\w+`(, `\w+`)*".to_owned(), "$1: [TOOLS]"),
         (r"walks: \d+ of \d+ at a time".to_owned(), "walks: [NUMBER] of [NUMBER] at a time"),
-        (r"\d+( starts of servers in all, .*\n  ✗ (?:killed|early|late))".to_owned(), "[NUMBER]$1"),
+        (r"\d+( starts of servers in all, .*\n  ✗ (?:killed|early|late|stuck))".to_owned(), "[NUMBER]$1"),
         (r#"(\\?")n\d\d(\\?")"#.to_owned(), "${1}n[NUMBER]$2"),
         // Which of equal calls was the slowest.
         (r"(sent   tools/call slow \{\} +)frame \d+".to_owned(), "${1}frame [FRAME]"),

@@ -229,7 +229,8 @@ def junk_forever(server):
 @mode
 def notifies_forever(server):
     """Sends only valid notifications."""
-    log = {"jsonrpc": "2.0", "method": "notifications/warming-up", "params": {"data": "still warming up"}}
+    # Log messages may come before the answer to `initialize`, which does not come in every session.
+    log = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "warming up"}}
     batch = b"\n".join([json.dumps(log).encode()] * 1000)
     while True:
         server.write(batch)

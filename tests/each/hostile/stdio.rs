@@ -57,7 +57,7 @@ const WRITING: &[Hostile] = &[
     answers("junk-once", 1, "stray-output"),
     answers("junk-between", 1, "stray-output"),
     answers("junk-forever", 1, "protocol_error"),
-    answers("notifies-forever", 1, "100,000 messages"),
+    answers("notifies-forever", 3, "100,000 messages"),
     answers("wrong-id", 1, "wrong-id"),
     answers("id-as-text", 1, "wrong-id"),
     answers("answers-twice", 1, "answered-twice"),

@@ -157,3 +157,23 @@ impl Session {
         seq
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_body_is_no_message_and_the_events_before_it_are() {
+        let json = "content-type: application/json\r\n\r\n{\"id\":1}";
+        let events = "content-type: text/event-stream\r\n\r\ndata: {\"id\":1}\n\ndata: {\"id\":";
+        let cut = || ExchangeEnd::Failed(HttpFailure::TooLarge("it has more than 24 MiB"));
+        for (rest, ended, messages) in
+            [(json, ExchangeEnd::Complete, 1), (json, cut(), 0), (events, ExchangeEnd::Complete, 1), (events, cut(), 1)]
+        {
+            let mut response = RawResponse::new(ReadUntil::Body, "POST");
+            response.push(format!("HTTP/1.1 200 OK\r\n{rest}").as_bytes()).unwrap();
+            let exchange = RawExchange { frame: 1, answer_frame: None, response, ended };
+            assert_eq!(exchange.messages().len(), messages, "{rest}");
+        }
+    }
+}
