@@ -11,7 +11,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use regex::Regex;
@@ -23,7 +23,7 @@ pub(crate) use self::real::{alone_with, is_installed};
 /// The real program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mcprove");
 
-/// After this long the program counts as hung: a way out for the test, no measure of speed.
+/// After this long without a word the program counts as hung: a way out for the test, no measure of speed.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// After this long a process that was killed counts as alive.
@@ -152,8 +152,10 @@ impl Scene {
 
     fn start(&self, program: &str, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Running {
         let mut child = self.command(program, arguments, variables).spawn().unwrap();
-        let (stdout, stderr) = (drain(child.stdout.take().unwrap()), drain(child.stderr.take().unwrap()));
-        Running { line: line.to_owned(), child, stdout, stderr }
+        let (sender, said) = channel();
+        drain(child.stdout.take().unwrap(), Stream::Stdout, sender.clone());
+        drain(child.stderr.take().unwrap(), Stream::Stderr, sender);
+        Running { line: line.to_owned(), child, said }
     }
 
     fn command(&self, program: &str, arguments: &[String], variables: &[(&str, &str)]) -> Command {
@@ -203,8 +205,14 @@ impl Scene {
 pub(crate) struct Running {
     line: String,
     child: Child,
-    stdout: Receiver<String>,
-    stderr: Receiver<String>,
+    said: Receiver<(Stream, Vec<u8>)>,
+}
+
+/// Where a command writes.
+#[derive(Clone, Copy)]
+enum Stream {
+    Stdout,
+    Stderr,
 }
 
 impl Running {
@@ -240,11 +248,20 @@ impl Running {
 
     /// Waits for the end.
     pub(crate) fn finish(mut self) -> Seen {
-        let (Ok(stdout), Ok(stderr)) = (self.stdout.recv_timeout(PATIENCE), self.stderr.recv_timeout(PATIENCE)) else {
-            self.child.kill().unwrap();
-            panic!("`{}` does not end", self.line);
-        };
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        loop {
+            match self.said.recv_timeout(PATIENCE) {
+                Ok((Stream::Stdout, piece)) => stdout.extend(piece),
+                Ok((Stream::Stderr, piece)) => stderr.extend(piece),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.child.kill().unwrap();
+                    panic!("`{}` does not end, and says nothing", self.line);
+                }
+            }
+        }
         let status = self.child.wait().unwrap().code().unwrap_or(-1);
+        let (stdout, stderr) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
         // How far a run was after some seconds depends on the machine.
         let (progress, stderr) = stderr.split_inclusive('\n').partition(|line| line.starts_with("… "));
         Seen { line: self.line, stdout, stderr, progress, status }
@@ -395,14 +412,17 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Reads a stream to its end in a thread, so that the caller can give up.
-fn drain(mut stream: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = channel();
+/// Reads what a command writes to one stream, in pieces as they come.
+fn drain(mut from: impl Read + Send + 'static, stream: Stream, sender: Sender<(Stream, Vec<u8>)>) {
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).unwrap();
-        sender.send(String::from_utf8(bytes).unwrap())
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let length = from.read(&mut buffer).unwrap();
+            if length == 0 || sender.send((stream, buffer[..length].to_vec())).is_err() {
+                return;
+            }
+        }
     });
-    receiver
 }
 
 /// The processes whose environment holds a text; none where the system has no /proc.

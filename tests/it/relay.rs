@@ -1,19 +1,32 @@
 //! Relays between programs that nobody here wrote.
+//!
+//! The clients of the official SDKs see through a relay what they see without one, in both eras.
 
 use crate::harness::{Scene, is_installed, root, snapshot};
 
-/// The clients of the official SDKs see through a relay what they see without one, over stdio and HTTP, with whole
-/// answers and with events, in both eras.
 #[test]
-fn official_clients_notice_no_idle_relay() {
+fn official_clients_notice_no_idle_relay_over_stdio() {
+    clients_notice_no_relay("stdio");
+}
+
+#[test]
+fn official_clients_notice_no_idle_relay_over_http_with_events() {
+    clients_notice_no_relay("events");
+}
+
+#[test]
+fn official_clients_notice_no_idle_relay_over_http_with_whole_answers() {
+    clients_notice_no_relay("json");
+}
+
+fn clients_notice_no_relay(transport: &str) {
     if !is_installed() {
         return;
     }
-    let scene = Scene::new("real/relays");
-    let real = root().join("tests/real");
-    let line = format!("sh -c 'exec \"$0/venv/bin/python\" \"$0/clients/through_relays.py\" .' '{}'", real.display());
-    let seen = scene.line(&line);
+    let scene = Scene::new(&format!("real/relays-{transport}"));
+    let script = "exec \"$0/venv/bin/python\" \"$0/clients/through_relays.py\" . \"$1\"";
+    let seen = scene.line(&format!("sh -c '{script}' '{}' {transport}", root().join("tests/real").display()));
     assert_eq!(seen.status, 0, "{}", seen.text());
-    snapshot("relays-real", &seen.stdout);
+    snapshot(&format!("relays-{transport}"), &seen.stdout);
     scene.assert_nothing_survives();
 }

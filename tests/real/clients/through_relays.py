@@ -1,6 +1,7 @@
 """Every official client through every relay: it sees what it sees without one, and the server hears the same bytes.
 
-Run it with the Python of `tests/real/venv`, the variable `MCPROVE`, and a folder for what is written.
+Run it with the Python of `tests/real/venv`, the variable `MCPROVE`, a folder for what is written, and the transport:
+`stdio`, `events` or `json` (HTTP whose answers are such).
 """
 
 import os
@@ -51,7 +52,7 @@ def over_streams(name, client):
         seen = [used(client, [MCPROVE, "relay", "stdio", *flags, "--", *server]), *(file.read_bytes() for file in files)]
         assert seen == direct, f"{name} through {relay} over stdio:\n{seen[0]}\n{direct[0]}"
         assert all(direct), f"{name} over stdio: nothing was recorded"
-        print(f"{name}, stdio, {relay}: the same answers and the same bytes")
+        print(f"{name}, stdio, {relay}: the same answers and the same bytes", flush=True)
 
 
 def free_port():
@@ -63,14 +64,13 @@ def free_port():
 def over_http(form):
     port = free_port()
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    server = subprocess.Popen([*SERVER, "streamable-http", str(port), *form], **quiet)
+    server = subprocess.Popen([*SERVER, "streamable-http", str(port), *(["json"] if form == "json" else [])], **quiet)
     url = f"http://127.0.0.1:{port}/mcp"
     while True:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 break
         time.sleep(0.05)
-    form = "json" if form else "events"
     direct = {name: used(client, [url]) for name, client in CLIENTS.items()}
     for relay, flags in RELAYS.items():
         for name, client in CLIENTS.items():
@@ -89,12 +89,13 @@ def over_http(form):
                 # Nothing compressed can be watched.
                 said = [((line, [h for h in headers if h[0] != "accept-encoding"], body), answer) for (line, headers, body), answer in said]
             assert len(said) > 5 and said == heard, f"{name} through {relay} over HTTP ({form}):\n{said}\n{heard}"
-            print(f"{name}, http, {form}, {relay}: the same answers, the same bytes")
+            print(f"{name}, http, {form}, {relay}: the same answers, the same bytes", flush=True)
     server.terminate()
     server.wait()
 
 
-for name, client in CLIENTS.items():
-    over_streams(name, client)
-for form in ([], ["json"]):
-    over_http(form)
+if sys.argv[2] == "stdio":
+    for name, client in CLIENTS.items():
+        over_streams(name, client)
+else:
+    over_http(sys.argv[2])
