@@ -93,7 +93,12 @@ fn attribute_exit(attempted: CheckResult, again: CheckResult) -> AttributedResul
             let result = CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..again };
             AttributedResult { result, attribution: ExitAttribution::OtherCase }
         }
-        Outcome::Failed | Outcome::Skipped | Outcome::Inconclusive | Outcome::Errored => {
+        // What it does alone is its own: it may hang where another one ended the server. Where nothing is known of it, the
+        // exit is not its to answer for.
+        Outcome::Failed | Outcome::Inconclusive => {
+            AttributedResult { result: again, attribution: ExitAttribution::OtherCase }
+        }
+        Outcome::Skipped | Outcome::Errored => {
             AttributedResult { result: attempted, attribution: ExitAttribution::Unknown }
         }
     }
@@ -164,13 +169,16 @@ mod tests {
             (Failed, Some(ProcessExited), ExitAttribution::ThisCase, Failed),
             (Passed, None, ExitAttribution::OtherCase, Inconclusive),
             (Warned, None, ExitAttribution::OtherCase, Inconclusive),
-            (Failed, Some(Timeout), ExitAttribution::Unknown, Failed),
+            (Failed, Some(Timeout), ExitAttribution::OtherCase, Failed),
+            (Inconclusive, None, ExitAttribution::OtherCase, Inconclusive),
             (Skipped, None, ExitAttribution::Unknown, Failed),
             (Errored, None, ExitAttribution::Unknown, Failed),
         ];
         for (alone, class, attribution, outcome) in rows {
             let attempted = result(Failed, Some(ProcessExited));
             let found = attribute_exit(attempted, result(alone, class));
+            let seen = found.result.findings.first().and_then(|found| found.class);
+            assert_eq!(seen == Some(Timeout), class == Some(Timeout), "{alone:?} {class:?}: what it does alone counts");
             assert_eq!((found.attribution, found.result.outcome), (attribution, outcome), "{alone:?} {class:?}");
         }
     }
