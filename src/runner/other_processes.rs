@@ -5,9 +5,10 @@
 //! case at a time from there on.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tokio::sync::{Notify, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::ending::{SessionEndReason, end};
 use super::opening::{self, SessionOpening};
@@ -41,17 +42,51 @@ const WORDS: [&str; 12] = [
 #[derive(Default)]
 pub(crate) struct Turns {
     lock: RwLock<()>,
+    /// Somebody's turn is over.
+    over: Notify,
     /// Two processes of the server are in each other's way.
     is_exclusive: AtomicBool,
     in_vain: AtomicU32,
 }
 
 /// The turn of a case; it ends when this is dropped.
-pub(crate) enum CaseTurn<'a> {
+pub(crate) struct CaseTurn<'a> {
+    guard: Option<TurnGuard<'a>>,
+    over: &'a Notify,
+}
+
+enum TurnGuard<'a> {
     /// Others may use the server meanwhile.
     Shared { _guard: RwLockReadGuard<'a, ()> },
     /// Nobody else uses it, and no other process of it is alive.
     Alone { _guard: RwLockWriteGuard<'a, ()> },
+}
+
+impl Drop for CaseTurn<'_> {
+    fn drop(&mut self) {
+        self.guard = None;
+        self.over.notify_waiters();
+    }
+}
+
+impl Turns {
+    async fn shared(&self) -> CaseTurn<'_> {
+        let guard = TurnGuard::Shared { _guard: self.lock.read().await };
+        CaseTurn { guard: Some(guard), over: &self.over }
+    }
+
+    /// Waits for a moment at which nobody uses the server. Who comes meanwhile goes first: one case that hangs would keep
+    /// all others waiting behind this one.
+    async fn alone(&self) -> CaseTurn<'_> {
+        loop {
+            let mut over = pin!(self.over.notified());
+            over.as_mut().enable();
+            if let Ok(guard) = self.lock.try_write() {
+                return CaseTurn { guard: Some(TurnGuard::Alone { _guard: guard }), over: &self.over };
+            }
+            over.await;
+        }
+    }
 }
 
 /// What a case that failed beside another process shows, given how it ended otherwise.
@@ -68,21 +103,21 @@ enum CompanyVerdict {
 impl TargetSessions {
     /// The turn of a case; alone with its process where two are in each other's way.
     async fn turn(&self, case: &Case) -> CaseTurn<'_> {
-        let guard = self.turns.lock.read().await;
+        let turn = self.turns.shared().await;
         // It may have turned out while the case waited.
         if case.session == SessionNeed::Shared || !self.turns.is_exclusive.load(Ordering::Relaxed) {
-            return CaseTurn::Shared { _guard: guard };
+            return turn;
         }
-        drop(guard);
+        drop(turn);
         self.turn_alone().await
     }
 
     /// Waits until no case uses the server, and ends every process of it.
     async fn turn_alone(&self) -> CaseTurn<'_> {
-        let guard = self.turns.lock.write().await;
+        let turn = self.turns.alone().await;
         self.finish().await;
         self.shared.allow_again().await;
-        CaseTurn::Alone { _guard: guard }
+        turn
     }
 
     /// The suite keeps nothing in the session that its cases share, so that it may end between them.
@@ -232,10 +267,35 @@ fn with_evidence(mut beside: CheckResult) -> CheckResult {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+    use std::pin::Pin;
+    use std::task::Poll;
+
     use super::*;
 
     fn result(outcome: Outcome, codes: &[&'static str]) -> CheckResult {
         CheckResult::found(outcome, codes.iter().map(|code| Finding::new(*code, "it went wrong")).collect())
+    }
+
+    async fn is_waiting(mut future: Pin<&mut impl Future>) -> bool {
+        poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
+    }
+
+    #[tokio::test]
+    async fn a_case_that_wants_to_be_alone_keeps_nobody_waiting() {
+        let turns = Turns::default();
+        let hanging = turns.shared().await;
+        let mut alone = pin!(turns.alone());
+        assert!(is_waiting(alone.as_mut()).await, "one uses the server");
+        let other = turns.shared().await;
+        drop(hanging);
+        assert!(is_waiting(alone.as_mut()).await, "another one, who came later, does");
+        drop(other);
+        let alone = alone.await;
+        let mut shared = pin!(turns.shared());
+        assert!(is_waiting(shared.as_mut()).await, "nobody else does meanwhile");
+        drop(alone);
+        drop(shared.await);
     }
 
     #[test]
