@@ -188,12 +188,12 @@ impl<'a> VisitRound<'a> {
         std::mem::take(&mut self.frames)
     }
 
-    /// Calls a tool; `None` where no answer came.
+    /// Calls a tool; `None` where no answer came, or none is to be expected: other cases tell of that.
     pub(crate) async fn call(&mut self, session: &Session, tool: &str, arguments: &Value) -> Option<ShownText> {
         if session.is_silent(tool, self.context.owner, || true) {
             self.failures.silent.insert(tool.to_owned());
         }
-        if self.failures.silent.contains(tool) {
+        if self.failures.silent.contains(tool) || session.ends_server(tool, self.context.owner) {
             return None;
         }
         self.ask(session, "tools/call", call_params(tool, arguments), Some(tool)).await

@@ -354,6 +354,7 @@ fn settings(era: Era, start_timeout: Duration, request_timeout: Duration) -> Ses
         performs_handshake: true,
         keeps_frames: false,
         is_undisturbed: true,
+        has_faults: false,
         answered: None,
     }
 }

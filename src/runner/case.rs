@@ -318,7 +318,12 @@ impl CaseRun<'_> {
         }
         if !violations.is_empty() {
             let frames = opened.session.frames();
-            found.extend(self.target.scan_results.take_unclaimed(Some(self.case), violations, &frames));
+            found.extend(self.target.scan_results.take_unclaimed(
+                Some(self.case),
+                violations,
+                &opened.session,
+                &frames,
+            ));
         }
         Some(opened)
     }
@@ -575,7 +580,7 @@ impl CaseRun<'_> {
         if found.is_empty() {
             return found;
         }
-        self.target.scan_results.take_unclaimed(Some(self.case), found, &opened.session.frames())
+        self.target.scan_results.take_unclaimed(Some(self.case), found, &opened.session, &opened.session.frames())
     }
 }
 

@@ -195,7 +195,7 @@ impl<'a> TargetServers<'a> {
             return;
         }
         let (frames, scan_results) = (session.frames(), &self.target().scan_results);
-        let mut left = scan_results.take_unclaimed(Some(self.case), found, &frames);
+        let mut left = scan_results.take_unclaimed(Some(self.case), found, session, &frames);
         left.retain(|owned| owned.violation.is_about_one_message());
         if left.is_empty() || self.strikes.load(Ordering::Relaxed) {
             return;

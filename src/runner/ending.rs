@@ -71,14 +71,14 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEn
     let exit = closed.unreported_exit.take();
     match reason {
         SessionEndReason::CasesOver | SessionEndReason::Unused => {
-            let violations = target.scan_results.take_unclaimed(None, violations, &closed.frames);
+            let violations = target.scan_results.take_unclaimed(None, violations, session, &closed.frames);
             let found = diagnosis::of_violations(&violations, &closed.frames);
             target.report(&revision, exit.as_ref().map(Finding::from).into_iter().chain(found));
             target.emitter.session(target.frames_of(revision, None, closed));
             EndedSession { violations: Vec::new(), exit: None, shutdown, frames: None }
         }
         SessionEndReason::CaseOver(case) | SessionEndReason::Shutdown(case, _) => {
-            let violations = target.scan_results.take_unclaimed(Some(case), violations, &closed.frames);
+            let violations = target.scan_results.take_unclaimed(Some(case), violations, session, &closed.frames);
             // Only one case used this server, so naming the last one says nothing.
             let exit = exit.map(|exit| Finding::from(&UnreportedExit { last_owner: None, ..exit }));
             target.emitter.session(target.frames_of(revision, Some(case), closed));
@@ -94,6 +94,6 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEn
 /// Reports the violations of a session so far, which belong to no case.
 pub(crate) fn report_violations(target: &RunTarget, session: &Session) {
     let frames = session.frames();
-    let violations = target.scan_results.take_unclaimed(None, session.take_all_violations(), &frames);
+    let violations = target.scan_results.take_unclaimed(None, session.take_all_violations(), session, &frames);
     target.report(&session.server.revision.to_string(), diagnosis::of_violations(&violations, &frames));
 }

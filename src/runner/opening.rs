@@ -219,6 +219,7 @@ async fn open_at(
         performs_handshake: handshake == Handshake::Perform,
         keeps_frames: target.keeps_frames,
         is_undisturbed: faults.is_none() && target.tamper.is_none() && !target.is_replayed,
+        has_faults: faults.is_some(),
         answered: target.answered.clone().filter(|_| faults.is_none()),
     };
     let (begun, processes) = (Instant::now(), AtomicUsize::new(0));

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use crate::diagnosis;
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::Case;
-use crate::session::OwnedViolation;
+use crate::session::{OwnedViolation, Session};
 use crate::wire::{Frame, ScanRule};
 
 /// The number of findings of one code that a case reports, where it is about whole messages.
@@ -39,16 +39,18 @@ impl ScanResults {
         self.0.lock().claimed.extend(codes.iter().cloned());
     }
 
-    /// Takes in what was found in a session; returns what no other case tells.
+    /// Takes in what was found in a session; returns what no other case tells. What a fault may have brought about is no
+    /// rule that the server breaks.
     pub(crate) fn take_unclaimed(
         &self,
         case: Option<&Case>,
         found: Vec<OwnedViolation>,
+        session: &Session,
         frames: &[Frame],
     ) -> Vec<OwnedViolation> {
         let found = without_message_parts(found);
         let mut state = self.0.lock();
-        for owned in &found {
+        for owned in found.iter().filter(|_| !session.has_faults()) {
             let [finding] = &diagnosis::of_violations(std::slice::from_ref(owned), frames)[..] else { continue };
             let name = case.map(|case| case.name.clone()).unwrap_or_default();
             let finding = finding.clone().with_evidence("during", name);

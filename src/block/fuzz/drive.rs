@@ -348,7 +348,11 @@ impl<'a> Driver<'a> {
     pub(crate) fn learn_silence(&self, session: &CheckSession<'_>) -> bool {
         let is_silent =
             |tool: &usize| session.session().is_silent(&self.calls.callees[*tool].name, session.owner(), || true);
-        (1..self.calls.callees.len()).filter(is_silent).for_each(|tool| self.hazard(tool));
+        let ends_server =
+            |tool: &usize| session.session().ends_server(&self.calls.callees[*tool].name, session.owner());
+        (1..self.calls.callees.len())
+            .filter(|tool| is_silent(tool) || ends_server(tool))
+            .for_each(|tool| self.hazard(tool));
         is_silent(&0)
     }
 

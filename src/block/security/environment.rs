@@ -244,7 +244,8 @@ impl EnvironmentVisit<'_> {
             return Ok(Value::Null);
         }
         let tool = params["name"].as_str().filter(|_| method == "tools/call");
-        if tool.is_some_and(|tool| self.session.is_silent(tool, self.context.owner, || true)) {
+        let (session, owner) = (self.session, self.context.owner);
+        if tool.is_some_and(|tool| session.is_silent(tool, owner, || true) || session.ends_server(tool, owner)) {
             return Ok(Value::Null);
         }
         let is_call = method == "tools/call" && params["name"] != UNKNOWN_TOOL;

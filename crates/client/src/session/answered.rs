@@ -3,7 +3,7 @@
 //! To wait for a tool that serves nothing is worth it twice, not in every case that nobody wrote for this server. What
 //! waited behind another call of its session tells nothing of its own tool.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
@@ -27,6 +27,8 @@ enum ToolCalls {
         has_refused: bool,
         /// By owner.
         waits: BTreeMap<String, Wait>,
+        /// The owners at whose call the server ended, while it did nothing else.
+        ends: BTreeSet<String>,
     },
 }
 
@@ -48,6 +50,12 @@ pub enum Wait {
     Alone,
 }
 
+impl ToolCalls {
+    fn unserved() -> Self {
+        Self::Unserved { has_refused: false, waits: BTreeMap::new(), ends: BTreeSet::new() }
+    }
+}
+
 impl AnsweredTools {
     /// Takes note of an answer.
     pub fn note_answer(&self, tool: &str, answer: CallAnswer) {
@@ -58,7 +66,7 @@ impl AnsweredTools {
             (Some(ToolCalls::Unserved { has_refused, .. }), CallAnswer::Refused) => *has_refused = true,
             (None, CallAnswer::Served) => drop(tools.insert(tool.to_owned(), ToolCalls::Served)),
             (None, CallAnswer::Refused) => {
-                let refused = ToolCalls::Unserved { has_refused: true, waits: BTreeMap::new() };
+                let refused = ToolCalls::Unserved { has_refused: true, waits: BTreeMap::new(), ends: BTreeSet::new() };
                 tools.insert(tool.to_owned(), refused);
             }
         }
@@ -70,11 +78,26 @@ impl AnsweredTools {
             return;
         }
         let mut tools = self.tools.lock();
-        let unserved = || ToolCalls::Unserved { has_refused: false, waits: BTreeMap::new() };
-        if let ToolCalls::Unserved { waits, .. } = tools.entry(tool.to_owned()).or_insert_with(unserved) {
+        if let ToolCalls::Unserved { waits, .. } = tools.entry(tool.to_owned()).or_insert_with(ToolCalls::unserved) {
             let known = waits.entry(owner.to_owned()).or_insert(wait);
             *known = (*known).max(wait);
         }
+    }
+
+    /// Takes note that the server ended at a call, while it did nothing else.
+    pub fn note_end(&self, tool: &str, owner: &str) {
+        let mut tools = self.tools.lock();
+        if let ToolCalls::Unserved { ends, .. } = tools.entry(tool.to_owned()).or_insert_with(ToolCalls::unserved) {
+            ends.insert(owner.to_owned());
+        }
+    }
+
+    /// Returns true if a tool has served nothing and the server ended when another owner called it: who looks for
+    /// something else leaves it alone.
+    pub fn ends_server(&self, tool: &str, owner: &str) -> bool {
+        let tools = self.tools.lock();
+        let Some(ToolCalls::Unserved { ends, .. }) = tools.get(tool) else { return false };
+        ends.iter().any(|other| other != owner)
     }
 
     /// Returns true if `owner` need not wait for a tool: it has served nothing, and others waited for it in vain. Where no
@@ -82,7 +105,7 @@ impl AnsweredTools {
     /// that it must refuse; `is_valid` says that this call is none.
     pub fn is_silent(&self, tool: &str, owner: &str, is_valid: impl FnOnce() -> bool) -> bool {
         let tools = self.tools.lock();
-        let Some(ToolCalls::Unserved { has_refused, waits }) = tools.get(tool) else { return false };
+        let Some(ToolCalls::Unserved { has_refused, waits, .. }) = tools.get(tool) else { return false };
         // What its owner says again, as a smaller value is looked for, goes on.
         let of_others = if waits.contains_key(owner) { 0 } else { waits_alone(waits) };
         let is_known = of_others >= ENOUGH || of_others > 0 && waits_of_unserving(&tools) >= ENOUGH;
@@ -157,6 +180,11 @@ impl SessionCalls {
 }
 
 impl OpenCall<'_> {
+    /// Returns true if no other call is under way, nor was when it began.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.others == 0 && self.calls.open() == 1
+    }
+
     /// Takes note that it got no answer.
     pub(crate) fn wait(&self, tool: &str) -> Wait {
         self.calls.wait_of(tool, self.others)
@@ -185,6 +213,24 @@ mod tests {
             }
         }
         answered
+    }
+
+    #[test]
+    fn a_tool_that_ends_the_server_is_left_to_its_own_cases() {
+        for (calls, ends, tool, owner, expected) in [
+            (&[][..], &[][..], "a", "2", false),
+            (&[], &[("a", "1")], "a", "2", true),
+            (&[], &[("a", "1")], "b", "2", false),
+            // Its own case goes on, as a smaller value is looked for.
+            (&[], &[("a", "1")], "a", "1", false),
+            (&[("a-", "1")], &[("a", "1")], "a", "2", true),
+            // With other arguments it serves.
+            (&[("a+", "1")], &[("a", "1")], "a", "2", false),
+        ] {
+            let answered = after(calls);
+            ends.iter().for_each(|(tool, owner)| answered.note_end(tool, owner));
+            assert_eq!(answered.ends_server(tool, owner), expected, "{calls:?} {ends:?} {tool} {owner}");
+        }
     }
 
     #[test]

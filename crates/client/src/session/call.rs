@@ -75,6 +75,9 @@ impl Session {
                         known.note_wait(tool, request.owner, wait);
                     }
                 }
+                Err(CallFailure { reason: FailureReason::Exited(_), .. }) if call.is_alone() => {
+                    known.note_end(tool, request.owner);
+                }
                 Err(_) => {}
             }
         }

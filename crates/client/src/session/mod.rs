@@ -71,6 +71,8 @@ pub struct SessionSettings {
     pub keeps_frames: bool,
     /// A connection that breaks over HTTP is the server's doing: nothing else strikes it.
     pub is_undisturbed: bool,
+    /// Faults of the suite strike its messages, so that a message which breaks a rule may be theirs.
+    pub has_faults: bool,
     /// What is known of the server's tools; `None` where something else than the server may be the reason for silence.
     pub answered: Option<Arc<AnsweredTools>>,
 }
@@ -127,6 +129,11 @@ impl Session {
         self.settings.answered.as_ref().is_some_and(|answered| answered.is_silent(tool, owner, is_valid))
     }
 
+    /// Returns true if a tool has served nothing and the server ended when another owner called it.
+    pub fn ends_server(&self, tool: &str, owner: &str) -> bool {
+        self.settings.answered.as_ref().is_some_and(|answered| answered.ends_server(tool, owner))
+    }
+
     /// Returns true if no tool of the server has answered anything, and it was waited for in vain often enough.
     pub fn is_silent_server(&self) -> bool {
         self.settings.answered.as_ref().is_some_and(|answered| answered.is_silent_server())
@@ -144,6 +151,11 @@ impl Session {
         if let Some(answered) = &self.settings.answered {
             answered.note_answer(tool, answer);
         }
+    }
+
+    /// Returns true if faults of the suite strike its messages.
+    pub fn has_faults(&self) -> bool {
+        self.settings.has_faults
     }
 
     /// The request that any server of its era answers.

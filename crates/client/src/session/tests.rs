@@ -85,6 +85,7 @@ fn settings() -> SessionSettings {
         answers: ClientAnswers::default(),
         keeps_frames: false,
         is_undisturbed: true,
+        has_faults: false,
         answered: None,
     }
 }
