@@ -97,7 +97,18 @@ pub fn load(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<LoadedSuite<Arc<dyn CaseSource>>, Vec<Diagnostic>> {
-    suite::load(&SuiteSource { path, servers: Servers::Written, files, grammar: &GRAMMAR }, sources, warnings)
+    load_with(Servers::Written, path, files, sources, warnings)
+}
+
+/// Reads a suite file whose servers come from there.
+pub(crate) fn load_with(
+    servers: Servers,
+    path: &Path,
+    files: &dyn Files,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<LoadedSuite<Arc<dyn CaseSource>>, Vec<Diagnostic>> {
+    suite::load(&SuiteSource { path, servers, files, grammar: &GRAMMAR }, sources, warnings)
 }
 
 /// The JSON Schema (2020-12) of a suite file, made from the grammar that checks it.

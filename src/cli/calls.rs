@@ -3,7 +3,10 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::console::Console;
+use super::exit::Exit;
 use super::suites::FlaggedTool;
+use crate::redact::hold_a_secret;
 use crate::source::template::from_json;
 use crate::source::{Located, did_you_mean, visible_line};
 use crate::suite::Suite;
@@ -67,6 +70,14 @@ impl CallArgs {
             members.insert("arguments".to_owned(), arguments.into());
         }
         members
+    }
+
+    /// Refuses arguments that hold secrets: they would be written into a suite.
+    pub(crate) fn refuse_secrets(&self, console: &Console) -> Result<(), Exit> {
+        let Some(one) = self.arguments.iter().find(|one| hold_a_secret(&one.json)) else { return Ok(()) };
+        let message = format!("no suite was written: the arguments of `{}` hold a secret", visible_line(&one.tool));
+        let help = "put the secret into a variable, and add the arguments to the suite as `{{ env.NAME }}`";
+        Err(console.fail(Exit::Usage, message, Some(help)))
     }
 
     /// The tools that flags name.

@@ -46,7 +46,7 @@ struct CliArguments {
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
-    Run(commands::run::RunArgs),
+    Run(Box<commands::run_command::RunCommandArgs>),
     #[command(mut_arg("paths", server::positional))]
     Compliance(Box<commands::compliance::ComplianceArgs>),
     #[command(mut_arg("paths", server::positional))]
@@ -69,6 +69,8 @@ enum CliCommand {
     Convert(commands::convert::ConvertArgs),
     #[command(mut_arg("paths", server::positional))]
     Ci(Box<commands::ci::CiArgs>),
+    #[command(mut_arg("paths", server::positional))]
+    Audit(Box<commands::audit::AuditArgs>),
     FaultCoverage(commands::fault_coverage::FaultCoverageArgs),
     Chaos(commands::chaos::ChaosArgs),
     Relay(commands::relay::RelayArgs),
@@ -87,6 +89,7 @@ impl CliCommand {
                 | Self::Fuzz(_)
                 | Self::Snapshot(_)
                 | Self::Ci(_)
+                | Self::Audit(_)
                 | Self::Tools(_)
                 | Self::Doctor(_)
                 | Self::Init(_)
@@ -109,7 +112,7 @@ impl CliCommand {
             Self::Check(_) | Self::Chaos(_) | Self::Schema(_) | Self::Completions(_) | Self::Findings(_) => "",
             Self::Prove(_) => "nothing was proven",
             Self::Run(_) | Self::Serve(_) | Self::Relay(_) => "nothing was run",
-            Self::Compliance(_) | Self::Lint(_) | Self::Ci(_) => "nothing was checked",
+            Self::Compliance(_) | Self::Lint(_) | Self::Ci(_) | Self::Audit(_) => "nothing was checked",
             Self::Fuzz(_) => "nothing was called",
             Self::Init(_) => "no suite was written",
             Self::Snapshot(_) => "nothing was recorded",
@@ -145,7 +148,7 @@ pub fn main() -> ExitCode {
     }
     orphans::adopt_orphans();
     let done = match command {
-        CliCommand::Run(args) => commands::run::run(&args.into(), console),
+        CliCommand::Run(args) => commands::run_command::run_command(*args, console),
         CliCommand::Compliance(args) => commands::compliance::compliance(*args, console),
         CliCommand::Lint(args) => commands::lint::lint(*args, console),
         CliCommand::Fuzz(args) => commands::fuzz::fuzz(*args, console),
@@ -161,6 +164,7 @@ pub fn main() -> ExitCode {
         CliCommand::Check(args) => commands::check::check(&args, console),
         CliCommand::Plan(args) => commands::plan::plan(&args, console),
         CliCommand::Report(args) => commands::report::report(&args, console),
+        CliCommand::Audit(args) => commands::audit::audit(*args, console),
         CliCommand::Ci(args) => commands::ci::ci(*args, console),
         CliCommand::Findings(args) => commands::findings::findings(&args, console),
         CliCommand::Convert(args) => commands::convert::convert(&args, console),

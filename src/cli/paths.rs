@@ -7,7 +7,8 @@ use globset::GlobBuilder;
 use walkdir::WalkDir;
 
 use crate::plan::LineSelection;
-use crate::source::file;
+use crate::source::{did_you_mean, file};
+use crate::suite::{builtin_file, builtin_names, builtin_text};
 
 /// Folders that hold no suites of the user's.
 const PASSED_OVER: [&str; 3] = ["node_modules", "target", "venv"];
@@ -51,6 +52,9 @@ pub(crate) fn find(words: &[String]) -> FoundSuites {
 }
 
 fn expand(word: &str, doubtful: &mut Vec<PathBuf>) -> (Result<Vec<PathBuf>, String>, Option<usize>) {
+    if let Some(name) = word.strip_prefix("builtin:") {
+        return (builtin(name), None);
+    }
     let path = Path::new(word);
     if path.is_dir() {
         let files = in_folder(path, doubtful);
@@ -69,6 +73,15 @@ fn expand(word: &str, doubtful: &mut Vec<PathBuf>) -> (Result<Vec<PathBuf>, Stri
     }
     // A file that is not there is the loader's to report, with the others.
     (Ok(vec![path.to_owned()]), None)
+}
+
+/// The suite of that name that is part of the program.
+fn builtin(name: &str) -> Result<Vec<PathBuf>, String> {
+    if builtin_text(name).is_some() {
+        return Ok(vec![PathBuf::from(builtin_file(name))]);
+    }
+    let help = did_you_mean(name, builtin_names()).map(|help| format!("; {help}")).unwrap_or_default();
+    Err(format!("there is no built-in suite `{name}`{help}"))
 }
 
 fn in_folder(folder: &Path, doubtful: &mut Vec<PathBuf>) -> Vec<PathBuf> {

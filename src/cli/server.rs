@@ -96,7 +96,7 @@ impl ServerArgs {
             described = Some(DescribedTarget { file: config.clone(), names: IndexSet::new() });
         }
         self.require_filled_in(words, console)?;
-        let mut flags = self.public_flags();
+        let mut flags = self.flags();
         let (servers, shown) = match &mut described {
             Some(described) => {
                 described.names.extend(self.name.iter().cloned());
@@ -197,7 +197,8 @@ impl ServerArgs {
         header.or(env).or(word).map_or(Ok(()), |open| Err(to_fill_in(&open, console)))
     }
 
-    fn public_flags(&self) -> Vec<String> {
+    /// The flags that say more of a server than where it is, as they are typed, without secrets.
+    pub(crate) fn flags(&self) -> Vec<String> {
         let hide = |texts: &[String], mark: char, separator: &str| {
             let public = |text: &String| match pair(text, mark).filter(NamedValue::is_hidden) {
                 Some(NamedValue { name, .. }) => format!("{name}{separator}{TO_FILL_IN}"),
@@ -283,12 +284,23 @@ impl AdHocServer {
         self.servers.iter_mut().for_each(|(_, server)| server["scratch"] = true.into());
     }
 
+    /// Returns true if it is one server, and not several of a file.
+    pub(crate) fn is_single(&self) -> bool {
+        self.servers.len() == 1
+    }
+
+    /// The name of the suite.
+    pub(crate) fn title(&self) -> String {
+        format!("{} of {}", self.command.as_str(), self.shown)
+    }
+
     /// The suite, as somebody might have written it: the servers and `members`; `flags` are those of the command alone.
     pub(crate) fn suite(self, members: Map<String, Value>, flags: &[String]) -> AdHocSuite {
+        let title = self.title();
         let Self { command, servers, shown, is_described, hidden, flags: own } = self;
         let name = command.as_str();
         let is_program = servers.iter().any(|(_, server)| server.get("command").is_some());
-        let mut suite = json!({"suite": format!("{name} of {shown}")});
+        let mut suite = json!({"suite": title});
         for (name, server) in servers {
             match name {
                 Some(name) => suite["servers"][name] = server,
@@ -357,6 +369,12 @@ fn public(word: &str) -> String {
 pub(crate) fn to_fill_in(typed: &str, console: &Console) -> Exit {
     let help = format!("replace `{TO_FILL_IN}` by the value; mcprove prints no secrets");
     console.fail(Exit::Usage, format!("`{typed}` is incomplete"), Some(&help))
+}
+
+/// Returns true if a word behind suites can only be a server: a URL, the demo, or a file of servers.
+pub(crate) fn is_server(word: &str) -> bool {
+    let is_json = || word.ends_with(".json") || word.contains(".json:");
+    word == "demo" || word.starts_with("http://") || word.starts_with("https://") || is_json()
 }
 
 /// Returns true if a word names a suite file.

@@ -1,5 +1,6 @@
 //! From words on the command line to a plan, with every mistake shown.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,13 +17,13 @@ use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection};
 use crate::runner::{Options, Stop, store_mistakes};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Label, SourceId, Sources, parse};
-use crate::suite::{AdHocCommand, CommandLine, LoadedSuite, is_named};
+use crate::suite::{AdHocCommand, CommandLine, LoadedSuite, Servers, builtin_name, builtin_text, is_named};
 use crate::taxonomy::Registry;
 
 /// Which suites, and which of their cases.
 #[derive(Debug, Args)]
 pub(crate) struct SuiteArgs {
-    /// Suite files, folders, patterns such as `suites/**/*.yml`, or `FILE:LINE`; the current folder by default.
+    /// Suite files, folders, patterns such as `suites/**/*.yml`, `FILE:LINE`, or `builtin:NAME`; the current folder by default.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
     /// Selects cases: `tag(smoke) & !name(/slow/)`; the fields are name, tag, server, revision, suite, file, probe, variant and id, and a bare word matches names that contain it.
@@ -40,6 +41,9 @@ pub(crate) struct SuiteArgs {
     /// A suite that was made from the command line.
     #[arg(skip)]
     pub(crate) adhoc: Option<AdHocSuite>,
+    /// The servers on which the suites run, in the place of their own.
+    #[arg(skip)]
+    pub(crate) given: Option<GivenServers>,
     /// The campaign that runs instead of the tests.
     #[arg(skip)]
     pub(crate) campaign: Option<FlaggedCampaign>,
@@ -62,6 +66,15 @@ pub(crate) struct FlaggedCampaign {
     /// The flags that stand for them, quoted for a shell.
     pub(crate) flags: String,
     /// Which tools it may call, and with what.
+    pub(crate) may_call: CallArgs,
+}
+
+/// Servers that the command line names for suites.
+#[derive(Debug, Clone)]
+pub(crate) struct GivenServers {
+    /// A suite that has the servers.
+    pub(crate) suite: AdHocSuite,
+    /// Which tools may be called, and with what.
     pub(crate) may_call: CallArgs,
 }
 
@@ -112,6 +125,17 @@ impl SuiteArgs {
         !self.filter.is_empty() || !self.row.is_empty() || self.last_failed
     }
 
+    /// Returns true if the command line names suites, and no servers for them.
+    pub(crate) fn are_files(&self) -> bool {
+        self.adhoc.is_none() && self.given.is_none()
+    }
+
+    /// The tools that flags name.
+    pub(crate) fn flagged_tools(&self) -> &[FlaggedTool] {
+        let suite = self.adhoc.as_ref().or(self.given.as_ref().map(|given| &given.suite));
+        suite.map_or(&[], |suite| &suite.tools)
+    }
+
     /// A number in the place of a suite.
     pub(crate) fn number(&self) -> Option<&str> {
         let is_number = |word: &&String| word.parse::<u64>().is_ok() && !Path::new(word).exists();
@@ -140,8 +164,12 @@ impl SuiteArgs {
                 return Err(Exit::Nothing);
             }
             let selection = self.selection(found.lines, &found.files, &mut sources, &mut mistakes);
-            (selection, load_all(&found.files, &mut sources, &mut mistakes, console))
+            let servers = if self.given.is_some() { Servers::Given } else { Servers::Written };
+            (selection, load_all(&found.files, servers, &mut sources, &mut mistakes, console))
         };
+        if let Some(given) = &self.given {
+            given.put_into(&mut suites, &mut sources, &mut mistakes, console);
+        }
         for loaded in &mut suites {
             // Cases are chosen by it, so it is known before they are planned.
             loaded.suite.read_only = calls == AllowedCalls::OnlyReading;
@@ -257,6 +285,45 @@ fn written_campaign(file: SourceId, sources: &Sources) -> Option<Value> {
     Some(parse(sources, file).ok()?.get(campaign::KEY)?.to_json())
 }
 
+impl GivenServers {
+    /// Puts the servers in the place of those that suites name themselves.
+    fn put_into(
+        &self,
+        suites: &mut [LoadedSuite<Arc<dyn CaseSource>>],
+        sources: &mut Sources,
+        mistakes: &mut Vec<Diagnostic>,
+        console: &Console,
+    ) {
+        let given = match self.suite.load(sources, console) {
+            Ok(given) => given.suite.servers,
+            Err(found) => return mistakes.extend(found),
+        };
+        for LoadedSuite { suite, .. } in suites {
+            let own = std::mem::take(&mut suite.servers);
+            suite.servers = match (own.first(), given.first()) {
+                _ if own.len() > 1 => {
+                    let message = format!("the suite has {} servers, so that one cannot take their place", own.len());
+                    let help = "leave out the server of the command line, and change those of the suite";
+                    mistakes.push(
+                        Diagnostic::error("several-servers", message, suite.name.span).with_help(help.to_owned()),
+                    );
+                    continue;
+                }
+                // Tests may name it.
+                (Some((name, _)), Some((_, server))) if given.len() == 1 => {
+                    std::iter::once((name.clone(), server.clone())).collect()
+                }
+                _ => given.clone(),
+            };
+            self.may_call.add_to(suite);
+            let asked = &self.suite.asked;
+            let word = builtin_name(&suite.file).map_or_else(|| suite.file.clone(), |name| format!("builtin:{name}"));
+            let flags = format!("{} {}", shell_words::quote(&word), asked.flags).trim_end().to_owned();
+            suite.ran_by = Some(CommandLine { flags, ..asked.clone() });
+        }
+    }
+}
+
 impl AdHocSuite {
     /// Loads the suite; warnings about other files are shown.
     pub(crate) fn load(
@@ -302,6 +369,7 @@ impl AdHocSuite {
 /// Loads suites; warnings are shown, mistakes are collected.
 fn load_all(
     files: &[PathBuf],
+    servers: Servers,
     sources: &mut Sources,
     mistakes: &mut Vec<Diagnostic>,
     console: &Console,
@@ -309,7 +377,7 @@ fn load_all(
     let mut suites = Vec::new();
     let mut warnings = Vec::new();
     for file in files {
-        match block::load(file, &|path: &Path| read_text(path, WRITTEN), sources, &mut warnings) {
+        match block::load_with(servers, file, &read_suite, sources, &mut warnings) {
             Ok(loaded) => suites.push(loaded),
             Err(found) => mistakes.extend(found),
         }
@@ -318,12 +386,18 @@ fn load_all(
     suites
 }
 
+/// The text of a suite that is a file, or part of the program.
+fn read_suite(path: &Path) -> io::Result<String> {
+    let builtin = path.to_str().and_then(builtin_name).and_then(builtin_text);
+    builtin.map_or_else(|| read_text(path, WRITTEN), |text| Ok(text.to_owned()))
+}
+
 /// Refuses a plan with a store that cannot be copied, or of which nothing tells the server.
 pub(crate) fn refuse_bad_stores(plan: &Plan, console: &Console) -> Result<(), Exit> {
     let options = Options { environment: Arc::clone(&console.environment.variables), ..Options::new(0, Stop::new().1) };
     let mistakes = store_mistakes(plan, &options);
     // A suite that was made from flags has no lines to show.
-    let has_lines = |plan: &Plan| plan.suites.iter().all(|planned| planned.suite.asked.is_none());
+    let has_lines = |plan: &Plan| plan.suites.iter().all(|planned| !planned.suite.has_given_servers());
     let mistakes: Vec<Diagnostic> = if has_lines(plan) {
         mistakes
     } else {

@@ -1,6 +1,18 @@
-//! Files that a run would write: no two to one place, and none over what it reads.
+//! Files that a run would write: no two to one place, and none over what it reads, or over a suite.
 
 use std::path::{Path, PathBuf};
+
+use super::console::Console;
+use super::exit::Exit;
+use crate::files::FilePlace;
+
+/// Refuses to write a suite where a file is.
+pub(crate) fn spare(file: &FilePlace, help: &str, console: &Console) -> Result<(), Exit> {
+    if !file.exists() && !file.is_symlink() {
+        return Ok(());
+    }
+    Err(console.fail(Exit::Usage, format!("no suite was written: `{}` is there already", file.display()), Some(help)))
+}
 
 /// Says what is wrong with the places that documents are written to; `inputs` are the files that are read.
 pub(crate) fn check<'a>(

@@ -41,6 +41,21 @@ impl FindingKind {
         Self::StateLeak,
     ];
 
+    /// Why it matters to those who use the server; `None` where that depends on what does not hold.
+    pub fn harm(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Crash => "every client of the server loses its session, and one call is enough to end it",
+            Self::Hang => "the client waits until it gives up, and the model is told nothing",
+            Self::ConnectionLost => "the client cannot know whether its call was done, and may make it twice",
+            Self::ProtocolError => "a client that reads by the specification may drop the message or the session",
+            Self::SchemaViolation => {
+                "whoever relies on the schema, a client or a model, is given or allowed something else"
+            }
+            Self::StateLeak => "one user or session is shown what belongs to another",
+            Self::PropertyFailure => return None,
+        })
+    }
+
     /// The word in reports.
     pub fn as_str(self) -> &'static str {
         match self {

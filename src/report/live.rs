@@ -12,7 +12,7 @@ use crate::source::{Color, Style};
 
 use super::fold::protocol_case;
 use super::progress::Progress;
-use super::terminal::{self, CaseDetail, Cases, Failures, Groups};
+use super::terminal::{self, CaseDetail, Cases, FailureOrder, Failures, Groups, View};
 
 /// The time after which the bar is redrawn while nothing happens, so that a hang differs from a crash of this program.
 const TICK: Duration = Duration::from_millis(200);
@@ -57,9 +57,13 @@ impl Live {
     }
 
     /// Says which cases are shown while the run lasts.
-    pub fn show(&mut self, cases: Cases) {
-        self.cases = cases;
-        self.groups = Groups::of(cases);
+    pub fn show(&mut self, view: View) {
+        self.cases = view.cases;
+        self.groups = Groups::of(view.cases);
+        // Which is the worst is known at the end.
+        if view.order == FailureOrder::WorstFirst {
+            self.failures = Failures::Shown;
+        }
     }
 
     /// Takes in the next event.
@@ -150,7 +154,7 @@ impl Live {
             return;
         }
         let text = match self.groups.admit(result) {
-            CaseDetail::Full(known) => terminal::further(result, &known, &self.style),
+            CaseDetail::Full(known) => terminal::further(result, &known, FailureOrder::Declared, &self.style),
             CaseDetail::Line => terminal::line(result, &self.style),
             CaseDetail::Name => return,
         };

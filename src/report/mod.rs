@@ -43,7 +43,9 @@ pub use self::ndjson::{EventRecording, read_events};
 pub use self::progress::Ticker;
 #[cfg(feature = "cli")]
 pub(crate) use self::terminal::layout;
-pub use self::terminal::{Cases, Failures, Families, ProofView, Survivors, View, failure, proof, summary};
+pub use self::terminal::{
+    Cases, FailureOrder, Failures, Families, ProofView, Survivors, View, failure, proof, summary,
+};
 
 /// A kind of document.
 #[derive(Debug, Clone, Copy)]

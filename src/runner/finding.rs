@@ -26,10 +26,8 @@ pub(crate) fn at_template(Unfilled { span, reason }: &Unfilled, sources: &Source
 
 /// Findings as they may be told: what nobody wrote down tells nobody where to look.
 pub(crate) fn without_quotes_of_flags(suite: &Suite, found: Vec<Finding>) -> Vec<Finding> {
-    if suite.asked.is_none() {
-        return found;
-    }
-    let is_elsewhere = |quote: &Quote| quote.file != suite.file;
+    let Some(file) = suite.file_of_flags() else { return found };
+    let is_elsewhere = |quote: &Quote| quote.file != file;
     found.into_iter().map(|found| Finding { quote: found.quote.filter(is_elsewhere), ..found }).collect()
 }
 

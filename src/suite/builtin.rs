@@ -4,10 +4,18 @@ use crate::source::SourceFile;
 
 /// Name and text of every built-in suite; a file under `suites/` and a line here.
 const BUILTIN: &[(&str, &str)] = &[
+    ("agents", include_str!("../../suites/agents.yml")),
     ("compliance", include_str!("../../suites/compliance.yml")),
+    ("faults", include_str!("../../suites/faults.yml")),
+    ("fuzz", include_str!("../../suites/fuzz.yml")),
+    ("isolation", include_str!("../../suites/isolation.yml")),
     ("negative-path", include_str!("../../suites/negative-path.yml")),
     ("output-schema", include_str!("../../suites/output-schema.yml")),
+    ("schema-lint", include_str!("../../suites/schema-lint.yml")),
+    ("security", include_str!("../../suites/security.yml")),
+    ("timeouts", include_str!("../../suites/timeouts.yml")),
     ("tool-list", include_str!("../../suites/tool-list.yml")),
+    ("torture", include_str!("../../suites/torture.yml")),
 ];
 
 /// Properties that hold for any server, by what they look for; a file under `suites/packs/` and a line here.
@@ -73,7 +81,7 @@ pub fn text(name: &str) -> Option<&'static str> {
 }
 
 /// The file in which messages place what a built-in suite says.
-pub(crate) fn builtin_file(name: &str) -> String {
+pub fn builtin_file(name: &str) -> String {
     format!("<builtin:{name}>")
 }
 

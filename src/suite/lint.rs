@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::{SuiteBlock, SuiteSettings};
+use super::builtin::builtin_name;
 use super::generating;
 use super::model::{Action, Capture, Payload, Server, ServerKind, Step, Suite, Test, TestNeed, Wanted};
 use super::rows::{MOST_ROWS, too_many_rows};
@@ -55,9 +56,13 @@ fn row_count(suite: &Suite, found: &mut Vec<Diagnostic>) {
 
 /// The mistake of a suite that names no server.
 pub(crate) fn missing_server(suite: &Suite) -> Diagnostic {
+    let help = match builtin_name(&suite.file) {
+        Some(name) => format!("name one behind it: `mcprove run builtin:{name} -- node dist/index.js`"),
+        None => "add for example `server: { command: [node, dist/index.js] }`".to_owned(),
+    };
     Diagnostic::error("missing-server", "the suite has no server to test", suite.name.span)
         .of_kind(MistakeKind::MissingServer)
-        .with_help("add for example `server: { command: [node, dist/index.js] }`".to_owned())
+        .with_help(help)
 }
 
 fn duplicate_tests(suite: &Suite, found: &mut Vec<Diagnostic>) {

@@ -22,7 +22,7 @@ mod unused_overrides;
 pub use self::block::{BlockKind, BlockReader, LoadedSuite, ReadInTest, SuiteBlock, SuiteGrammar, SuiteSettings};
 #[cfg(test)]
 pub(crate) use self::builtin::rule_books;
-pub use self::builtin::{builtin_name, builtin_names, is_builtin, pack_names, text as builtin_text};
+pub use self::builtin::{builtin_file, builtin_name, builtin_names, is_builtin, pack_names, text as builtin_text};
 pub(crate) use self::decode::{NamedFaults, injected, test};
 pub use self::files::{Files, normalize_path, why_unreadable};
 pub(crate) use self::grammar::INJECTED;

@@ -1,17 +1,21 @@
 //! The run of a suite that is made from the command line, for the commands that take a server.
 
-use std::time::Duration;
-
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::observed_calls::ServingRequirement;
 use super::run::{RunArgs, RunRequest, run};
+use super::saved_suite::MadeSuite;
 use crate::cli::calls::CallArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::server::{ServerArgs, Verb};
+use crate::cli::server::{AdHocServer, ServerArgs, Verb};
 use crate::cli::suites::AdHocSuite;
+use crate::cli::written_files::spare;
+use crate::files::FilePlace;
+use crate::report::FailureOrder;
+use crate::source::yaml_writer;
+use crate::suite::builtin_text;
 
 /// The number of cases that run at a time: most of them wait for silence, or for a server that starts.
 pub(crate) const AT_A_TIME: usize = 8;
@@ -20,7 +24,7 @@ pub(crate) const AT_A_TIME: usize = 8;
 #[derive(Debug, Args)]
 pub(crate) struct CallingArgs {
     #[command(flatten)]
-    calls: CallArgs,
+    pub(crate) calls: CallArgs,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     #[command(flatten)]
@@ -36,11 +40,21 @@ pub(crate) struct AdHocSettings {
     pub(crate) beforehand: Option<String>,
     /// The calls that a server must serve at least.
     pub(crate) serving: ServingRequirement,
-    /// The time for the run.
-    pub(crate) budget: Option<Duration>,
+    /// The order in which failures are shown.
+    pub(crate) order: FailureOrder,
+    /// The file into which the suite is written.
+    pub(crate) save: Option<FilePlace>,
 }
 
 impl AdHocSettings {
+    /// Adds what a ready-made suite consists of.
+    pub(crate) fn ready_made(&mut self, name: &str) {
+        let suite = builtin_text(name).and_then(yaml_writer::read_value);
+        let Some(Value::Object(mut suite)) = suite else { return };
+        suite.remove("suite");
+        self.members.extend(suite);
+    }
+
     /// Adds a block whose keys are set by flags; keys without a value are left out.
     pub(crate) fn block<const N: usize>(&mut self, name: &str, keys: [BlockKey; N]) {
         let block = self.members.entry(name).or_insert_with(|| json!({}));
@@ -76,6 +90,36 @@ pub(crate) fn key(key: &'static str, value: impl Into<Value>) -> BlockKey {
 }
 
 impl CallingArgs {
+    /// The calls that a server must serve at least, where everything is checked: less if flags narrow that.
+    pub(crate) fn serving_of_all(&self) -> ServingRequirement {
+        let is_narrowed = self.run.read_only || self.run.suites.narrows_cases();
+        if is_narrowed { ServingRequirement::Served } else { ServingRequirement::HalfServed }
+    }
+
+    /// Writes the suite that is about to run.
+    fn save(
+        &self,
+        file: &FilePlace,
+        target: &AdHocServer,
+        verb: Verb,
+        words: &[String],
+        blocks: &Map<String, Value>,
+        console: &Console,
+    ) -> Result<(), Exit> {
+        spare(file, "name another file, or run this one with `mcprove run`", console)?;
+        if !target.is_single() {
+            let help = "name one of them with `--server NAME`";
+            return Err(console.fail(Exit::Usage, "the suite of several servers cannot be saved", Some(help)));
+        }
+        self.calls.refuse_secrets(console)?;
+        let mut server = self.server.written(verb, words, console)?;
+        if self.calls.scratch {
+            server["scratch"] = true.into();
+        }
+        let (command, name, calls) = (verb.command.as_str(), target.title(), self.calls.members());
+        MadeSuite { command, name: &name, server, calls: &calls, blocks }.write(file, console)
+    }
+
     /// Runs the suite with a command's own settings.
     pub(crate) fn run_with(mut self, verb: Verb, own: AdHocSettings, console: &Console) -> Result<Exit, Exit> {
         let words = std::mem::take(&mut self.run.suites.paths);
@@ -84,12 +128,16 @@ impl CallingArgs {
             target.set_scratch();
         }
         own.beforehand.inspect(|note| console.note(note));
+        if let Some(file) = &own.save {
+            self.save(file, &target, verb, &words, &own.members, console)?;
+        }
         let mut members = self.calls.members();
         members.extend(own.members);
+        self.run.details.failures = own.order;
         let read_only = self.run.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
         let suite = target.suite(members, &[own.flags, self.calls.flags(), read_only].concat());
         self.run.suites.adhoc = Some(AdHocSuite { tools: self.calls.named_tools(), ..suite });
-        let request = RunRequest { serving: own.serving, budget: own.budget, ..self.run.into() };
+        let request = RunRequest { serving: own.serving, ..self.run.into() };
         run(&request, console)
     }
 }

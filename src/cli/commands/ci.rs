@@ -1,22 +1,23 @@
 //! `mcprove ci`: every check of a server that needs no suite, and one verdict.
 //!
-//! It is the run of a suite with one server and a block of each kind, which is made from the command line.
+//! It is the run of the ready-made suites that say something of any server, with a few keys set by flags.
 
 use std::num::NonZero;
-use std::time::Duration;
 
 use clap::Args;
 
 use super::adhoc::{AT_A_TIME, AdHocSettings, CallingArgs, flag_key, key};
 use super::compliance::HintArgs;
-use super::observed_calls::ServingRequirement;
-use super::parsing::duration;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::Verb;
 use crate::suite::AdHocCommand;
 
 const VERB: Verb = Verb { command: AdHocCommand::Ci, does: "check" };
+
+/// The ready-made suites of which the run is made, `builtin:NAME` each.
+pub(crate) const CI_SUITES: [&str; 7] =
+    ["compliance", "negative-path", "output-schema", "schema-lint", "security", "isolation", "fuzz"];
 
 /// Runs every check of a server that needs no suite, and gives CI a verdict.
 ///
@@ -25,32 +26,39 @@ const VERB: Verb = Verb { command: AdHocCommand::Ci, does: "check" };
 /// makes a few generated calls. `--fail-on` says how severe a finding must be to end the run with exit code 1.
 #[derive(Debug, Args)]
 pub(crate) struct CiArgs {
+    #[command(flatten)]
+    ready_made: ReadyMadeArgs,
+    #[command(flatten)]
+    on: CallingArgs,
+}
+
+/// The keys of ready-made suites that flags set.
+#[derive(Debug, Args)]
+pub(crate) struct ReadyMadeArgs {
     /// The seed of the generated calls; the same seed makes the same calls.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
     /// The number of calls to generate for each tool.
     #[arg(long, value_name = "N", default_value = "100")]
     cases: NonZero<u64>,
-    /// The time for the whole run, such as `60s`; if it is too short for all cases, the run ends with exit code 4.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    budget: Option<Duration>,
     #[command(flatten)]
     hints: HintArgs,
-    #[command(flatten)]
-    on: CallingArgs,
+}
+
+impl ReadyMadeArgs {
+    /// Sets the keys in the blocks.
+    pub(crate) fn set(self, own: &mut AdHocSettings, console: &Console) -> Result<(), Exit> {
+        own.flags.extend(self.hints.flags());
+        own.block("compliance", [key("hints", self.hints.members(console)?)]);
+        own.block("fuzz", [flag_key("seed", "--seed", self.seed), flag_key("cases", "--cases", self.cases.get())]);
+        Ok(())
+    }
 }
 
 pub(crate) fn ci(args: CiArgs, console: &Console) -> Result<Exit, Exit> {
-    let serving = ServingRequirement::Served;
-    let mut own = AdHocSettings { serving, budget: args.budget, ..AdHocSettings::default() };
+    let mut own = AdHocSettings { serving: args.on.serving_of_all(), ..AdHocSettings::default() };
     own.block("run_options", [key("parallel", AT_A_TIME)]);
-    own.flags.extend(args.hints.flags());
-    own.block("compliance", [key("level", "must"), key("hints", args.hints.members(console)?)]);
-    own.block("negative_path", [key("tools", "*")]);
-    own.block("output_schema", [key("tools", "*")]);
-    own.block("schema_lint", []);
-    own.block("security", []);
-    own.block("state", []);
-    own.block("fuzz", [flag_key("seed", "--seed", args.seed), flag_key("cases", "--cases", args.cases.get())]);
+    CI_SUITES.iter().for_each(|name| own.ready_made(name));
+    args.ready_made.set(&mut own, console)?;
     args.on.run_with(VERB, own, console)
 }

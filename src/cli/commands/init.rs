@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use clap::{Args, Parser};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::run::{RunArgs, run};
 use super::visiting::{CurrentStep, VisitWords, plan_of_server, visit};
@@ -12,11 +12,11 @@ use crate::cli::calls::{CallArgs, unknown_tool};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb, seen_from};
+use crate::cli::written_files::spare;
 use crate::event::Finding;
 use crate::files::FilePlace;
 use crate::init::{Observations, SuitePage, observe};
 use crate::plan::BoxFuture;
-use crate::redact::hold_a_secret;
 use crate::report::sink;
 use crate::runner::{ServerVisit, Visitor};
 use crate::source::file::{WRITTEN, read_text};
@@ -91,9 +91,9 @@ impl Visitor for SuiteObserver {
 
 pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     if let Some(file) = args.output.as_ref().filter(|_| !args.diff) {
-        spare(file, console)?;
+        spare_suite(file, console)?;
     }
-    refuse_secrets(&args.calls, console)?;
+    args.calls.refuse_secrets(console)?;
     // Followed before a server runs, which could put a link there.
     let folder = FilePlace::resolve(Path::new("server.yml"));
     let mut server = args.server.written(VERB, &args.words, console)?;
@@ -128,7 +128,7 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     if args.diff {
         return show_difference(&file, &text, console);
     }
-    spare(&file, console)?;
+    spare_suite(&file, console)?;
     sink::write(&file, &text).map_err(|error| console.fail(Exit::Environment, error, None))?;
     if let Some(reason) = &visited.seen.failed_start {
         console.note(&format!(
@@ -146,29 +146,13 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     run(&args.into(), console)
 }
 
-/// Refuses arguments of the command line that hold secrets: they would be written into the suite.
-fn refuse_secrets(calls: &CallArgs, console: &Console) -> Result<(), Exit> {
-    let members = calls.members();
-    let arguments = members.get("arguments").and_then(Value::as_object).into_iter().flatten();
-    let Some((tool, _)) = arguments.into_iter().find(|(_, arguments)| hold_a_secret(arguments)) else { return Ok(()) };
-    let message = format!("no suite was written: the arguments of `{}` hold a secret", visible_line(tool));
-    Err(console.fail(
-        Exit::Usage,
-        message,
-        Some("put the secret into a variable, and add the arguments to the suite as `{{ env.NAME }}`"),
-    ))
-}
-
 /// Refuses to write over a file.
-fn spare(file: &FilePlace, console: &Console) -> Result<(), Exit> {
-    if !file.exists() && !file.is_symlink() {
-        return Ok(());
-    }
+fn spare_suite(file: &FilePlace, console: &Console) -> Result<(), Exit> {
     let shown = file.display();
     let help = format!(
         "`--diff` shows what a new suite would change, `--output FILE` writes another file; `mcprove run {shown}` runs this one"
     );
-    Err(console.fail(Exit::Usage, format!("no suite was written: `{shown}` is there already"), Some(&help)))
+    spare(file, &help, console)
 }
 
 /// Shows in which lines a file differs from a text.

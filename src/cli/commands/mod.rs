@@ -2,6 +2,7 @@
 
 mod adhoc;
 pub(crate) mod ask;
+pub(crate) mod audit;
 pub(crate) mod chaos;
 mod chaos_run;
 pub(crate) mod check;
@@ -29,11 +30,13 @@ mod relay_streams;
 mod replaying;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod run_command;
 mod run_findings;
 mod run_shared;
 mod run_update;
 mod run_watch;
 mod saved_call;
+mod saved_suite;
 pub(crate) mod schema;
 pub(crate) mod serve;
 mod serve_faulty;

@@ -32,6 +32,19 @@ pub(crate) enum ServingRequirement {
     HalfGenerated,
     /// A call, where any was made: a server may have no tools.
     Served,
+    /// The same, and generated calls of half of the tools at least.
+    HalfServed,
+}
+
+impl ServingRequirement {
+    /// Returns true if it is about the whole server, and not only about generated cases.
+    pub(crate) fn is_of_server(self) -> bool {
+        matches!(self, Self::Served | Self::HalfServed)
+    }
+
+    fn is_of_half(self) -> bool {
+        matches!(self, Self::HalfGenerated | Self::HalfServed)
+    }
 }
 
 /// The calls that a run demands, and where its suite comes from.
@@ -105,6 +118,13 @@ impl ToolTally {
     }
 }
 
+/// The tools of a server that generated cases left alone.
+struct SkippedTools {
+    sentence: String,
+    /// They are most of its tools.
+    is_most: bool,
+}
+
 /// A tool of which nothing is known.
 #[derive(Debug, PartialEq, Eq)]
 struct Unjudged<'a> {
@@ -116,7 +136,7 @@ struct Unjudged<'a> {
 impl ObservedCalls {
     /// Counts nothing yet; `generated` lists the cases that rest on generated calls.
     pub(crate) fn new(generated: GeneratedCases, serving: ServingRequirement) -> Self {
-        let are_counted = serving == ServingRequirement::Served || !generated.is_empty();
+        let are_counted = serving.is_of_server() || !generated.is_empty();
         Self { are_counted, generated, ..Self::default() }
     }
 
@@ -183,7 +203,7 @@ impl ObservedCalls {
     fn unknown(&self, serving: ServingRequirement) -> Option<String> {
         self.servers.iter().find_map(|((file, name), server)| {
             let of = if self.servers.len() > 1 { format!(" by `{name}`") } else { String::new() };
-            let wants_tools = serving != ServingRequirement::Served && self.generated.calls_tools(file, name);
+            let wants_tools = !serving.is_of_server() && self.generated.calls_tools(file, name);
             if wants_tools && server.lists_none() {
                 return Some("the server declares `tools` and lists none, so nothing is known of them".to_owned());
             }
@@ -192,7 +212,9 @@ impl ObservedCalls {
                     !self.generated_tools(server).is_empty()
                 }
                 // Without tools, only calls of unknown ones are made.
-                ServingRequirement::Served => server.sent_calls() > 0 && !server.lists_none(),
+                ServingRequirement::Served | ServingRequirement::HalfServed => {
+                    server.sent_calls() > 0 && !server.lists_none()
+                }
             };
             (is_tried && server.served_calls() == 0).then(|| match server.sent_calls() {
                 _ if server.is_spared() => format!("no tool was called{of}, so nothing is known of them"),
@@ -204,17 +226,23 @@ impl ObservedCalls {
 
     /// The tools that generated cases left alone, where those are most of a server, as a sentence.
     fn mostly_skipped(&self) -> Option<String> {
-        self.servers.values().find_map(|server| {
+        self.skipped().find(|skipped| skipped.is_most).map(|skipped| skipped.sentence)
+    }
+
+    /// The tools that generated cases left alone, server by server.
+    fn skipped(&self) -> impl Iterator<Item = SkippedTools> {
+        self.servers.values().filter_map(|server| {
             let called = self.generated_tools(server);
             let judged = server.listed.iter().filter(|tool| !server.only_tasks.contains(*tool));
             let (tried, skipped): (Vec<_>, Vec<_>) = judged.partition(|tool| called.contains(tool.as_str()));
-            (skipped.len() > tried.len() && !server.has_uncounted).then(|| {
+            (!skipped.is_empty() && !server.has_uncounted).then(|| {
                 let names = skipped.iter().take(MOST_NAMES).map(|tool| format!("`{}`", visible_line(tool)));
                 let names = names.collect::<Vec<_>>().join(", ");
                 let more = skipped.len().saturating_sub(MOST_NAMES);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 let count = skipped.len();
-                format!("{count} of {} tools got no generated call: {names}{more}", count + tried.len())
+                let sentence = format!("{count} of {} tools got no generated call: {names}{more}", count + tried.len());
+                SkippedTools { sentence, is_most: count > tried.len() }
             })
         })
     }
@@ -324,14 +352,29 @@ impl ObservedCalls {
             }
             return console.fail(Exit::Nothing, message, Some(&self.help_for_unserved(policy)));
         }
-        if let Some(message) = self.mostly_skipped().filter(|_| {
-            policy.requirement == ServingRequirement::HalfGenerated && !policy.allows_unjudged && exit != Exit::Findings
-        }) {
-            let help = "allow calls that may change data with `--scratch` or `--allow TOOL`, name the tools that matter with \
-                        `--tool TOOL`, or let the run pass without them with `--allow-unjudged`";
-            return console.fail(Exit::Nothing, hidden.text(&message), Some(help));
+        if let Some(message) = self
+            .mostly_skipped()
+            .filter(|_| policy.requirement.is_of_half() && !policy.allows_unjudged && exit != Exit::Findings)
+        {
+            let narrow = if policy.requirement == ServingRequirement::HalfGenerated {
+                "name the tools that matter with `--tool TOOL`, "
+            } else {
+                ""
+            };
+            let help = format!(
+                "allow calls that may change data with `--scratch` or `--allow TOOL`, {narrow}or let the run pass without \
+                 them with `--allow-unjudged`"
+            );
+            return console.fail(Exit::Nothing, hidden.text(&message), Some(&help));
         }
-        if policy.requirement == ServingRequirement::Served && self.servers.values().any(AnswerCounts::lists_none) {
+        if policy.requirement == ServingRequirement::HalfServed {
+            for SkippedTools { sentence, .. } in self.skipped() {
+                let sentence = hidden.text(&sentence);
+                console
+                    .note(&format!("warning: {sentence}; `--scratch` or `--allow TOOL` allows calls that change data"));
+            }
+        }
+        if policy.requirement.is_of_server() && self.servers.values().any(AnswerCounts::lists_none) {
             console.note("warning: the server declares `tools` and lists none, so no call was judged");
         }
         let unjudged = if policy.allows_unjudged { Vec::new() } else { self.unjudged_tools() };

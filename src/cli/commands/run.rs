@@ -58,7 +58,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
     pub(crate) report: Vec<(Format, FilePlace)>,
     #[command(flatten)]
-    details: DetailArgs,
+    pub(crate) details: DetailArgs,
     #[command(flatten)]
     recording: UpdateArgs,
     /// Writes the transcript of each session into this folder, a file per session and a line per frame; a session of 200,000 frames or more is cut to its first and last ones.
@@ -84,6 +84,9 @@ pub(crate) struct RunArgs {
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,
+    /// The time for the whole run, such as `60s`; if it is too short for all cases, the run ends with exit code 4.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    budget: Option<Duration>,
 }
 
 /// A run as a command asks for it.
@@ -92,15 +95,13 @@ pub(crate) struct RunRequest {
     pub(crate) args: RunArgs,
     /// The calls that a server must serve at least.
     pub(crate) serving: ServingRequirement,
-    /// The time for the run; cases that are not done by then are not judged.
-    pub(crate) budget: Option<Duration>,
     /// The file into which tests are written that fail because of what a campaign found.
     pub(crate) failing_tests: Option<FilePlace>,
 }
 
 impl From<RunArgs> for RunRequest {
     fn from(args: RunArgs) -> Self {
-        Self { args, serving: ServingRequirement::default(), budget: None, failing_tests: None }
+        Self { args, serving: ServingRequirement::default(), failing_tests: None }
     }
 }
 
@@ -146,7 +147,7 @@ impl RunArgs {
             environment: Arc::clone(&environment.variables),
             keeps_frames: self.transcript.is_some(),
             run_folder: Arc::new(RunFolder::new(self.keep)),
-            paths: self.suites.adhoc.is_none().then(|| self.suites.paths.clone()),
+            paths: self.suites.are_files().then(|| self.suites.paths.clone()),
             // The thresholds of a proof are for the proof.
             thresholds: if self.proving.prove { Thresholds::default() } else { self.thresholds.values() },
             ..Options::new(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), stop)
@@ -276,7 +277,7 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let (wish, stop) = Stop::new();
     let options = Options { baseline: Arc::clone(&run.known), snapshots, ..args.options(now, stop, console) };
     let signalled = SignalledRun { plan: run.plan.clone(), registry: run.registry, options: options.clone(), wish };
-    let Some((mut summary, mut watch, urgency)) = run_plan(signalled, watch, request.budget, console) else {
+    let Some((mut summary, mut watch, urgency)) = run_plan(signalled, watch, args.budget, console) else {
         return Err(console.fail(Exit::Internal, "the run cannot start: the system provides no async runtime", None));
     };
     let proof = args.prove(&run, &options, &mut watch, console);
@@ -294,12 +295,12 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let is_out_of_time = matches!(*urgency.borrow(), Urgency::Spent | Urgency::Overdue);
     summary.interrupted |= *urgency.borrow() > Urgency::Overdue;
     summary.failed = args.keeping.count_failures(summary.failed, &severities, request.serving, console);
-    calls.warn_of_unknown(args.suites.adhoc.as_ref().map_or(&[], |adhoc| &adhoc.tools), console);
+    calls.warn_of_unknown(args.suites.flagged_tools(), console);
     let ended = EndedRun { args, console, summary: &summary, hidden: &hidden, is_out_of_time };
     let policy = ServingPolicy {
         requirement: request.serving,
         allows_unjudged: args.allow_unjudged,
-        is_adhoc: args.suites.adhoc.is_some(),
+        is_adhoc: !args.suites.are_files(),
     };
     let exit = calls.gate(ended.verdict(proof.ok().flatten().as_deref()), &policy, &hidden, console);
     let is_unwritten = written.iter().any(Result::is_err);

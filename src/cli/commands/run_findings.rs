@@ -40,7 +40,7 @@ impl KeepArgs {
         serving: ServingRequirement,
         console: &Console,
     ) -> usize {
-        let is_whole = serving == ServingRequirement::Served;
+        let is_whole = serving.is_of_server();
         let is_asked = self.fail_on.is_some() || is_whole;
         if is_asked && !severities.words().is_empty() {
             console.note(&format!("failures by severity: {}", severities.words()));

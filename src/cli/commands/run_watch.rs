@@ -19,7 +19,7 @@ use crate::findings::{Keeper, KeptFinding};
 use crate::prove::{RunRecorder, RunRecording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
-use crate::report::{self, Cases, Failures, Families, Format, Live, Report, Survivors, View};
+use crate::report::{self, Cases, FailureOrder, Families, Format, Live, Report, View};
 use crate::runner::{Observer, SessionFrames, Stop};
 use crate::source::file::RECORDED;
 
@@ -35,6 +35,9 @@ pub(crate) struct DetailArgs {
     /// Shows fault coverage for each family of faults; a threshold shows it, too.
     #[arg(long)]
     coverage: bool,
+    /// The order in which failures are shown.
+    #[arg(skip)]
+    pub(crate) failures: FailureOrder,
 }
 
 impl DetailArgs {
@@ -45,7 +48,7 @@ impl DetailArgs {
             (false, false) => Cases::NotPassed,
         };
         let families = if self.coverage { Families::Shown } else { Families::WhereGated };
-        View { failures: Failures::Shown, cases, families, survivors: Survivors::Worst }
+        View { order: self.failures, cases, families, ..View::WHOLE }
     }
 }
 
@@ -123,7 +126,7 @@ impl RunWatch {
 
     /// Chooses how much is shown.
     pub(crate) fn show_details(&mut self, view: View) {
-        self.live.show(view.cases);
+        self.live.show(view);
         self.view = view;
     }
 

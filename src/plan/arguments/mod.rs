@@ -35,9 +35,9 @@ pub enum ConfigSource {
 }
 
 impl ConfigSource {
-    /// The place for the tools of that suite: flags where there is no file to write into.
+    /// The place for the tools of that suite: flags where the command line names the server.
     pub fn of(suite: &Suite) -> Self {
-        if suite.asked.is_some() { Self::Flags } else { Self::Suite }
+        if suite.has_given_servers() { Self::Flags } else { Self::Suite }
     }
 
     /// Says how to allow a tool that is not called.

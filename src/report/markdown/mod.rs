@@ -15,7 +15,7 @@ use crate::taxonomy::score::{FamilyScore, Level, Score, Status, Tally};
 
 use super::cause::Cause;
 use super::fold::{Report, SuiteReport, Totals};
-use super::terminal::{self, CaseDetail, Groups};
+use super::terminal::{self, CaseDetail, FailureOrder, Groups};
 use super::{Format, limit, wording};
 
 pub(crate) const FORMAT: Format = Format {
@@ -174,7 +174,8 @@ fn failures(suites: &[SuiteReport<'_>]) -> String {
 }
 
 fn failure(case: &CaseResult, known: &[Cause], several: bool) -> String {
-    let told = limit::cut(&terminal::further(case, known, &Style::new(Color::Never, WIDTH))).into_owned();
+    let told = limit::cut(&terminal::further(case, known, FailureOrder::Declared, &Style::new(Color::Never, WIDTH)))
+        .into_owned();
     format!("\n{}\n\n{}", title(case, several), fence(&told, "text"))
 }
 

@@ -13,6 +13,7 @@ use crate::source::{Style, duration_text, printable, visible_line};
 use super::answer::answer_text;
 use super::finding::finding;
 use super::layout::{self, BOLD, DIM, GREEN, RED, YELLOW};
+use super::view::FailureOrder;
 
 /// The most findings that are quoted for one case.
 const FINDINGS: usize = 5;
@@ -31,15 +32,15 @@ const NAME: usize = 160;
 ///
 /// Also fit for XML and HTML once escaped: with [`Style::PLAIN`] it holds no control character but the line break.
 pub fn failure(result: &CaseResult, style: &Style) -> String {
-    further(result, &[], style)
+    further(result, &[], FailureOrder::Declared, style)
 }
 
 /// Shows a case without the findings whose causes the reader has seen already.
-pub(crate) fn further(result: &CaseResult, known: &[Cause], style: &Style) -> String {
-    printable(&render_failure(result, known, style), style.color)
+pub(crate) fn further(result: &CaseResult, known: &[Cause], order: FailureOrder, style: &Style) -> String {
+    printable(&render_failure(result, known, order, style), style.color)
 }
 
-fn render_failure(result: &CaseResult, known: &[Cause], style: &Style) -> String {
+fn render_failure(result: &CaseResult, known: &[Cause], order: FailureOrder, style: &Style) -> String {
     let mut text = title(result, style);
     if result.is_flaky() {
         text.push_str(&attempts(result, style));
@@ -50,6 +51,9 @@ fn render_failure(result: &CaseResult, known: &[Cause], style: &Style) -> String
     text.push_str(&findings(result, &shown, style));
     text.push_str(&requests(result, &shown, style));
     text.push_str(&rule(result, style));
+    if order == FailureOrder::WorstFirst {
+        text.push_str(&harm(result, style));
+    }
     text.push_str(&circumstances(result, style));
     if !result.rerun_command.is_empty() {
         text.push_str(&label_line("again", &visible_line(&result.rerun_command), style));
@@ -247,6 +251,20 @@ fn rule(result: &CaseResult, style: &Style) -> String {
     let quote = layout::wrap_some(&format!("{}: “{}”", rule.level.as_str(), rule.quote), style.width - 9, 5);
     let quote = quote.trim_end().replace('\n', "\n         ");
     label_line("rule", &quote, style) + &label_line("see", &rule.link, style)
+}
+
+/// How severe it is, and why it matters.
+fn harm(result: &CaseResult, style: &Style) -> String {
+    let worst = result
+        .findings
+        .iter()
+        .filter(|finding| finding.baseline_reason.is_none())
+        .max_by_key(|finding| finding.how_bad());
+    let Some(worst) = worst.filter(|_| result.outcome == Outcome::Failed) else { return String::new() };
+    let why = worst.kind().harm().map(|why| format!(": {why}")).unwrap_or_default();
+    let said = format!("{}{why}", worst.how_bad().as_str());
+    let said = layout::wrap_some(&said, style.width - 9, 3);
+    label_line("harm", &said.trim_end().replace('\n', "\n         "), style)
 }
 
 fn label_line(label: &str, text: &str, style: &Style) -> String {

@@ -31,7 +31,7 @@ pub use self::summary::summary;
 #[cfg(feature = "cli")]
 pub(crate) use self::summary::{counts, totals_mark};
 pub(crate) use self::summary::{hidden_reason, is_trouble};
-pub use self::view::{Cases, Failures, Families, View};
+pub use self::view::{Cases, FailureOrder, Failures, Families, View};
 
 use super::Format;
 

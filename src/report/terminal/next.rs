@@ -40,7 +40,9 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
         .flat_map(|suite| suite.cases.iter().copied())
         .filter(|case| matches!(case.outcome, Outcome::Failed | Outcome::Warned));
     let explained = match command {
-        AdHocCommand::Chaos | AdHocCommand::Ci | AdHocCommand::Fuzz => return Some(Suggestion::Nothing),
+        AdHocCommand::Audit | AdHocCommand::Chaos | AdHocCommand::Ci | AdHocCommand::Fuzz | AdHocCommand::Run => {
+            return Some(Suggestion::Nothing);
+        }
         AdHocCommand::Call
         | AdHocCommand::Complete
         | AdHocCommand::Doctor

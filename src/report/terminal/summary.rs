@@ -1,6 +1,7 @@
 //! The whole run for somebody who reads it in a terminal: servers, suites, failures, totals, what to type next.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use super::failure;
 use super::groups::{CaseDetail, Groups};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::proof::{self, ProofView, Survivors};
-use super::view::{Cases, Failures, Families, View};
+use super::view::{Cases, FailureOrder, Failures, Families, View};
 use super::{next, section};
 
 /// Suites in which everything passed are listed up to this number of suites.
@@ -230,10 +231,16 @@ fn troubles(suites: &[SuiteReport<'_>], view: View, style: &Style) -> Vec<String
     let kinds = [Outcome::Failed, Outcome::Errored, Outcome::Warned, Outcome::Inconclusive, Outcome::Passed];
     let kinds = if view.cases == Cases::Failed { &kinds[..2] } else { &kinds[..] };
     let troubled = kinds.iter().flat_map(|kind| all().filter(|case| case.outcome == *kind && is_trouble(case)));
+    let mut troubled: Vec<&CaseResult> = troubled.collect();
+    if view.order == FailureOrder::WorstFirst {
+        // Of equally severe ones, the declared order stays.
+        troubled.sort_by_key(|case| (kinds.iter().position(|kind| *kind == case.outcome), Reverse(case.how_bad())));
+    }
     let mut groups = Groups::of(view.cases);
-    let admitted: Vec<(&CaseResult, CaseDetail)> = troubled.map(|case| (case, groups.admit(case))).collect();
+    let admitted: Vec<(&CaseResult, CaseDetail)> =
+        troubled.into_iter().map(|case| (case, groups.admit(case))).collect();
     let mut shown: Vec<String> =
-        admitted.iter().filter_map(|(case, shown)| trouble(case, shown, &groups, style)).collect();
+        admitted.iter().filter_map(|(case, shown)| trouble(case, shown, view.order, &groups, style)).collect();
     shown.extend(Some(groups.unshown(style)).filter(|text| !text.is_empty()));
     shown
 }
@@ -248,9 +255,15 @@ pub(crate) fn is_trouble(case: &CaseResult) -> bool {
     }
 }
 
-fn trouble(case: &CaseResult, shown: &CaseDetail, groups: &Groups, style: &Style) -> Option<String> {
+fn trouble(
+    case: &CaseResult,
+    shown: &CaseDetail,
+    order: FailureOrder,
+    groups: &Groups,
+    style: &Style,
+) -> Option<String> {
     let text = match shown {
-        CaseDetail::Full(known) => failure::further(case, known, style),
+        CaseDetail::Full(known) => failure::further(case, known, order, style),
         CaseDetail::Line => failure::line(case, style),
         CaseDetail::Name => return None,
     };

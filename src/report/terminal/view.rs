@@ -11,11 +11,23 @@ pub enum Failures {
     SeenLive,
 }
 
+/// The order in which the failures of a run are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FailureOrder {
+    /// As they are declared.
+    #[default]
+    Declared,
+    /// The most severe ones first, each with its severity and why it matters: nobody wrote the cases, so nobody knows.
+    WorstFirst,
+}
+
 /// The parts of a run that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
     /// The failures.
     pub failures: Failures,
+    /// Their order.
+    pub order: FailureOrder,
     /// Which cases are.
     pub cases: Cases,
     /// The detail in which coverage is shown.
@@ -28,6 +40,7 @@ impl View {
     /// For a document, which is read when nothing more can be asked.
     pub const WHOLE: Self = Self {
         failures: Failures::Shown,
+        order: FailureOrder::Declared,
         cases: Cases::NotPassed,
         families: Families::Shown,
         survivors: Survivors::Worst,

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdHocCommand {
+    /// `mcprove audit`.
+    Audit,
     /// `mcprove chaos run`, of a suite that is a file.
     Chaos,
     /// `mcprove call`.
@@ -31,6 +33,8 @@ pub enum AdHocCommand {
     Prompt,
     /// `mcprove read`.
     Read,
+    /// `mcprove run`, on a server that the command line names.
+    Run,
     /// `mcprove snapshot`.
     Snapshot,
     /// `mcprove tools`.
@@ -46,6 +50,7 @@ impl AdHocCommand {
     /// The word after `mcprove`.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Audit => "audit",
             Self::Chaos => "chaos run",
             Self::Call => "call",
             Self::Ci => "ci",
@@ -57,6 +62,7 @@ impl AdHocCommand {
             Self::Lint => "lint",
             Self::Prompt => "prompt",
             Self::Read => "read",
+            Self::Run => "run",
             Self::Snapshot => "snapshot",
             Self::Tools => "tools",
         }

@@ -45,7 +45,8 @@ pub struct Suite {
     pub file: String,
     /// The command line it was made from; `None` where it is a file.
     pub asked: Option<CommandLine>,
-    /// The command line that runs one of its blocks, or one that it does not have; `None` where all of it runs.
+    /// The command line that runs it, where its file alone does not say all: another one runs one of its blocks, or one
+    /// that it does not have, or names the server.
     pub ran_by: Option<CommandLine>,
     /// True if only tools that change nothing are called, whatever else the suite says.
     pub read_only: bool,
@@ -109,6 +110,17 @@ impl Suite {
     /// The command line that makes its cases, where that is not `mcprove run` with its file.
     pub fn command_line(&self) -> Option<&CommandLine> {
         self.asked.as_ref().or(self.ran_by.as_ref())
+    }
+
+    /// Returns true if the command line names its servers.
+    pub fn has_given_servers(&self) -> bool {
+        self.file_of_flags().is_some()
+    }
+
+    /// The name that stands for what flags say, in the place of a file; `None` where they say nothing.
+    pub fn file_of_flags(&self) -> Option<&str> {
+        let given = self.ran_by.as_ref().filter(|line| line.command == AdHocCommand::Run);
+        self.asked.as_ref().map(|_| self.file.as_str()).or(given.map(|line| line.command.as_str()))
     }
 
     /// Why generated cases do not call a tool of one of its servers; `None` where they may.
