@@ -13,6 +13,7 @@ use super::dispatch::{self, Intake};
 use super::state::{NO_OWNER, OutgoingLine, OutgoingRequest, RequestOutcome, SessionState};
 use super::{CallFailure, ClientAnswers, ClosedSession, SessionReply};
 use crate::transport::http::Endpoint;
+use crate::transport::large;
 use crate::transport::{self, Link, MessageRole, ServerProcesses, ShutdownOrder, Stopper, TransportKind};
 use crate::wire::{self, Era, Id, notification_line};
 
@@ -78,7 +79,7 @@ impl Connection {
 
     /// Sends a request and waits for its answer until the deadline; whoever stops waiting tells the server so.
     pub(crate) async fn exchange(&self, mut request: OutgoingRequest<'_>) -> Result<SessionReply, CallFailure> {
-        let begun = Instant::now();
+        let (begun, before) = (Instant::now(), large::waited());
         let (id, params, frame, mut waiting) = self.send(&mut request);
         let mut pending = CancellationGuard {
             peer: self,
@@ -91,7 +92,7 @@ impl Connection {
         let arrived = tokio::select! {
             biased;
             arrived = &mut waiting => arrived.map_err(|_| self.lock().ended_failure(request.method, frame))?,
-            () = self.deadline_of(&request, &id) => {
+            () = self.deadline_of(&request, &id, before) => {
                 pending.reason = "timeout";
                 return Err(self.lock().timed_out(request.method, frame, request.limit));
             }
@@ -103,13 +104,16 @@ impl Connection {
         Ok(SessionReply { message, params, frame, answer_frame, elapsed: begun.elapsed(), notifications })
     }
 
-    /// Waits until a request has waited too long.
-    async fn deadline_of(&self, request: &OutgoingRequest<'_>, id: &Id) {
+    /// Waits until a request has waited too long; `before` is how long anybody had waited for a turn when it went.
+    async fn deadline_of(&self, request: &OutgoingRequest<'_>, id: &Id, before: Duration) {
         let mut deadline = request.deadline;
         loop {
             sleep_until(deadline).await;
             let progressed_at = self.lock().progressed_at(id).filter(|_| request.is_extended_by_progress);
-            match progressed_at.map(|progressed_at| progressed_at + request.limit) {
+            let extended = progressed_at.map(|progressed_at| progressed_at + request.limit);
+            // A server whose answers never end could keep others waiting for ever.
+            let in_turns = (large::waited() - before).min(request.limit);
+            match extended.max(Some(request.deadline + in_turns)) {
                 Some(extended) if extended > deadline => deadline = extended,
                 _ => return,
             }

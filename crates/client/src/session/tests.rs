@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
 use super::{AwaitedAnswers, ClientAnswers, NotOpened, RawMessage, Session, SessionRequest, SessionSettings};
+use crate::transport::large::LargeTurn;
 use crate::transport::{ConnectError, Link, memory};
+use crate::wire::LARGE_MESSAGE;
 use crate::wire::Revision;
 
 /// The server's end of a connection.
@@ -355,6 +357,28 @@ async fn progress_gives_a_request_the_whole_time_again() {
         let failure = session.request(impatient).await.expect_err("nobody waits so long");
         assert_eq!(failure.to_string(), "`tools/call` got no answer within 10 s");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_another_large_message_is_not_the_server_s_time() {
+    let answering = async |mut end: ServerSide| {
+        while let Some(asked) = end.next().await {
+            if asked["method"] == "tools/call" {
+                tokio::time::sleep(Duration::from_secs(11)).await;
+                end.answer(&asked, json!({})).await;
+            }
+        }
+    };
+    let session = session(answering).await;
+    let mut held = LargeTurn::default();
+    held.take(LARGE_MESSAGE).await;
+    let mut waiting = LargeTurn::default();
+    // It waits for two seconds, and goes on without.
+    let (reply, ()) = tokio::join!(session.request(call("case")), waiting.take(LARGE_MESSAGE));
+    assert_eq!(reply.expect("the time is longer by the wait").elapsed, Duration::from_secs(11));
+    drop(held);
+    let failure = session.request(call("case")).await.expect_err("nobody waits for a turn meanwhile");
+    assert_eq!(failure.to_string(), "`tools/call` got no answer within 10 s");
 }
 
 #[tokio::test(start_paused = true)]

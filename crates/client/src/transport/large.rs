@@ -1,12 +1,14 @@
 //! Large messages are read one at a time in the whole program: a message takes its size twice, as bytes and parsed, and
 //! sessions side by side would each hold one.
 //!
-//! Nobody waits long for a turn: a server may stop in the middle of a message, and who waits has a time for its answer.
+//! Nobody waits long for a turn: a server may stop in the middle of a message. The time for an answer leaves the wait out
+//! ([`waited`]), which is no fault of the server.
 
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::wire::LARGE_MESSAGE;
 
@@ -15,6 +17,47 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 static TURN: Semaphore = Semaphore::const_new(1);
 
+static WAITS: Mutex<Waits> = Mutex::new(Waits { under_way: 0, since: None, total: Duration::ZERO });
+
+/// The waits for turns in the whole program.
+struct Waits {
+    under_way: usize,
+    /// When the first of them began.
+    since: Option<Instant>,
+    /// The time in which somebody waited, but for that since then.
+    total: Duration,
+}
+
+/// The time in which somebody in the program has waited for a turn; it only grows.
+pub(crate) fn waited() -> Duration {
+    let waits = WAITS.lock();
+    waits.total + waits.since.map(|since| since.elapsed()).unwrap_or_default()
+}
+
+/// A wait for a turn, until it is dropped.
+struct WaitUnderWay;
+
+impl WaitUnderWay {
+    fn begin() -> Self {
+        let mut waits = WAITS.lock();
+        waits.under_way += 1;
+        waits.since.get_or_insert_with(Instant::now);
+        Self
+    }
+}
+
+impl Drop for WaitUnderWay {
+    fn drop(&mut self) {
+        let mut waits = WAITS.lock();
+        waits.under_way -= 1;
+        if waits.under_way == 0
+            && let Some(since) = waits.since.take()
+        {
+            waits.total += since.elapsed();
+        }
+    }
+}
+
 /// The turn to read a large message, until it is dropped; nothing where the time to wait was over.
 #[derive(Debug, Default)]
 pub(crate) struct LargeTurn(Option<SemaphorePermit<'static>>);
@@ -22,7 +65,12 @@ pub(crate) struct LargeTurn(Option<SemaphorePermit<'static>>);
 impl LargeTurn {
     /// Waits for the turn to read on where so many bytes make a message large.
     pub(crate) async fn take(&mut self, bytes: usize) {
-        if bytes >= LARGE_MESSAGE && self.0.is_none() {
+        if bytes < LARGE_MESSAGE || self.0.is_some() {
+            return;
+        }
+        self.0 = TURN.try_acquire().ok();
+        if self.0.is_none() {
+            let _wait = WaitUnderWay::begin();
             self.0 = timeout(PATIENCE, TURN.acquire()).await.ok().and_then(Result::ok);
         }
     }
@@ -49,7 +97,9 @@ mod tests {
         let (mut first, mut second, mut small) = (LargeTurn::default(), LargeTurn::default(), LargeTurn::default());
         first.take(LARGE_MESSAGE).await;
         small.take(LARGE_MESSAGE - 1).await;
+        let before = waited();
         second.take(LARGE_MESSAGE).await;
+        assert!(waited() - before >= PATIENCE);
         let has_turn = [&first, &second, &small].map(LargeTurn::is_taken);
         assert_eq!(has_turn, [true, false, false], "the second one went on without");
         drop(first);

@@ -7,7 +7,7 @@
 
 mod disruption;
 pub mod http;
-mod large;
+pub(crate) mod large;
 mod lines;
 pub mod memory;
 pub mod orphans;
