@@ -373,8 +373,11 @@ pub(crate) fn to_fill_in(typed: &str, console: &Console) -> Exit {
 
 /// Returns true if a word behind suites can only be a server: a URL, the demo, or a file of servers.
 pub(crate) fn is_server(word: &str) -> bool {
-    let is_json = || word.ends_with(".json") || word.contains(".json:");
-    word == "demo" || word.starts_with("http://") || word.starts_with("https://") || is_json()
+    let is_url = || word.starts_with("http://") || word.starts_with("https://");
+    // A file of servers may have a name behind a colon.
+    word == "demo"
+        || is_url()
+        || word.split_once(".json").is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with(':'))
 }
 
 /// Returns true if a word names a suite file.

@@ -9,7 +9,7 @@ use super::{address, authorization, certificate, environment, era, http_answer, 
 use crate::event::Finding;
 use crate::plan::arguments::ConfigSource;
 use crate::session::{
-    CallFailure, ClientAnswers, Connector, FailureReason, NotOpened, OpenFailure, Session, SessionSettings,
+    CallFailure, ClientAnswers, Connector, Disturbance, FailureReason, NotOpened, OpenFailure, Session, SessionSettings,
 };
 use crate::transport::http::{self, HttpAddress};
 use crate::transport::stdio::ServerCommand;
@@ -353,8 +353,7 @@ fn settings(era: Era, start_timeout: Duration, request_timeout: Duration) -> Ses
         answers: ClientAnswers::default(),
         performs_handshake: true,
         keeps_frames: false,
-        is_undisturbed: true,
-        has_faults: false,
+        disturbance: Disturbance::None,
         answered: None,
     }
 }

@@ -18,7 +18,7 @@ use crate::event::{FailureClass, Finding, Reason, RequirementLevel, ServerStarts
 use crate::fault::FaultPlayer;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{Case, CaseStore, OpenServer, ServerChoice};
-use crate::session::{ClosedSession, Connector, OpenFailure, Session, SessionSettings};
+use crate::session::{ClosedSession, Connector, Disturbance, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
 use crate::suite::{AddedSettings, Answers, Handshake, Protocol};
 use crate::transport::{ConnectError, Link};
@@ -218,8 +218,11 @@ async fn open_at(
         answers: resolve::answers(answers, &names, &target.suite().folder, moving).map_err(unfilled)?,
         performs_handshake: handshake == Handshake::Perform,
         keeps_frames: target.keeps_frames,
-        is_undisturbed: faults.is_none() && target.tamper.is_none() && !target.is_replayed,
-        has_faults: faults.is_some(),
+        disturbance: match faults {
+            Some(_) => Disturbance::Faults,
+            None if target.tamper.is_some() || target.is_replayed => Disturbance::Proof,
+            None => Disturbance::None,
+        },
         answered: target.answered.clone().filter(|_| faults.is_none()),
     };
     let (begun, processes) = (Instant::now(), AtomicUsize::new(0));

@@ -47,12 +47,13 @@ pub(crate) struct AdHocSettings {
 }
 
 impl AdHocSettings {
-    /// Adds what a ready-made suite consists of.
-    pub(crate) fn ready_made(&mut self, name: &str) {
-        let suite = builtin_text(name).and_then(yaml_writer::read_value);
-        let Some(Value::Object(mut suite)) = suite else { return };
-        suite.remove("suite");
-        self.members.extend(suite);
+    /// Adds what ready-made suites consist of.
+    pub(crate) fn ready_made(&mut self, names: &[&str]) {
+        for text in names.iter().filter_map(|name| builtin_text(name)) {
+            let Some(Value::Object(mut suite)) = yaml_writer::read_value(text) else { continue };
+            suite.remove("suite");
+            self.members.extend(suite);
+        }
     }
 
     /// Adds a block whose keys are set by flags; keys without a value are left out.

@@ -46,7 +46,8 @@ pub(crate) fn audit(args: AuditArgs, console: &Console) -> Result<Exit, Exit> {
         ..AdHocSettings::default()
     };
     own.block("run_options", [key("parallel", AT_A_TIME)]);
-    CI_SUITES.iter().chain(&MORE_SUITES).for_each(|name| own.ready_made(name));
+    own.ready_made(&CI_SUITES);
+    own.ready_made(&MORE_SUITES);
     ready_made.set(&mut own, console)?;
     own.flags.extend(no_prove.then(|| "--no-prove".to_owned()));
     on.run.proving.prove = !no_prove;

@@ -3,11 +3,13 @@
 //! It is the run of the ready-made suites that say something of any server, with a few keys set by flags.
 
 use std::num::NonZero;
+use std::time::Duration;
 
 use clap::Args;
 
 use super::adhoc::{AT_A_TIME, AdHocSettings, CallingArgs, flag_key, key};
 use super::compliance::HintArgs;
+use super::parsing::{duration, typed_duration};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::Verb;
@@ -41,6 +43,9 @@ pub(crate) struct ReadyMadeArgs {
     /// The number of calls to generate for each tool.
     #[arg(long, value_name = "N", default_value = "100")]
     cases: NonZero<u64>,
+    /// The time that an answer may take before a call counts as hanging; 10s by default.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    request_timeout: Option<Duration>,
     #[command(flatten)]
     hints: HintArgs,
 }
@@ -51,6 +56,8 @@ impl ReadyMadeArgs {
         own.flags.extend(self.hints.flags());
         own.block("compliance", [key("hints", self.hints.members(console)?)]);
         own.block("fuzz", [flag_key("seed", "--seed", self.seed), flag_key("cases", "--cases", self.cases.get())]);
+        let request_timeout = self.request_timeout.map(typed_duration);
+        own.block("run_options", [flag_key("request_timeout", "--request-timeout", request_timeout)]);
         Ok(())
     }
 }
@@ -58,7 +65,7 @@ impl ReadyMadeArgs {
 pub(crate) fn ci(args: CiArgs, console: &Console) -> Result<Exit, Exit> {
     let mut own = AdHocSettings { serving: args.on.serving_of_all(), ..AdHocSettings::default() };
     own.block("run_options", [key("parallel", AT_A_TIME)]);
-    CI_SUITES.iter().for_each(|name| own.ready_made(name));
+    own.ready_made(&CI_SUITES);
     args.ready_made.set(&mut own, console)?;
     args.on.run_with(VERB, own, console)
 }

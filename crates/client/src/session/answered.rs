@@ -112,6 +112,13 @@ impl AnsweredTools {
         is_known && (!has_refused || is_valid())
     }
 
+    /// Returns true if a tool has served nothing, and another owner waited for it in vain while nothing else was called.
+    pub fn was_waited_for(&self, tool: &str, owner: &str) -> bool {
+        let tools = self.tools.lock();
+        let Some(ToolCalls::Unserved { waits, .. }) = tools.get(tool) else { return false };
+        waits.iter().any(|(other, wait)| other != owner && *wait == Wait::Alone)
+    }
+
     /// Returns true if no tool has answered anything, and it was waited for in vain often enough.
     pub fn is_silent_server(&self) -> bool {
         let tools = self.tools.lock();
@@ -228,8 +235,23 @@ mod tests {
             (&[("a+", "1")], &[("a", "1")], "a", "2", false),
         ] {
             let answered = after(calls);
-            ends.iter().for_each(|(tool, owner)| answered.note_end(tool, owner));
+            for (tool, owner) in ends {
+                answered.note_end(tool, owner);
+            }
             assert_eq!(answered.ends_server(tool, owner), expected, "{calls:?} {ends:?} {tool} {owner}");
+        }
+    }
+
+    #[test]
+    fn one_wait_of_another_owner_confirms_a_silence() {
+        for (calls, owner, expected) in [
+            (&[][..], "2", false),
+            (&[("a", "1")], "2", true),
+            (&[("a", "1")], "1", false),
+            (&[("a*", "1")], "2", false),
+            (&[("a", "1"), ("a+", "1")], "2", false),
+        ] {
+            assert_eq!(after(calls).was_waited_for("a", owner), expected, "{calls:?} {owner}");
         }
     }
 

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::answered::CallAnswer;
 use super::state::OutgoingRequest;
-use super::{CallFailure, FailureReason, Session};
+use super::{CallFailure, Disturbance, FailureReason, Session};
 use crate::wire::{self, Era, is_served};
 
 /// The number of rounds of questions of one request (2026-07-28, multi round-trip requests).
@@ -105,10 +105,12 @@ impl Session {
         };
         for _ in 0..MAX_ROUNDS {
             let answered = match self.peer.exchange(outgoing(params.take())).await {
-                Err(failure) if failure.is_break() && self.settings.is_undisturbed && reply.is_none() => {
+                Err(failure)
+                    if failure.is_break() && self.settings.disturbance == Disturbance::None && reply.is_none() =>
+                {
                     Box::pin(self.after_break(failure, outgoing(original.cloned()))).await?
                 }
-                Err(failure) if failure.is_of_no_listener() && self.settings.is_undisturbed => {
+                Err(failure) if failure.is_of_no_listener() && self.settings.disturbance == Disturbance::None => {
                     return Err(self.after_end(failure).await);
                 }
                 answered => answered?,

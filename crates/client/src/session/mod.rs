@@ -69,12 +69,21 @@ pub struct SessionSettings {
     pub performs_handshake: bool,
     /// Every frame is written down by somebody, however many there are.
     pub keeps_frames: bool,
-    /// A connection that breaks over HTTP is the server's doing: nothing else strikes it.
-    pub is_undisturbed: bool,
-    /// Faults of the suite strike its messages, so that a message which breaks a rule may be theirs.
-    pub has_faults: bool,
+    /// The reason, beside the server, for what its messages are like.
+    pub disturbance: Disturbance,
     /// What is known of the server's tools; `None` where something else than the server may be the reason for silence.
     pub answered: Option<Arc<AnsweredTools>>,
+}
+
+/// The reason, beside the server, for what the messages of a session are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disturbance {
+    /// There is none: a connection that breaks is the server's doing.
+    None,
+    /// Faults of the suite strike them, so that a message which breaks a rule may be theirs.
+    Faults,
+    /// They come from a recording, or from a mutant.
+    Proof,
 }
 
 /// A conversation after its handshake.
@@ -134,6 +143,11 @@ impl Session {
         self.settings.answered.as_ref().is_some_and(|answered| answered.ends_server(tool, owner))
     }
 
+    /// Returns true if a tool has served nothing, and another owner waited for it in vain while nothing else was called.
+    pub fn was_waited_for(&self, tool: &str, owner: &str) -> bool {
+        self.settings.answered.as_ref().is_some_and(|answered| answered.was_waited_for(tool, owner))
+    }
+
     /// Returns true if no tool of the server has answered anything, and it was waited for in vain often enough.
     pub fn is_silent_server(&self) -> bool {
         self.settings.answered.as_ref().is_some_and(|answered| answered.is_silent_server())
@@ -155,7 +169,7 @@ impl Session {
 
     /// Returns true if faults of the suite strike its messages.
     pub fn has_faults(&self) -> bool {
-        self.settings.has_faults
+        self.settings.disturbance == Disturbance::Faults
     }
 
     /// The request that any server of its era answers.

@@ -112,7 +112,7 @@ impl Connection {
             let progressed_at = self.lock().progressed_at(id).filter(|_| request.is_extended_by_progress);
             let extended = progressed_at.map(|progressed_at| progressed_at + request.limit);
             // A server whose answers never end could keep others waiting for ever.
-            let in_turns = (large::waited() - before).min(request.limit);
+            let in_turns = large::waited().saturating_sub(before).min(request.limit);
             match extended.max(Some(request.deadline + in_turns)) {
                 Some(extended) if extended > deadline => deadline = extended,
                 _ => return,

@@ -7,7 +7,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
-use super::{AwaitedAnswers, ClientAnswers, NotOpened, RawMessage, Session, SessionRequest, SessionSettings};
+use super::{
+    AwaitedAnswers, ClientAnswers, Disturbance, NotOpened, RawMessage, Session, SessionRequest, SessionSettings,
+};
 use crate::transport::large::LargeTurn;
 use crate::transport::{ConnectError, Link, memory};
 use crate::wire::LARGE_MESSAGE;
@@ -86,8 +88,7 @@ fn settings() -> SessionSettings {
         request_timeout: Duration::from_secs(10),
         answers: ClientAnswers::default(),
         keeps_frames: false,
-        is_undisturbed: true,
-        has_faults: false,
+        disturbance: Disturbance::None,
         answered: None,
     }
 }
