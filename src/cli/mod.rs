@@ -90,6 +90,8 @@ impl CliCommand {
                 | Self::Snapshot(_)
                 | Self::Ci(_)
                 | Self::Audit(_)
+                | Self::Run(_)
+                | Self::Prove(_)
                 | Self::Tools(_)
                 | Self::Doctor(_)
                 | Self::Init(_)

@@ -104,9 +104,10 @@ pub(crate) fn judge_certificate(host: &str, certificate: &CertificateFacts, toda
     let issuer = shorten(&visible_line(&certificate.issuer), 60);
     let by = if issuer.is_empty() { String::new() } else { format!(", from {issuer}") };
     let sentence = format!(
-        "the certificate is trusted, for `{}`{by}, and valid until {}: {days} more days",
+        "the certificate is trusted, for `{}`{by}, and valid until {}: {}",
         visible_line(host),
-        certificate.until
+        certificate.until,
+        if days == 1 { "1 more day".to_owned() } else { format!("{days} more days") },
     );
     let judged = if days < FEW_DAYS {
         Examination::doubtful(TLS, sentence, "renew the certificate, and see why that did not happen by itself")
@@ -151,6 +152,7 @@ mod tests {
         for (tag, end, verdict, words) in [
             (UTC_TIME, "270201120000Z", Verdict::Fine, "from Example Trust, and valid until 2027-02-01: 66 more days"),
             (GENERALIZED_TIME, "20261201000000Z", Verdict::Doubtful, "until 2026-12-01: 4 more days"),
+            (GENERALIZED_TIME, "20261128000000Z", Verdict::Doubtful, "until 2026-11-28: 1 more day"),
         ] {
             let read = read_certificate(&certificate(der(tag, &[end.as_bytes().to_vec()]))).unwrap();
             let judged = judge_certificate("a.test", &read, today);

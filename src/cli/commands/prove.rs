@@ -7,6 +7,7 @@ use clap::Args;
 use super::parsing::now;
 use super::proving::{ProofRequest, RecordingFile};
 use super::run::{RunArgs, run};
+use super::run_command::RunCommandArgs;
 use super::run_watch::RunWatch;
 use super::signals::{self, RunEnding};
 use crate::cli::console::Console;
@@ -24,14 +25,15 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "transcript", "bail", "repeat", "retries", "shuffle", "verify_isolation", "last_failed", "update"])]
     recording: Option<PathBuf>,
     #[command(flatten)]
-    run: RunArgs,
+    run: RunCommandArgs,
 }
 
-pub(crate) fn prove(mut args: ProveArgs, console: &Console) -> Result<Exit, Exit> {
-    args.run.proving.prove = true;
+pub(crate) fn prove(args: ProveArgs, console: &Console) -> Result<Exit, Exit> {
+    let mut asked = args.run.into_run(console)?;
+    asked.proving.prove = true;
     match &args.recording {
-        None => run(&args.run.into(), console),
-        Some(path) => from_recording(path, args.run, console),
+        None => run(&asked.into(), console),
+        Some(path) => from_recording(path, asked, console),
     }
 }
 

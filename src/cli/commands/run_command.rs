@@ -1,10 +1,10 @@
-//! `mcprove run` as it is typed: suites, and perhaps a server in the place of the one that they name.
+//! `mcprove run` and `mcprove prove` as they are typed: suites, and perhaps a server in the place of the one that they name.
 
 use clap::Args;
 use serde_json::{Map, json};
 
 use super::adhoc::CallingArgs;
-use super::run::{RunRequest, run};
+use super::run::{RunArgs, RunRequest, run};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{Verb, is_server};
@@ -23,27 +23,32 @@ pub(crate) struct RunCommandArgs {
     command: Vec<String>,
 }
 
-pub(crate) fn run_command(typed: RunCommandArgs, console: &Console) -> Result<Exit, Exit> {
-    let RunCommandArgs { on: CallingArgs { calls, server, run: mut args }, command } = typed;
-    let TypedWords { suites, server: words } = sort(std::mem::take(&mut args.suites.paths), command);
-    args.suites.paths = suites;
-    if words.is_empty() && !server.names_server() {
-        if let Some(flag) = calls.flags().into_iter().chain(server.flags()).next() {
+impl RunCommandArgs {
+    /// The run that is asked for, on the server that the command line names, if it names one.
+    pub(crate) fn into_run(self, console: &Console) -> Result<RunArgs, Exit> {
+        let Self { on: CallingArgs { calls, server, run: mut args }, command } = self;
+        let TypedWords { suites, server: words } = sort(std::mem::take(&mut args.suites.paths), command);
+        args.suites.paths = suites;
+        if words.is_empty() && !server.names_server() {
+            let Some(flag) = calls.flags().into_iter().chain(server.flags()).next() else { return Ok(args) };
             let message = format!("`{flag}` is about a server of the command line, and none is named");
             let help = "name it behind the suites, as in `mcprove run suite.yml -- node server.js`, or write into the suite \
                         what the flag says";
             return Err(console.fail(Exit::Usage, message, Some(help)));
         }
-        return run(&RunRequest::from(args), console);
+        let target = server.target(VERB, &words, console)?;
+        let read_only = args.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
+        // A suite without any block is refused; of this one only the servers are used.
+        let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
+        let suite = target.suite(members, &[calls.flags(), read_only].concat());
+        let suite = AdHocSuite { tools: calls.named_tools(), ..suite };
+        args.suites.given = Some(GivenServers { suite, may_call: calls });
+        Ok(args)
     }
-    let target = server.target(VERB, &words, console)?;
-    let read_only = args.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
-    // A suite without any block is refused; of this one only the servers are used.
-    let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
-    let suite = target.suite(members, &[calls.flags(), read_only].concat());
-    let suite = AdHocSuite { tools: calls.named_tools(), ..suite };
-    args.suites.given = Some(GivenServers { suite, may_call: calls });
-    run(&RunRequest::from(args), console)
+}
+
+pub(crate) fn run_command(typed: RunCommandArgs, console: &Console) -> Result<Exit, Exit> {
+    run(&RunRequest::from(typed.into_run(console)?), console)
 }
 
 /// The words of the command line by what they name.

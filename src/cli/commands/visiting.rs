@@ -59,6 +59,10 @@ pub(crate) fn plan_of(
 ) -> Result<Plan, Exit> {
     let suite = words.first().filter(|word| words.len() == 1 && is_suite(word));
     let Some(suite) = suite else { return plan_of_server(server.target(verb, words, console)?, members, console) };
+    if let Some(flag) = server.flags().first() {
+        let message = format!("`{flag}` is about a server of the command line, and `{suite}` has its own");
+        return Err(console.fail(Exit::Usage, message, Some("write into the suite what the flag says")));
+    }
     let mut sources = Sources::default();
     let files = |file: &Path| read_text(file, WRITTEN);
     let loaded = block::load(Path::new(suite), &files, &mut sources, &mut Vec::new());

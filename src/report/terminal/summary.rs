@@ -351,7 +351,8 @@ fn total_heading(suites: &[SuiteScore]) -> &'static str {
 /// The verdicts on the mutants.
 fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
     let Some(proof) = report.run_finished().and_then(|finished| finished.proof.as_deref()) else { return Vec::new() };
-    let command = next::with_suites("mcprove prove", report);
+    let are_files = report.run_started().is_some_and(|run| run.suites.iter().all(|suite| suite.command.is_none()));
+    let command = if are_files { next::with_suites("mcprove prove", report) } else { String::new() };
     proof::parts(proof, &ProofView { survivors, command: &command }, style)
 }
 

@@ -31,8 +31,16 @@ pub enum Survivors {
 pub struct ProofView<'a> {
     /// The survivors that are shown in full.
     pub survivors: Survivors,
-    /// The command of such a proof, such as `mcprove prove users.yml`; flags that show more are added to it.
+    /// The command of such a proof, such as `mcprove prove users.yml`; flags that show more are added to it. Empty where a
+    /// command without a suite asked for it, which is repeated with them.
     pub command: &'a str,
+}
+
+impl ProofView<'_> {
+    /// The command line with one more flag.
+    pub(crate) fn with_flag(&self, flag: &str) -> String {
+        format!("{} {flag}", self.command).trim_start().to_owned()
+    }
 }
 
 /// Shows a proof without the run that it belongs to; ends with a line break.

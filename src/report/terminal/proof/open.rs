@@ -65,7 +65,7 @@ pub(crate) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
             move |mutant: &&MutantResult| mutant.verdict == verdict && live.is_none_or(|live| live == mutant.live);
         proof.mutants.iter().filter(is_one)
     };
-    let live = format!("`{} --live`", view.command);
+    let live = format!("`{}`", view.with_flag("--live"));
     let plain = |mutant: &MutantResult| mutant.reason.clone().unwrap_or_default();
     let kinds = [
         ("?", Verdict::Undecided, Some(false), format!("undecided in the recording; {live} asks the real server")),

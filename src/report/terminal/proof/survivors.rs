@@ -66,9 +66,9 @@ fn survivor<'a>(
     }
     if let Some(more) = mutant.missing.len().checked_sub(shown).filter(|more| *more > 0) {
         let told = format!(
-            "and {}; `{} --survivors all` shows them",
+            "and {}; `{}` shows them",
             layout::plural(more, "more test") + " to add",
-            view.command
+            view.with_flag("--survivors all")
         );
         text += &render_sentence(&told, style);
     }
@@ -134,11 +134,12 @@ fn more(found: &[&MutantResult], in_full: usize, view: &ProofView<'_>, style: &S
         text += &item("~", &format!("and {}", layout::plural(unshown, "more survivor")), 1, style);
     }
     if found.len() > in_full {
-        let told = format!("`{} --survivors all` shows a test for each survivor", view.command);
+        let told = format!("`{}` shows a test for each survivor", view.with_flag("--survivors all"));
         text += &item("-", &told, 3, style);
     }
     if found.iter().any(|mutant| !mutant.missing.is_empty()) {
-        let told = format!("`{} --write-missing missing.yml` writes all these tests as a suite", view.command);
+        let command = view.with_flag("--write-missing missing.yml");
+        let told = format!("`{command}` writes all these tests as a suite");
         text += &item("-", &told, 3, style);
     }
     text
