@@ -10,6 +10,7 @@ use super::subject::CampaignSubject;
 use crate::event::Reason;
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Mistake};
+use crate::suite::ToolSelection;
 use crate::wire::{Catalog, Tool};
 
 /// The variants that cases of a nature judge.
@@ -18,6 +19,9 @@ pub(crate) const JUDGES: [&str; 3] = ["CONFIG-IDEMPOTENT-HINT", "CONFIG-READONLY
 /// The faults that reads must withstand, as a control: nothing may change.
 const AT_READS: [FaultKind; 2] = [FaultKind::LostResponse, FaultKind::DuplicateRequest];
 
+/// Why there is nothing to strike.
+const NOTHING_TO_STRIKE: &str = "no tool of the server changes data, so no fault can harm any";
+
 /// The number of sets of faults that are tried together at each tool.
 const SETS: usize = 4;
 
@@ -25,7 +29,12 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, campaign: &Arc<Campa
     let mut cases = planner.unknown_tools(template, &campaign.tools, catalog);
     let selected: Vec<&Tool> = catalog.tools.iter().filter(|tool| campaign.tools.selects(&tool.name)).collect();
     if !selected.is_empty() && selected.iter().all(|tool| tool.only_reads()) {
-        cases.push(planner.case(&template.name, None, campaign.span, Body::Failed(nothing_to_strike(campaign))));
+        let body = match campaign.tools {
+            // A server without such tools is no mistake of a suite that names none.
+            ToolSelection::All => Body::Skipped(Reason::NotApplicable(NOTHING_TO_STRIKE.to_owned())),
+            ToolSelection::Named(_) => Body::Failed(nothing_to_strike(campaign)),
+        };
+        cases.push(planner.case(&template.name, None, campaign.span, body));
         return cases;
     }
     let mut plan = CampaignPlan { planner, template, campaign, cases, writes: 0 };
@@ -203,7 +212,18 @@ mod tests {
                 ],
             ),
             // A control without anything to strike would pass for a verdict.
-            (process, "{ faults: [error] }", json!([reads]), &["campaign: nothing-to-strike, a campaign needs a tool"]),
+            (
+                process,
+                "{ tools: [get_user], faults: [error] }",
+                json!([reads]),
+                &["campaign: nothing-to-strike, a campaign needs a tool"],
+            ),
+            (
+                process,
+                "{ faults: [error] }",
+                json!([reads]),
+                &["campaign: skipped, no tool of the server changes data, so no fault can harm any"],
+            ),
             (process, "{ faults: [lost_response] }", json!([deletes, reads]), &["campaign: delete_user: skipped"]),
             (
                 process,

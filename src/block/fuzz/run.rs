@@ -23,6 +23,7 @@ use crate::event::{CheckResult, Code, Finding, FindingKind, Outcome, Reason, Rep
 use crate::plan::arguments::{ConfigSource, server_folder};
 use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
 use crate::source::{beginning_of_json, shorten, visible_line};
+use crate::suite::AdHocCommand;
 use crate::wire::{Direction, Frame, Tool, denies_tool, surroundings_lack};
 
 /// The number of characters of a call or a refusal that a sentence quotes.
@@ -262,7 +263,8 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     if outcome == Outcome::Inconclusive && counts.served == 0 && counts.calls > 0 {
         let name = &calls.callees[0].name;
         let why = if counts.answered() == 0 {
-            let one = if context.suite.asked.is_some() { "--in-flight 1" } else { "in_flight: 1" };
+            let is_flag = context.suite.asked.as_ref().is_some_and(|asked| asked.command == AdHocCommand::Fuzz);
+            let one = if is_flag { "--in-flight 1" } else { "in_flight: 1" };
             match settings.in_flight {
                 1 => "no call got an answer".to_owned(),
                 many => format!("no call got an answer while {many} were under way; `{one}` makes them one by one"),

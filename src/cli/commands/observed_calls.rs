@@ -371,7 +371,7 @@ impl ObservedCalls {
             for SkippedTools { sentence, .. } in self.skipped() {
                 let sentence = hidden.text(&sentence);
                 console
-                    .note(&format!("warning: {sentence}; `--scratch` or `--allow TOOL` allows calls that change data"));
+                    .note(&format!("warning: {sentence}; `--allow TOOL` calls one that may change data"));
             }
         }
         if policy.requirement.is_of_server() && self.servers.values().any(AnswerCounts::lists_none) {

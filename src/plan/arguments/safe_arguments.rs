@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::addresses::{is_host, unroutable};
 use super::durations;
-use super::folder::is_path;
+use super::folder::{is_path, takes_folder};
 use crate::generate::{Generator, InvalidValue, PLACEHOLDER, Rng};
 use crate::schema::{Judge, UnusableSchema, put_at, token};
 
@@ -159,7 +159,7 @@ impl SafeArguments {
 
     fn unroutable(&self, name: &str, value: &Value) -> Vec<Value> {
         let Value::String(text) = value else { return Vec::new() };
-        if text == PLACEHOLDER && is_path(name) {
+        if text == PLACEHOLDER && takes_folder(name) {
             return self.folder.iter().cloned().map(Value::from).collect();
         }
         let unroutable = unroutable(text, || self.hosts.contains(name) || is_host(name));

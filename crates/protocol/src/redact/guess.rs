@@ -20,6 +20,9 @@ const PIECE: usize = 4;
 /// Runs of as many letters are no words any more.
 const LONG_WORD: usize = 16;
 
+/// A longer name between two slashes may be drawn.
+const LONGEST_FOLDER: usize = 20;
+
 /// The literal value of a header or of a variable must not appear anywhere: its name says so, or it reads as if it was
 /// drawn rather than chosen.
 pub fn is_secret(name: &str, value: &str) -> bool {
@@ -40,7 +43,13 @@ pub fn reads_drawn(value: &str) -> bool {
         length < PIECE || is_of(|c| c.is_ascii_digit()) || length < LONG_WORD && is_of(char::is_alphabetic)
     };
     let is_everyday = value.chars().count() < SHORT || value.split(|c: char| !c.is_alphanumeric()).all(is_word);
-    !is_everyday || user_of(value).is_some()
+    !is_everyday && !is_path(value) || user_of(value).is_some()
+}
+
+/// A path of this machine: folders have names, and what is drawn has no slash for long.
+fn is_path(value: &str) -> bool {
+    let begins = ["/", "~/", "./", "../"].iter().any(|start| value.starts_with(start));
+    begins && value.matches('/').count() > 1 && value.split('/').all(|name| name.chars().count() <= LONGEST_FOLDER)
 }
 
 /// The part of an address that says who asks, without the `@` behind it.
@@ -64,6 +73,8 @@ mod tests {
             ("X", "hunter2-is-secret"),
             ("X", "550e8400-e29b-41d4-a716-446655440000"),
             ("X", "abcdefghijklmnopqrst"),
+            ("X", "/9j4AAQSkZJRgABAQEAYABgAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQN"),
+            ("TOKEN_FILE", "/run/tokens/a"),
             ("DATABASE_URL", "postgres://ann:letmein@db/users"),
         ] {
             assert!(is_secret(name, value), "{name}={value}");
@@ -78,6 +89,7 @@ mod tests {
             ("REVISION", "2025-11-25"),
             ("BASE_URL", "http://localhost:8080/api/v1"),
             ("MONKEY", "banana"),
+            ("GIT_BASE_DIR", "/srv/audits/gitc2/data"),
         ] {
             assert!(!is_secret(name, value), "{name}={value}");
         }

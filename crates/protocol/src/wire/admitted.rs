@@ -16,7 +16,7 @@ const LONGEST_REPORT: usize = 64 * 1024;
 const LONGEST_SENTENCE: usize = 300;
 
 /// The words of sentences about failures.
-const FAILURES: [&str; 9] = [
+const FAILURES: [&str; 13] = [
     "not found",
     "no such",
     "unknown",
@@ -26,7 +26,15 @@ const FAILURES: [&str; 9] = [
     "cannot",
     "could not",
     "couldn't",
+    "is allowed",
+    "are allowed",
+    "not allowed",
+    "syntax error",
 ];
+
+/// The beginnings of sentences about failures.
+const BEGINNINGS: [&str; 7] =
+    ["error:", "error -", "error occurred", "database error:", "failed", "failure:", "exception:"];
 
 /// Members that say what went wrong.
 const REASONS: [&str; 7] = ["error", "errors", "error_message", "errorMessage", "message", "reason", "detail"];
@@ -85,8 +93,8 @@ pub fn is_served(message: &Value) -> bool {
     result.is_some_and(|result| result["isError"] != true && admitted_failure(result).is_none())
 }
 
-/// The failure that a result without `isError: true` admits: as JSON with `"success": false` and the reason beside it, or
-/// in the words of a machine that lacks something. `None` where it says nothing, or reports on something else.
+/// The failure that a result without `isError: true` admits: as JSON with `"success": false` and the reason beside it, as
+/// the sentence of an error, or in the words of a machine that lacks something. `None` where it says nothing, or reports on something else.
 pub fn admitted_failure(result: &Value) -> Option<String> {
     let is_final = result.member("resultType").is_none_or(|kind| kind == "complete") && result.member("task").is_none();
     if !is_final || result.member("isError").is_some_and(|flag| *flag == true) {
@@ -97,7 +105,7 @@ pub fn admitted_failure(result: &Value) -> Option<String> {
     }
     let text = only_text(result)?;
     if !text.starts_with('{') {
-        return lack_in_result(text);
+        return lack_in_result(text).or_else(|| failing_sentence(text));
     }
     if text.len() > LONGEST_REPORT
         || !["\"success\"", "\"ok\"", "\"status\"", "\"error\""].iter().any(|key| text.contains(key))
@@ -125,10 +133,15 @@ fn only_text(result: &Value) -> Option<&str> {
 pub fn admitted_prompt_failure(result: &Value) -> Option<String> {
     let [message] = result.member("messages")?.as_array()?.as_slice() else { return None };
     let text = message.member("content")?.member("text")?.as_str()?.trim();
+    failing_sentence(text)
+}
+
+/// A text that is nothing but the sentence of an error.
+fn failing_sentence(text: &str) -> Option<String> {
     let line =
         text.lines().next().filter(|line| line.len() == text.len() && line.chars().count() <= LONGEST_SENTENCE)?;
     let lower = line.to_lowercase();
-    let begins = ["error:", "error -", "failed", "failure:", "exception:"].iter().any(|word| lower.starts_with(word));
+    let begins = BEGINNINGS.iter().any(|word| lower.starts_with(word));
     let says = FAILURES.iter().any(|word| lower.contains(word));
     (begins && says).then(|| shorten(line, QUOTED))
 }
@@ -241,6 +254,24 @@ mod tests {
         }
         let flagged = json!({"isError": true, "content": [{"type": "text", "text": "fetch failed"}]});
         assert_eq!(admitted_lack(&flagged), None);
+    }
+
+    #[test]
+    fn sentences_about_failures() {
+        let result = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+        for (text, is_admitted) in [
+            ("Error: Only CREATE TABLE statements are allowed", true),
+            ("Database error: Parser Error: syntax error at or near \"x\"", true),
+            ("Error occurred: Invalid arguments for tool plan_task", true),
+            ("Failed to open book.docx: no such file", true),
+            // A report, which may say so of something else.
+            ("Error: 3 of 5 checks", false),
+            ("The user was not found in the cache and was read from disk", false),
+            ("Error: not found\nError: not found\n2 lines of the log", false),
+            ("errors are not allowed to pass silently", false),
+        ] {
+            assert_eq!(admitted_failure(&result(text)).is_some(), is_admitted, "{text}");
+        }
     }
 
     #[test]
