@@ -370,8 +370,7 @@ impl ObservedCalls {
         if policy.requirement == ServingRequirement::HalfServed {
             for SkippedTools { sentence, .. } in self.skipped() {
                 let sentence = hidden.text(&sentence);
-                console
-                    .note(&format!("warning: {sentence}; `--allow TOOL` calls one that may change data"));
+                console.note(&format!("warning: {sentence}; `--allow TOOL` calls one that may change data"));
             }
         }
         if policy.requirement.is_of_server() && self.servers.values().any(AnswerCounts::lists_none) {

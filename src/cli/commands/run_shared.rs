@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use super::run_watch::RunWatch;
 use super::signals::{self, RunEnding, RunningTask, Urgency};
 use crate::cli::console::Console;
-use crate::event::{Event, RunEnd};
+use crate::event::{Event, RunEnd, Severity};
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::runner::{self, Observer, Options, SessionFrames, Summary};
@@ -50,7 +50,10 @@ pub(crate) fn run_plan(
     let watch = watch.into_watch();
     // Servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    Some((summary.unwrap_or_else(|| Summary { interrupted: true, ..Summary::default() }), watch, urgency))
+    // Failures that were told count, although nobody summed up.
+    let told = || Summary { interrupted: true, failed: watch.severities.at_least(Severity::Low), ..Summary::default() };
+    let summary = summary.unwrap_or_else(told);
+    Some((summary, watch, urgency))
 }
 
 /// A watch that is taken once: after the run, or in the middle of it, and then nothing goes on.

@@ -75,8 +75,20 @@ impl Tool {
         let description = self.raw["description"].as_str().unwrap_or_default();
         let reads =
             has_any(&words(&self.name), READING_VERBS) || first_verb(description).is_some_and(|verb| is_reading(&verb));
-        reads && !self.speaks_of_a_change()
+        reads && !self.speaks_of_a_change() && !executes_any_statement(description)
     }
+}
+
+/// A description says that statements of callers are executed, and not that they only read: `query` may be any of them.
+fn executes_any_statement(description: &str) -> bool {
+    let spoken: Vec<String> = description
+        .split(|c: char| !c.is_alphanumeric())
+        .map(str::to_lowercase)
+        .filter(|word| !word.is_empty())
+        .collect();
+    let has = |words: &[&str]| spoken.iter().any(|word| words.contains(&word.as_str()));
+    let executes = spoken.first().is_some_and(|verb| ["execute", "run"].iter().any(|known| is_form_of(verb, known)));
+    executes && has(&["query", "queries", "statement", "statements", "sql"]) && !has(&["select", "read", "search"])
 }
 
 fn names_a_change(name: &[String]) -> bool {
@@ -193,6 +205,10 @@ mod tests {
         check("list_changes", "Lists recently updated issues; it never creates or deletes any.", true);
         check("read_items", "Use it before create_item.", true);
         check("query", "Execute an INSERT, UPDATE, or DELETE query", false);
+        check("query", "Execute a query on the DuckDB database", false);
+        check("query", "Executes a SELECT query", true);
+        check("query", "Run a read-only SQL query", true);
+        check("query", "Queries the documentation", true);
         check("get_session", "Gets the session, and creates one where there is none.", false);
         check("check_in", "Modifies the booking.", false);
     }
