@@ -37,9 +37,15 @@ const FULL: usize = 10;
 const PAGES: [&str; 6] = ["cursor", "next", "page", "offset", "more", "limit"];
 
 /// Words of a store that does the work later.
-const LATER: [&str; 12] = [
+const LATER: [&str; 18] = [
     "queue",
     "queued",
+    "enqueued",
+    "buffered",
+    "deferred",
+    "background",
+    "soon",
+    "eventually",
     "pending",
     "draft",
     "review",
@@ -356,6 +362,9 @@ mod tests {
             (r#"{"notes":[],"has_more":false}"#, &PAGES, true),
             (r#"{"notes":[{"text":"a"}]}"#, &PAGES, false),
             ("queued as job 7", &LATER, true),
+            ("Enqueued the note.", &LATER, true),
+            ("Your note will be stored in the background", &LATER, true),
+            ("{\"status\":\"write-deferred\"}", &LATER, true),
             ("Saved.", &LATER, false),
         ] {
             assert_eq!(names_any(text, wanted), expected, "{text}");
