@@ -15,6 +15,9 @@ use crate::wire::is_served;
 /// The time between two looks at the lines that have come.
 const POLLING: Duration = Duration::from_millis(200);
 
+/// SIGHUP, SIGINT, SIGKILL, SIGPIPE and SIGTERM, with which servers and their wrappers end themselves, too.
+const ASKED_TO_END: [i32; 5] = [1, 2, 9, 13, 15];
+
 /// When a client reads the answers to its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BurstReading {
@@ -131,10 +134,14 @@ impl Burst {
         self.end.as_ref().map(Finding::from)
     }
 
-    /// Its process was ended by a signal.
-    pub(crate) fn has_signal(&self) -> bool {
+    /// It was ended by a signal as faults of its own bring, or by a panic in this process.
+    pub(crate) fn has_fault(&self) -> bool {
         let reason = self.end.as_ref().map(|end| &end.reason);
-        matches!(reason, Some(FailureReason::Exited(ServerExit::Signal(_))))
+        match reason {
+            Some(FailureReason::Exited(ServerExit::Signal(signal))) => !ASKED_TO_END.contains(signal),
+            Some(FailureReason::Exited(exit)) => *exit == ServerExit::Panicked,
+            Some(_) | None => false,
+        }
     }
 
     /// An answer that is not as it must be.
@@ -183,14 +190,18 @@ mod tests {
     #[test]
     fn an_exit_is_a_crash_of_which_a_signal_is_certain() {
         let exit = |exit: ServerExit| Some(failure_of_test(FailureReason::Exited(exit)));
-        for (end, is_crash, has_signal) in [
+        for (end, is_crash, has_fault) in [
             (exit(ServerExit::Signal(11)), true, true),
+            (exit(ServerExit::Signal(6)), true, true),
+            (exit(ServerExit::Signal(15)), true, false),
+            (exit(ServerExit::Panicked), true, true),
+            (exit(ServerExit::Returned), true, false),
             (exit(ServerExit::Unknown), true, false),
             (Some(failure_of_test(FailureReason::Protocol("torn".to_owned()))), true, false),
             (None, false, false),
         ] {
             let burst = Burst::of_test(0, end);
-            assert_eq!((burst.crash().is_some(), burst.has_signal()), (is_crash, has_signal), "{:?}", burst.end);
+            assert_eq!((burst.crash().is_some(), burst.has_fault()), (is_crash, has_fault), "{:?}", burst.end);
         }
     }
 }

@@ -277,7 +277,7 @@ impl<'a> HalfClosedTrial<'a> {
 /// input.
 fn crash_of(burst: &Burst, stderr: &[String], tool: &str) -> Option<Finding> {
     let cry = stderr.iter().find(|line| CRASHES.iter().any(|crash| line.contains(crash)));
-    let crash = burst.crash().filter(|_| burst.has_signal() || cry.is_some())?;
+    let crash = burst.crash().filter(|_| burst.has_fault() || cry.is_some())?;
     let found = finding_with_help(
         "crash-at-end-of-input",
         format!("the server crashes when its input ends while calls of `{tool}` are under way"),
@@ -322,10 +322,17 @@ mod tests {
         let exit = |exit: ServerExit| Some(failure_of_test(FailureReason::Exited(exit)));
         for (end, stderr, expected) in [
             (exit(ServerExit::Signal(11)), "", true),
+            // A server may end itself in the way in which others end it.
+            (exit(ServerExit::Signal(15)), "", false),
+            (exit(ServerExit::Signal(9)), "", false),
+            (exit(ServerExit::Signal(13)), "", false),
+            (exit(ServerExit::Signal(15)), "thread 'main' panicked at src/main.rs:3", true),
             (exit(ServerExit::Signal(6)), "thread 'main' panicked at src/main.rs:3", true),
             (exit(ServerExit::Status(2)), "panic: send on closed channel", true),
             (exit(ServerExit::Status(1)), "Fatal Python error: could not acquire lock", true),
             (exit(ServerExit::Status(1)), "panic: runtime error: index out of range", true),
+            (exit(ServerExit::Panicked), "", true),
+            (exit(ServerExit::Returned), "", false),
             (exit(ServerExit::Unknown), "panicked at src/main.rs:3", true),
             (exit(ServerExit::Status(1)), "Traceback (most recent call last): BrokenPipeError", false),
             (exit(ServerExit::Status(1)), "Error: write EPIPE", false),
