@@ -116,9 +116,10 @@ fn body(planner: &Planner<'_>, settings: &Arc<Torture>, tool: &Tool, may_write: 
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::block::tests::{check_lines, planned};
 
     #[test]
     fn a_tool_may_write_unless_it_only_reads_or_a_pair_says_so() {
@@ -133,6 +134,65 @@ mod tests {
         ] {
             let tool = Tool::new(json!({"name": name, "annotations": annotations, "inputSchema": {"type": "object"}}));
             assert_eq!(may_write(&settings, &tool), expected, "{name} {annotations}");
+        }
+    }
+
+    #[test]
+    fn each_tool_has_a_case_and_the_server_those_that_are_about_no_tool() {
+        let (adds, reads) = (json!({"readOnlyHint": false, "destructiveHint": false}), json!({"readOnlyHint": true}));
+        let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
+        let tool = |name: &str, hints: &Value| json!({"name": name, "annotations": hints, "inputSchema": schema});
+        let both = json!([tool("add_note", &adds), tool("list_notes", &reads)]);
+        let destroys = tool("drop_notes", &json!({"readOnlyHint": false, "destructiveHint": true}));
+        let process = "servers: { a: { command: [a] } }";
+        let scratch = "servers: { a: { command: [a], scratch: true } }";
+        let allowed = "allow: [add_note], servers: { a: { command: [a] } }";
+        let address = "allow: [add_note], servers: { a: { url: \"http://127.0.0.1:1/mcp\" } }";
+        let add = "torture: add_note: check";
+        let (list, durability) = ("torture: list_notes: check", "torture: durability: check");
+        let others = ["torture: slow reader: check", "torture: half closed: check", "torture: lists: check"];
+        let [slow, half, lists] = others;
+        for (server, settings, tools, expected) in [
+            (scratch, "true", &both, &[add, list, durability, slow, half, lists][..]),
+            // What may be changed is for the suite to say, and so is what may be lost.
+            (process, "true", &both, &["torture: add_note: skipped", list, slow, half, lists]),
+            (allowed, "true", &both, &[add, list, "torture: durability: skipped", slow, half, lists]),
+            // A server behind an address is not killed.
+            (address, "true", &both, &[add, list, slow, half, lists]),
+            (scratch, "{ tools: [add_note] }", &both, &[add, durability]),
+            (scratch, "{ tools: [list_notes] }", &both, &[list]),
+            (scratch, "{ checks: [calls] }", &both, &[add, list]),
+            (scratch, "{ checks: [lists] }", &both, &[lists]),
+            (scratch, "{ tools: [list_notes], checks: [durability] }", &both, &[]),
+            (allowed, "{ checks: [calls, durability] }", &json!([destroys]), &["torture: drop_notes: skipped"]),
+            (scratch, "{ checks: [calls] }", &json!([]), &[]),
+            (scratch, "{ tools: [ad_note], checks: [calls] }", &both, &["torture / ad_note: unknown-tool"]),
+            (
+                scratch,
+                "{ checks: [calls], pairs: [{ write: add_note, read: list_note }] }",
+                &both,
+                &["torture / list_note: unknown-tool", add, list],
+            ),
+        ] {
+            let lines = planned(&format!("{{ suite: s, {server}, torture: {settings} }}"), &[], tools);
+            check_lines(&format!("{server} {settings}"), &lines, expected);
+        }
+    }
+
+    #[test]
+    fn a_pair_with_a_read_that_may_not_be_called_is_left_out() {
+        let settings = "{ checks: [calls], pairs: [{ write: add_note, read: pop_note }] }";
+        let tool = |name: &str, only_reads: bool| json!({"name": name, "annotations": {"readOnlyHint": only_reads}, "inputSchema": {"type": "object"}});
+        for (what, only_reads, allow, expected) in [
+            ("a read that writes", false, "[add_note]", "torture: add_note: skipped, `pop_note`"),
+            ("a read that writes and is allowed", false, "[add_note, pop_note]", "torture: add_note: check"),
+            ("a read that only reads", true, "[add_note]", "torture: add_note: check"),
+            ("a write that is not allowed", true, "[pop_note]", "torture: add_note: skipped, `add_note`"),
+        ] {
+            let tools = json!([tool("add_note", false), tool("pop_note", only_reads)]);
+            let suite =
+                format!("{{ suite: s, allow: {allow}, servers: {{ a: {{ command: [a] }} }}, torture: {settings} }}");
+            check_lines(what, &planned(&suite, &[], &tools)[..1], &[expected]);
         }
     }
 }

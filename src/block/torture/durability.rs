@@ -135,6 +135,20 @@ impl LostWrites {
     }
 }
 
+/// The result where so many kills have lost none of so many writes of these tools, which outlive a restart.
+fn result_without_loss(tools: &[&str], kills: u32, confirmed: usize, kept: Vec<Exchange>) -> CheckResult {
+    if tools.is_empty() {
+        return CheckResult::not_applicable("the server keeps nothing across a restart".to_owned());
+    }
+    if kills == 0 || confirmed == 0 {
+        return CheckResult::inconclusive("no write was confirmed after the restart".to_owned());
+    }
+    let names: Vec<String> = tools.iter().map(|tool| format!("`{tool}`")).collect();
+    let names = names.join(", ");
+    let shown = format!("{confirmed} writes of {names}, confirmed before {kills} kills and shown after the restarts");
+    pass(Reason::Measured(shown), kept)
+}
+
 /// True if more kills may tell whether writes are lost: one loss may be a coincidence.
 fn needs_another_kill(kills: u32, losses: u32) -> bool {
     kills < KILLS || kills < 2 * KILLS && losses == 1
@@ -205,20 +219,8 @@ impl<'a> DurabilityTrial<'a> {
         if let Some(found) = worst {
             return Ok(found);
         }
-        if durable.is_empty() {
-            return Ok(CheckResult::not_applicable("the server keeps nothing across a restart".to_owned()));
-        }
-        if self.kills == 0 {
-            return Ok(CheckResult::inconclusive("no write was confirmed after the restart".to_owned()));
-        }
-        let names: Vec<String> = durable.iter().map(|tool| format!("`{}`", tool.name)).collect();
-        let shown = format!(
-            "{} writes of {}, confirmed before {} kills and shown after the restarts",
-            self.confirmed,
-            names.join(", "),
-            self.kills
-        );
-        Ok(pass(Reason::Measured(shown), std::mem::take(&mut self.kept)))
+        let names: Vec<&str> = durable.iter().map(|tool| tool.name.as_str()).collect();
+        Ok(result_without_loss(&names, self.kills, self.confirmed, std::mem::take(&mut self.kept)))
     }
 
     async fn open(&self) -> Result<Clients<'a>, CheckEnd> {
@@ -495,7 +497,10 @@ impl KillDamage {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+    use crate::event::Outcome;
 
     #[test]
     fn writes_that_had_outlived_a_restart_are_the_worst_to_lose() {
@@ -599,6 +604,44 @@ mod tests {
             assert_eq!(evidence("lost").is_some(), lost.is_some(), "{:?}", damage.kind);
             assert!(evidence("lost").is_none_or(|text| lost.is_some_and(|lost| text.starts_with(lost))));
             assert_eq!(evidence("damaged"), Some(&format!("by {losses} of 6 kills")));
+        }
+    }
+
+    #[test]
+    fn kills_prove_something_only_where_writes_were_confirmed_before_them() {
+        for (tools, kills, confirmed, outcome, says) in [
+            (&["add"][..], 6, 18, Outcome::Passed, "18 writes of `add`, confirmed before 6 kills"),
+            (&["add", "put"], 12, 36, Outcome::Passed, "36 writes of `add`, `put`, confirmed before 12 kills"),
+            (&["add"], 1, 1, Outcome::Passed, "1 writes of `add`"),
+            (&["add"], 0, 0, Outcome::Inconclusive, "no write was confirmed"),
+            // It refuses every write once it was restarted.
+            (&["add"], 6, 0, Outcome::Inconclusive, "no write was confirmed"),
+            (&[], 0, 0, Outcome::Skipped, "keeps nothing across a restart"),
+        ] {
+            let result = result_without_loss(tools, kills, confirmed, Vec::new());
+            let reason = result.reason.as_ref().map(ToString::to_string).unwrap_or_default();
+            assert_eq!(result.outcome, outcome, "{tools:?} {kills} {confirmed}");
+            assert!(reason.contains(says), "{reason}");
+        }
+    }
+
+    #[test]
+    fn the_usual_time_of_a_write_is_not_that_of_a_slow_one() {
+        for (times, expected) in [(&[5, 900, 6][..], 6), (&[7], 7), (&[900, 5, 6, 8], 8), (&[], 0)] {
+            let writes = times.iter().map(|time| NumberedAnswer::of_test(*time, &Value::Null));
+            let tool = DurableTool {
+                name: "add".to_owned(),
+                canaries: Canaries::of_seed(7),
+                learned: WritingArguments {
+                    template: ArgumentTemplate::of_test(),
+                    reads: Vec::new(),
+                    slowest: Duration::ZERO,
+                },
+                control: writes.collect(),
+                earlier: Vec::new(),
+                shows_whole_texts: true,
+            };
+            assert_eq!(tool.usual_time(), Duration::from_millis(expected), "{times:?}");
         }
     }
 }

@@ -113,4 +113,42 @@ mod tests {
         assert_eq!(load_text(1, 16), "16 at a time in one session");
         assert_eq!(load_text(4, 16), "16 at a time in 4 sessions");
     }
+
+    #[test]
+    fn further_tries_name_the_smallest_load_only_where_they_showed_it() {
+        for (confirmation, expected) in [
+            (Confirmation::of(1, 1), "in a fresh server; two calls are enough"),
+            (Confirmation::of(1, 3), "in a fresh server; two calls are enough"),
+            (Confirmation::of(0, 3), "in a fresh server"),
+            (Confirmation::NotJudged(CheckEnd::inconclusive("the time was over")), "in a fresh server"),
+            (Confirmation::ControlFailed("the server may be full".to_owned()), "in a fresh server"),
+        ] {
+            assert_eq!(
+                describe_tries("in a fresh server", &confirmation, "two calls are"),
+                expected,
+                "{confirmation:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_check_keeps_its_outcome_and_shows_the_calls() {
+        let found = |level| Finding { level, ..Finding::new("lost-update", "it is lost") };
+        for (what, end, outcome, findings) in [
+            ("a fault", CheckEnd::failed(found(RequirementLevel::Must)), Outcome::Failed, 1),
+            ("a doubt", CheckEnd::failed(found(RequirementLevel::Should)), Outcome::Warned, 1),
+            (
+                "both",
+                CheckEnd::Failed(vec![found(RequirementLevel::Should), found(RequirementLevel::Must)]),
+                Outcome::Failed,
+                2,
+            ),
+            ("nothing that follows", CheckEnd::inconclusive("the server may be full"), Outcome::Inconclusive, 0),
+        ] {
+            let result = result_with(end, vec![call(4, Some(5)), call(8, None)]);
+            assert_eq!((result.outcome, result.findings.len()), (outcome, findings), "{what}");
+            assert_eq!(result.frames, [4, 5, 8], "{what}");
+            assert!(result.findings.iter().all(|found| found.exchange == Some(1)), "{what}");
+        }
+    }
 }

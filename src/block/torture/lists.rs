@@ -109,15 +109,7 @@ impl ListWalks<'_> {
             }
             return Ok(self.result(found, confirmation));
         }
-        if same.is_empty() {
-            let why = if unclear.is_empty() {
-                return Ok(CheckResult::not_applicable("the server offers no list".to_owned()));
-            } else {
-                format!("`{}` changes by itself: two walks one after another differ", unclear.join("`, `"))
-            };
-            return Ok(CheckResult::inconclusive(why));
-        }
-        Ok(pass(Reason::Measured(same.join("; ")), Vec::new()))
+        Ok(result_without_difference(&same, &unclear))
     }
 
     /// The items of a walk alone in each session; `None` where there is none to compare with.
@@ -185,6 +177,19 @@ impl ListWalks<'_> {
     }
 }
 
+/// The result where no list differs because of other walks: those that are the same, in words, and the methods of those that
+/// change by themselves.
+fn result_without_difference(same: &[String], unclear: &[&str]) -> CheckResult {
+    match (same, unclear) {
+        ([], []) => CheckResult::not_applicable("the server offers no list".to_owned()),
+        ([], unclear) => {
+            let names = unclear.join("`, `");
+            CheckResult::inconclusive(format!("`{names}` changes by itself: two walks one after another differ"))
+        }
+        (same, _) => pass(Reason::Measured(same.join("; ")), Vec::new()),
+    }
+}
+
 const CODE: &str = "list-differs-under-load";
 
 fn message(kind: ListKind) -> String {
@@ -243,6 +248,7 @@ mod tests {
 
     use super::*;
     use crate::check::failure_of_test;
+    use crate::event::Outcome;
     use crate::transport::ServerExit;
 
     fn items(items: &[(&str, usize)]) -> WalkedItems {
@@ -315,6 +321,22 @@ mod tests {
             let shown =
                 |name: &str| found.evidence.iter().find(|(own, _)| own == name).map_or("", |(_, text)| text.as_str());
             assert_eq!((shown("missing"), shown("too often")), (missing, repeated), "{walk:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_changes_by_itself_shows_nothing() {
+        let tools = || "32 walks of `tools/list` at a time, 9 items each".to_owned();
+        for (same, unclear, outcome, says) in [
+            (vec![], &[][..], Outcome::Skipped, "offers no list"),
+            (vec![], &["tools/list"], Outcome::Inconclusive, "`tools/list` changes by itself"),
+            (vec![], &["tools/list", "prompts/list"], Outcome::Inconclusive, "`tools/list`, `prompts/list` changes"),
+            (vec![tools()], &[], Outcome::Passed, "32 walks of `tools/list`"),
+            (vec![tools()], &["prompts/list"], Outcome::Passed, "32 walks of `tools/list`"),
+        ] {
+            let result = result_without_difference(&same, unclear);
+            let reason = result.reason.as_ref().map(ToString::to_string).unwrap_or_default();
+            assert!(result.outcome == outcome && reason.contains(says), "{same:?} {unclear:?}: {reason}");
         }
     }
 }

@@ -113,17 +113,7 @@ impl<'a> SlowReaderTrial<'a> {
     ) -> (CheckResult, Option<Clients<'a>>) {
         let count = calls_to_fill(echo.learned.answer_bytes);
         let control = self.burst(&clients, echo, count, BurstReading::AtOnce).await;
-        if let Some(fault) = control.as_ref().and_then(|burst| stream_fault(burst, echo.tool, count)) {
-            let why = format!(
-                "not even a client that reads at once gets its answers to {count} calls of `{}` that are sent without \
-                 waiting: {}",
-                echo.tool, fault.finding.message
-            );
-            let crash = control.and_then(|burst| burst.crash());
-            let result = crash.map_or_else(
-                || CheckResult::inconclusive(why),
-                |found| CheckResult::found(Outcome::Failed, vec![found]),
-            );
+        if let Some(result) = control.and_then(|burst| result_of_control(&burst, echo.tool, count)) {
             return (result, Some(clients));
         }
         clients.end().await;
@@ -231,6 +221,20 @@ fn calls_to_fill(answer_bytes: usize) -> usize {
     (LINES_AHEAD + PIPE_BYTES / bytes).min(MOST_BYTES / bytes).clamp(FEWEST_CALLS, MOST_CALLS)
 }
 
+/// The result where a client that reads at once sees a fault already, so that nothing follows about one that reads late; a
+/// server that ends is at fault anyhow.
+fn result_of_control(burst: &Burst, tool: &str, calls: usize) -> Option<CheckResult> {
+    let fault = stream_fault(burst, tool, calls)?;
+    let why = format!(
+        "not even a client that reads at once gets its answers to {calls} calls of `{tool}` that are sent without waiting: {}",
+        fault.finding.message
+    );
+    Some(match burst.crash() {
+        Some(found) => CheckResult::found(Outcome::Failed, vec![found]),
+        None => CheckResult::inconclusive(why),
+    })
+}
+
 /// The finding about the answers to a burst.
 fn stream_fault(burst: &Burst, tool: &str, calls: usize) -> Option<SlowReaderFault> {
     let missing = || {
@@ -284,6 +288,31 @@ mod tests {
             let fault = stream_fault(&burst, "echo", 600);
             assert_eq!(fault.as_ref().map(|fault| fault.finding.code.as_str()), expected, "{unanswered}");
             assert!(fault.is_none_or(|fault| fault.calls == 600));
+        }
+    }
+
+    #[test]
+    fn a_late_reader_is_judged_only_where_one_that_reads_at_once_gets_everything() {
+        let exit = |exit: ServerExit| Some(failure_of_test(FailureReason::Exited(exit)));
+        let torn = || Some(failure_of_test(FailureReason::Protocol("torn".to_owned())));
+        for (what, unanswered, end, expected) in [
+            ("all answers", 0, None, None),
+            ("all but one", 1, None, Some((Outcome::Inconclusive, None))),
+            ("none", 600, None, Some((Outcome::Inconclusive, None))),
+            ("a crash", 600, exit(ServerExit::Signal(11)), Some((Outcome::Failed, Some("process-exited")))),
+            (
+                "an exit after all answers",
+                0,
+                exit(ServerExit::Status(0)),
+                Some((Outcome::Failed, Some("process-exited"))),
+            ),
+            ("a torn line", 3, torn(), Some((Outcome::Failed, Some("protocol-error")))),
+        ] {
+            let result = result_of_control(&Burst::of_test(unanswered, end), "echo", 600);
+            let seen = result
+                .as_ref()
+                .map(|result| (result.outcome, result.findings.first().map(|found| found.code.as_str())));
+            assert_eq!(seen, expected, "{what}");
         }
     }
 }

@@ -296,6 +296,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::check::tests::reply;
 
     #[test]
     fn writes_are_replaced_where_only_the_last_is_shown_of_records_of_their_own() {
@@ -380,6 +381,38 @@ mod tests {
             (json!({"text": "zq", "board": 1}), false),
         ] {
             assert_eq!(has_only_own_texts(&arguments), expected, "{arguments}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_shows_other_records_is_the_best_control() {
+        let facts =
+            UnstoredFacts { is_unchanged: true, may_be_elsewhere: false, has_only_own_texts: true, record: None };
+        let list = |notes: Value| json!({"result": {"content": [], "structuredContent": notes}});
+        let text = |text: &str| json!({"result": {"content": [{"type": "text", "text": text}]}});
+        for (shown, record, says) in [
+            (list(json!({"notes": [{"text": "a"}]})), None, "shows other records"),
+            (list(json!({"notes": [{"text": "a"}]})), Some(false), "shows other records"),
+            (list(json!({"page": {"notes": [1]}})), None, "shows other records"),
+            (text("[{\"text\": \"a\"}]"), None, "shows other records"),
+            (list(json!({"notes": []})), Some(false), "is asked for, and does not show the text"),
+            (list(json!({"notes": []})), None, "nothing that was sent chooses"),
+            // A sentence may say that there is nothing.
+            (text("1 note"), None, "nothing that was sent chooses"),
+        ] {
+            let control = UnstoredFacts { record, ..facts }.control("list_notes", &reply(shown.clone()));
+            assert!(control.contains(says), "{shown}: {control}");
+        }
+    }
+
+    #[test]
+    fn a_refused_list_shows_no_text() {
+        for (message, is_empty) in [
+            (json!({"result": {"content": [{"type": "text", "text": "zq1"}]}}), false),
+            (json!({"result": {"content": [{"type": "text", "text": "no zq1"}], "isError": true}}), true),
+            (json!({"error": {"code": -32602, "message": "zq1"}}), true),
+        ] {
+            assert_eq!(result_text(&reply(message.clone())).is_empty(), is_empty, "{message}");
         }
     }
 }
