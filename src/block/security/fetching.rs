@@ -230,8 +230,8 @@ fn finding(of: &FetchSubject<'_>, sent: &[SentAddress]) -> Option<Finding> {
     let first = sent.iter().find(|address| address.is_visited)?;
     let ways: Vec<&str> = sent.iter().filter(|address| address.is_visited).map(|address| address.disguise).collect();
     // A server that served the plain address without a visit may follow it later, or fetch only some.
-    let is_bypass =
-        !first.is_plain() && sent.iter().filter(|address| address.is_plain()).all(|address| address.is_refused);
+    let mut plain = sent.iter().filter(|address| address.is_plain()).peekable();
+    let is_bypass = !first.is_plain() && plain.peek().is_some() && plain.all(|address| address.is_refused);
     let message = if is_bypass {
         format!("`{subject}` follows a disguised address of this machine {place}, and not the plain one")
     } else {
@@ -303,6 +303,9 @@ mod tests {
             ("page://{+url}", Some("page://http://a/b")),
             ("page://{url}/text", Some("page://http%3A%2F%2Fa%2Fb/text")),
             ("page://get{?size,page_url}", Some("page://get?size=x&page_url=http%3A%2F%2Fa%2Fb")),
+            ("page://get{/size,url}", Some("page://get/x/http%3A%2F%2Fa%2Fb")),
+            ("page://get?v=1{&url}", Some("page://get?v=1&url=http%3A%2F%2Fa%2Fb")),
+            ("page://{size,url}", Some("page://x,http%3A%2F%2Fa%2Fb")),
             ("users://{id}", None),
             ("page://{url", None),
         ] {
@@ -355,6 +358,50 @@ mod tests {
             let base = if valid.is_null() { json!({}) } else { base };
             let parameters = parameters(&schema, &base);
             assert_eq!(is_address(&parameters[0]), expected, "{name} {schema}");
+        }
+    }
+
+    #[test]
+    fn a_disguise_is_no_way_around_a_refusal_that_was_never_asked_for() {
+        let (plain, disguise) = (DISGUISES[0].0, DISGUISES[3].0);
+        let sent = |disguise, reply: Option<SessionReply>, is_visited| SentAddress {
+            is_visited,
+            ..SentAddress::of(disguise, "http://x".to_owned(), "t".to_owned(), reply.as_ref())
+        };
+        let (served, refused) = (|| Some(tests::served("page")), || Some(tests::refused()));
+        for (what, sent, expected) in [
+            (
+                "the plain address is refused",
+                vec![sent(plain, refused(), false), sent(disguise, served(), true)],
+                RequirementLevel::Must,
+            ),
+            // The schema takes short texts only, so the server has refused nothing.
+            ("the schema takes no plain address", vec![sent(disguise, served(), true)], RequirementLevel::Should),
+            (
+                "the plain address got no answer",
+                vec![sent(plain, None, false), sent(disguise, served(), true)],
+                RequirementLevel::Should,
+            ),
+        ] {
+            let of = FetchSubject { subject: "get", is_tool: true, place: "in `url`", forbids: false };
+            assert_eq!(finding(&of, &sent).map(|found| found.level), Some(expected), "{what}");
+        }
+    }
+
+    #[test]
+    fn the_cure_follows_from_what_is_forbidden() {
+        for (is_tool, forbids, says) in [
+            (true, false, "say `fetches: [get]`"),
+            (false, false, "unless resources are meant to be any page"),
+            (true, true, "refuse addresses of this machine"),
+            (false, true, "refuse addresses of this machine"),
+        ] {
+            let reply = tests::served("page");
+            let sent = SentAddress::of(DISGUISES[0].0, "http://x".to_owned(), "t".to_owned(), Some(&reply));
+            let of = FetchSubject { subject: "get", is_tool, place: "in `url`", forbids };
+            let found = finding(&of, &[SentAddress { is_visited: true, ..sent }]);
+            let help = found.and_then(|found| found.help).unwrap_or_default();
+            assert!(help.contains(says), "{is_tool} {forbids}: {help}");
         }
     }
 }
