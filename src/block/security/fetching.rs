@@ -279,7 +279,9 @@ fn fill(template: &str, url: &str) -> Option<String> {
             };
             let expanded = match operator {
                 "?" | "&" => format!("{}{name}={value}", if number == 0 { operator } else { "&" }),
-                "/" | "." | ";" | "#" => format!("{operator}{value}"),
+                ";" => format!(";{name}={value}"),
+                "/" | "." => format!("{operator}{value}"),
+                "#" if number == 0 => format!("#{value}"),
                 _ if number > 0 => format!(",{value}"),
                 _ => value,
             };
@@ -303,6 +305,8 @@ mod tests {
             ("page://{+url}", Some("page://http://a/b")),
             ("page://{url}/text", Some("page://http%3A%2F%2Fa%2Fb/text")),
             ("page://get{?size,page_url}", Some("page://get?size=x&page_url=http%3A%2F%2Fa%2Fb")),
+            ("page://get;v=1{;size,url*}", Some("page://get;v=1;size=x;url=http%3A%2F%2Fa%2Fb")),
+            ("page://get{#size,url}", Some("page://get#x,http://a/b")),
             ("page://get{/size,url}", Some("page://get/x/http%3A%2F%2Fa%2Fb")),
             ("page://get?v=1{&url}", Some("page://get?v=1&url=http%3A%2F%2Fa%2Fb")),
             ("page://{size,url}", Some("page://x,http%3A%2F%2Fa%2Fb")),
