@@ -405,4 +405,28 @@ mod tests {
         let arguments = with_unknown_texts(json!({"id": "u1", "limit": 3, "tags": ["a"]}));
         assert_eq!(arguments, json!({"id": "mcprove-names-nothing", "limit": 3, "tags": ["a"]}));
     }
+
+    #[test]
+    fn the_place_of_a_secret_is_the_request_that_was_answered() {
+        use Channel::Protocol;
+        use Direction::{Received, Sent};
+        let call = (Sent, Protocol, r#"{"id":1,"method":"tools/call","params":{"name":"get"}}"#);
+        let list = (Sent, Protocol, r#"{"id":"2","method":"tools/list"}"#);
+        for (lines, expected) in [
+            (vec![call, list, (Received, Protocol, r#"{"id":1,"result":{}}"#)], "the answer of `get`"),
+            (vec![call, list, (Received, Protocol, r#"{"id":"2","result":{}}"#)], "the answer of `tools/list`"),
+            // The number 1 is not the text "1".
+            (vec![call, (Received, Protocol, r#"{"id":"1","result":{}}"#)], "the answer of `an unknown request`"),
+            (vec![call, (Received, Protocol, r#"{"id":null,"error":{}}"#)], "the answer of `an unknown request`"),
+            (vec![call, (Received, Protocol, "no JSON")], "the answer of `an unknown request`"),
+            (
+                vec![call, (Received, Protocol, r#"{"method":"notifications/progress"}"#)],
+                "the message `notifications/progress`",
+            ),
+            (vec![call, (Received, Protocol, r#"{"id":1,"method":"roots/list"}"#)], "the message `roots/list`"),
+        ] {
+            let frames = frames(&lines);
+            assert_eq!(place_of(&frames[frames.len() - 1], &frames), expected, "{lines:?}");
+        }
+    }
 }

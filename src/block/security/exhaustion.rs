@@ -248,4 +248,28 @@ mod tests {
         assert_eq!(found.message, expected);
         assert_eq!(found.evidence[1], ("size".to_owned(), "2 bytes".to_owned()));
     }
+
+    #[test]
+    fn an_effect_counts_only_if_a_fresh_server_shows_it_too() {
+        use ExhaustionEffect::{Exit, LargeAnswer, Silence};
+        for (effect, shows_again, outcome, says) in [
+            (
+                Silence,
+                true,
+                Outcome::Failed,
+                "the server stops answering after one call of `find`: its argument `query`",
+            ),
+            (Exit, true, Outcome::Failed, "one call of `find` ends the server: its argument `query` was a text"),
+            (LargeAnswer, true, Outcome::Failed, "`find` expands a small document to a large answer"),
+            // Something else may have ended it.
+            (Exit, false, Outcome::Inconclusive, "one call of `find` ends the server, but not in a fresh server"),
+            (Silence, false, Outcome::Inconclusive, "after one call of `find`, but not in a fresh server"),
+        ] {
+            let result = judge("find", &heavy(true), effect, shows_again).into_result();
+            let words = result.findings.iter().map(|found| found.message.clone()).next();
+            let words = words.or(result.reason.as_ref().map(ToString::to_string)).unwrap_or_default();
+            assert_eq!(result.outcome, outcome, "{effect:?} {shows_again}");
+            assert!(words.contains(says), "{words}");
+        }
+    }
 }

@@ -186,3 +186,88 @@ impl CaseSource for SecuritySettings {
         self.tools.selects(tool)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::block::tests::{check_lines, planned, read_suite};
+    use crate::check::tests::settings;
+    use crate::source::Sources;
+
+    /// The cases of a suite on a server with these tools.
+    fn lines(server: &str, block: &str, tools: &Value) -> Vec<String> {
+        planned(&format!("{{ suite: s, {server}, security: {block} }}"), &[], tools)
+    }
+
+    #[test]
+    fn each_attack_needs_a_tool_that_it_is_about_and_what_it_takes() {
+        let tool = |name: &str, parameter: &str| {
+            let schema = json!({"type": "object", "properties": {parameter: {"type": "string"}}});
+            json!({"name": name, "annotations": {"readOnlyHint": true}, "inputSchema": schema})
+        };
+        let tools = json!([tool("greet", "who"), tool("show", "path"), tool("load", "url")]);
+        let (process, roots) =
+            ("servers: { a: { command: [a] } }", "servers: { a: { command: [a] } }, answers: { roots: [.] }");
+        let run = |tool: &str| format!("security: executed arguments: {tool}: check");
+        let out = |tool: &str| format!("security: ways out of the folder: {tool}: check");
+        let fetch = |tool: &str| format!("security: addresses of this machine: {tool}: check");
+        let instructions = || "security: instructions of the server: check".to_owned();
+        let environment = || "security: environment: check".to_owned();
+        let runs = || vec![run("greet"), run("show"), run("load")];
+        let nothing = || vec!["security: ways out of the folder: check".to_owned()];
+        for (server, block, expected) in [
+            (process, "true", [vec![instructions()], runs(), vec![environment()]].concat()),
+            (process, "{ scan: false, packs: [injection] }", runs()),
+            (process, "{ scan: false, packs: [secrets] }", vec![environment()]),
+            (process, "{ scan: false, packs: [injection], tools: [greet] }", vec![run("greet")]),
+            // Nobody says which folder it may use.
+            (process, "{ scan: false, packs: [path-traversal] }", vec![]),
+            (process, "{ scan: false, packs: [path-traversal], root: . }", vec![out("show"), out("load")]),
+            (roots, "{ scan: false, packs: [path-traversal] }", vec![out("show"), out("load")]),
+            // Who names a folder is told that nothing is attacked.
+            (process, "{ scan: false, packs: [path-traversal], root: ., tools: [greet] }", nothing()),
+            (roots, "{ scan: false, packs: [path-traversal], tools: [greet] }", vec![]),
+            (process, "{ scan: false, packs: [ssrf] }", vec![fetch("load")]),
+            (process, "{ scan: false, packs: [ssrf], fetches: [load] }", vec![]),
+            (
+                process,
+                "{ scan: false, packs: [injection], tools: [grete] }",
+                vec!["security / grete: unknown-tool".to_owned()],
+            ),
+        ] {
+            let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+            check_lines(&format!("{server} {block}"), &lines(server, block, &tools), &expected);
+        }
+    }
+
+    #[test]
+    fn keys_about_a_pack_that_does_not_run_are_mistakes() {
+        for (block, expected) in [
+            ("{ packs: [ssrf], forbid_loopback: true }", &[][..]),
+            ("{ packs: [ssrf, secrets], fetches: [get] }", &[]),
+            ("{ forbid_loopback: true }", &["useless-key"]),
+            ("{ packs: [secrets], forbid_loopback: true, fetches: [get] }", &["useless-key", "useless-key"]),
+            ("{ packs: [injection] }", &[]),
+        ] {
+            let suite = format!("{{ suite: s, servers: {{ a: {{ command: [a] }} }}, security: {block} }}");
+            let read = read_suite(&suite, &[], &mut Sources::default());
+            let codes: Vec<&str> = read.err().into_iter().flatten().map(|found| found.code).collect();
+            assert_eq!(codes, expected, "{block}");
+        }
+    }
+
+    #[test]
+    fn only_a_name_and_no_pattern_asks_for_a_tool() {
+        for (text, tool, expected) in [
+            ("{ tools: [run_command] }", "run_command", true),
+            ("{ tools: [\"run_*\"] }", "run_command", false),
+            ("{ tools: [\"run_*\", run_command] }", "run_command", true),
+            ("{ tools: [run] }", "run_command", false),
+            ("{ time: 1s }", "run_command", false),
+        ] {
+            assert_eq!(settings::<SecuritySettings>(text).names(tool), expected, "{text}");
+        }
+    }
+}

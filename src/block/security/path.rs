@@ -767,4 +767,39 @@ mod tests {
         let texts: Vec<&str> = made.iter().map(|path| path.text.as_str()).collect();
         assert_eq!(texts, ["file:///x", "notes://../x", "docs://a/../x"]);
     }
+
+    #[test]
+    fn an_answer_shows_a_copy_if_it_is_that_to_the_file_itself() {
+        let text = |text: &str| json!({"result": {"content": [{"type": "text", "text": text}]}});
+        let (first, second) = (text("plan.md: buy milk (read 1)"), text("plan.md: buy milk (read 2)"));
+        let copy = |pattern| FileCopy { name: "canary.md".to_owned(), path: "plan.md".to_owned(), pattern };
+        for (what, pattern, answer, expected) in [
+            ("the same text", Some(AnswerPattern::of(&first, &second)), text("plan.md: buy milk (read 7)"), true),
+            ("the path that was sent", Some(AnswerPattern::of(&first, &second)), text("../x: buy milk (read 7)"), true),
+            ("another text", Some(AnswerPattern::of(&first, &second)), text("../x: not found (read 7)"), false),
+            ("an error", Some(AnswerPattern::of(&first, &second)), json!({"error": {"message": "../x"}}), false),
+            // A tool that writes was not asked for the file.
+            ("the same text of a tool that writes", None, text("plan.md: buy milk (read 7)"), false),
+        ] {
+            assert_eq!(copy(pattern).is_shown(&answer, "../x"), expected, "the answer is {what}");
+        }
+    }
+
+    #[test]
+    fn a_search_in_another_folder_says_how_to_name_the_right_one() {
+        for (subject, limit, says) in [
+            (
+                "read",
+                FolderLimit::Suite,
+                "below `root`, so that no attack shows anything; name the folder that the server",
+            ),
+            (RESOURCES, FolderLimit::Suite, "`resources/read` served nothing below `root`"),
+            ("read", FolderLimit::Client, "below the client's roots, so that no attack shows anything; give a path"),
+            (RESOURCES, FolderLimit::Client, "under `security: { root: … }`"),
+        ] {
+            let result = not_the_root(subject, limit, CheckResult::new(Outcome::Passed));
+            let reason = result.reason.as_ref().map(ToString::to_string).unwrap_or_default();
+            assert!(result.outcome == Outcome::Inconclusive && reason.contains(says), "{reason}");
+        }
+    }
 }

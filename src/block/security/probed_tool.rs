@@ -126,8 +126,7 @@ impl<'a> ProbedTool<'a> {
         let line = self.session.session().prepare_call(&self.subject).line(&id, arguments);
         let message = RawMessage { watch: timeout, ..self.session.raw_line(id, line, timeout) };
         let reply = self.session.session().send_raw(message).await;
-        Ok(reply
-            .map_or_else(|failure| self.classify_failure(&failure), |reply| HeavyReply::Answer(AnswerSize::of(&reply))))
+        Ok(reply.map_or_else(|failure| self.reply_of(&failure), |reply| HeavyReply::Answer(AnswerSize::of(&reply))))
     }
 
     /// Asks for a sign of life.
@@ -136,15 +135,11 @@ impl<'a> ProbedTool<'a> {
         self.session.limits().spend(1)?;
         let player = Player { session: self.session.session(), owner: self.session.owner(), timeout };
         let size = AnswerSize::default();
-        Ok(player.ping().await.map_or_else(|failure| self.classify_failure(&failure), |()| HeavyReply::Answer(size)))
+        Ok(player.ping().await.map_or_else(|failure| self.reply_of(&failure), |()| HeavyReply::Answer(size)))
     }
 
-    fn classify_failure(&self, failure: &CallFailure) -> HeavyReply {
-        if failure.is_timeout() {
-            return HeavyReply::Silence;
-        }
-        let is_open = self.session.session().is_open();
-        if goes_on(&failure.reason, is_open) { HeavyReply::Answer(AnswerSize::default()) } else { HeavyReply::Exit }
+    fn reply_of(&self, failure: &CallFailure) -> HeavyReply {
+        classify_failure(failure, self.session.session().is_open())
     }
 
     /// Calls the tool with valid arguments, which become those of later calls if they are served.
@@ -211,6 +206,15 @@ impl<'a> ProbedTool<'a> {
     }
 }
 
+/// A heavy call that failed, after which the server is still there or not.
+fn classify_failure(failure: &CallFailure, is_open: bool) -> HeavyReply {
+    match failure {
+        failure if failure.is_timeout() => HeavyReply::Silence,
+        failure if goes_on(&failure.reason, is_open) => HeavyReply::Answer(AnswerSize::default()),
+        _ => HeavyReply::Exit,
+    }
+}
+
 /// The result of calls that ended early, or after which the server was found to have ended; `None` if neither happened.
 fn result_of_end(halt: Option<CheckEnd>, exit: Option<Finding>) -> Option<CheckResult> {
     match (halt, exit) {
@@ -232,7 +236,28 @@ impl ProvenFinding {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::check::failure_of_test;
+    use crate::session::FailureReason;
+    use crate::transport::ServerExit;
+
+    #[test]
+    fn a_refusal_of_the_whole_message_is_an_answer_and_an_end_is_none() {
+        let answer = HeavyReply::Answer(AnswerSize::default());
+        for (what, reason, is_open, expected) in [
+            ("silence", FailureReason::Timeout(Duration::from_secs(1)), true, HeavyReply::Silence),
+            ("silence and an end", FailureReason::Timeout(Duration::from_secs(1)), false, HeavyReply::Silence),
+            ("a refusal of the message", FailureReason::RefusedWhole(Arc::default()), true, answer),
+            ("a line that is no JSON", FailureReason::Protocol("torn".to_owned()), true, answer),
+            ("a torn line before an end", FailureReason::Protocol("torn".to_owned()), false, HeavyReply::Exit),
+            ("a crash", FailureReason::Exited(ServerExit::Signal(11)), false, HeavyReply::Exit),
+            ("an exit that is not noticed yet", FailureReason::Exited(ServerExit::Status(0)), true, HeavyReply::Exit),
+        ] {
+            assert_eq!(classify_failure(&failure_of_test(reason), is_open), expected, "{what}");
+        }
+    }
 
     #[test]
     fn an_exit_says_more_than_the_end_of_the_time() {

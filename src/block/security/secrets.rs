@@ -68,3 +68,63 @@ fn credentials(server: &Server, text: impl Fn(&Node) -> Option<String>) -> Vec<(
     let token = token.map(|token| ("the token of `auth`".to_owned(), token));
     headers.chain(token).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::tests::read_suite;
+    use crate::check::tests::frames;
+    use crate::source::Sources;
+
+    const VALUE: &str = "k7Qm2xR9vT4w";
+
+    #[test]
+    fn a_secret_is_shown_unless_a_request_has_it_as_a_parameter() {
+        use Channel::{Http, Protocol, Stderr};
+        use Direction::{Received, Sent};
+        let call = (Sent, Protocol, r#"{"id":1,"method":"tools/call"}"#);
+        let header = (Sent, Http, "POST /mcp HTTP/1.1\r\nAuthorization: Bearer k7Qm2xR9vT4w");
+        let told = (Sent, Protocol, r#"{"id":1,"params":{"q":"k7Qm2xR9vT4w"}}"#);
+        let shown = (Received, Protocol, r#"{"id":1,"result":{"q":"k7Qm2xR9vT4w"}}"#);
+        let part = (Received, Protocol, r#"{"id":1,"result":{"q":"k7Qm2x"}}"#);
+        for (what, lines, expected) in [
+            ("nothing", vec![call], None),
+            ("the answer", vec![call, shown], Some(2)),
+            ("the first of two", vec![call, shown, (Received, Stderr, "k7Qm2xR9vT4w")], Some(2)),
+            ("standard error", vec![call, (Received, Stderr, "token: k7Qm2xR9vT4w")], Some(2)),
+            // The header is how the client says it, so that no answer may repeat it.
+            ("the answer to a request with it as a header", vec![header, call, shown], Some(3)),
+            ("the answer to a request with it as a parameter", vec![told, shown], None),
+            ("a part", vec![call, part], None),
+            ("the request alone", vec![header], None),
+        ] {
+            let frames = frames(&lines);
+            let secret = KnownSecret::canary("TOKEN", VALUE.to_owned());
+            let seq = secret.first_shown(&frames).map(|found| frames.iter().position(|frame| frame.seq == found.seq));
+            assert_eq!(seq.flatten().map(|at| at + 1), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_those_of_headers_and_of_the_token() {
+        for (server, expected) in [
+            ("{ command: [a] }", &[][..]),
+            ("{ url: \"http://a/mcp\" }", &[]),
+            ("{ url: \"http://a/mcp\", auth: { bearer: k7Qm2xR9vT4w } }", &[("the token of `auth`", VALUE)]),
+            (
+                "{ url: \"http://a/mcp\", headers: { Authorization: Bearer k7Qm2xR9vT4w } }",
+                &[("the header `Authorization`", VALUE)],
+            ),
+            ("{ url: \"http://a/mcp\", headers: { X-Api-Key: k7Qm2xR9vT4w } }", &[("the header `X-Api-Key`", VALUE)]),
+            // It says nothing that is to be kept.
+            ("{ url: \"http://a/mcp\", headers: { Accept-Language: de-DE } }", &[]),
+        ] {
+            let suite =
+                format!("{{ suite: s, servers: {{ a: {server} }}, tests: [{{ name: t, call: get, expect: [] }}] }}");
+            let read = read_suite(&suite, &[], &mut Sources::default()).expect("a suite");
+            let known = credentials(&read.suite.servers["a"], |node| node.to_json().as_str().map(str::to_owned));
+            let known: Vec<(&str, &str)> = known.iter().map(|(place, value)| (&**place, &**value)).collect();
+            assert_eq!(known, expected, "{server}");
+        }
+    }
+}
