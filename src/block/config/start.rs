@@ -63,10 +63,21 @@ fn line_about_setting(words: &[String], lines: &[String]) -> Option<String> {
     line.map(|line| format!("`{}`", beginning(line, SHOWN)))
 }
 
-/// A line has a word of the setting: a number or an option of one character only by itself, since any line has those.
+/// The longest word that other words often have in them, in bytes.
+const SHORT: usize = 3;
+
+/// A line has a word of the setting: a number or a short word only by itself, since any line has those in others.
 fn names(line: &str, word: &str) -> bool {
     if word.len() > 1 {
-        return line.contains(word);
+        let goes_on = |edge: Option<char>, next: Option<char>| {
+            let is_digit = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_digit());
+            is_digit(edge) && is_digit(next) || word.len() <= SHORT && next.is_some_and(char::is_alphanumeric)
+        };
+        let (first, last) = (word.chars().next(), word.chars().next_back());
+        return line.match_indices(word).any(|(at, _)| {
+            let (before, after) = (&line[..at], &line[at + word.len()..]);
+            !goes_on(first, before.chars().next_back()) && !goes_on(last, after.chars().next())
+        });
     }
     let mut parts = line.split(|letter: char| letter.is_whitespace() || "=,;:()`'\"".contains(letter));
     parts.any(|part| {
@@ -115,6 +126,29 @@ mod tests {
             let lines = ["starting".to_owned(), line.to_owned()];
             let expected = is_named.then(|| format!("`{line}`"));
             assert_eq!(line_about_setting(&words, &lines), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_word_within_another_one_explains_nothing() {
+        for (word, line, is_named) in [
+            ("100", "invalid limit 100", true),
+            ("100", "limit=100: too large", true),
+            ("100", "using 100ms instead", false),
+            ("1000", "using 1000ms instead", true),
+            ("100", "listening on port 31000", false),
+            ("99", "started with pid 19923", false),
+            ("1000", "at 10:00:00.100023", false),
+            ("on", "connection is ready", false),
+            ("on", "the value 'on' is invalid", true),
+            ("on", "mode=on is unknown", true),
+            ("max-users", "max-users: must be positive", true),
+            ("mode", "unknown modes", true),
+            ("v2", "protocol v25", false),
+            ("v2", "unknown version v2", true),
+        ] {
+            let found = line_about_setting(&[word.to_owned()], &["starting".to_owned(), line.to_owned()]);
+            assert_eq!(found.is_some(), is_named, "{word}: {line}");
         }
     }
 }
