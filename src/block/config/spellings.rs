@@ -114,6 +114,10 @@ pub(crate) fn of_outside(kind: ValueKind, value: &str, inside: &[&str]) -> Vec<D
                     (format!("{within}.invalid"), "a domain that begins like one inside"),
                     (format!("not{within}"), "a domain that ends like one inside"),
                 ] {
+                    // The scope may have it, too.
+                    if inside.contains(&text.as_str()) {
+                        continue;
+                    }
                     let (of, meaning) = (text.clone(), Meaning::Same);
                     spellings.push(DeniedSpelling { text, of, how, meaning, is_of_kind: true });
                 }
@@ -288,5 +292,29 @@ mod tests {
         }
         let has_path = of_denied(ValueKind::Command, "/bin/rm").iter().any(|spelling| spelling.how == "with its path");
         assert!(!has_path, "a path has one already");
+    }
+
+    #[test]
+    fn neighbours_of_a_domain_are_outside_unless_they_are_inside_themselves() {
+        for (inside, expected) in [
+            (&["a.org"][..], &["a.org.invalid", "nota.org"][..]),
+            (&["a.org", "b.org"], &["a.org.invalid", "nota.org", "b.org.invalid", "notb.org"]),
+            (&["a.org", "nota.org"], &["a.org.invalid", "nota.org.invalid", "notnota.org"]),
+            (&["a.org", "a.org.invalid"], &["nota.org", "a.org.invalid.invalid", "nota.org.invalid"]),
+            (&[], &[]),
+        ] {
+            let all = of_outside(ValueKind::Domain, "c.org", inside);
+            let neighbours: Vec<&str> =
+                all.iter().filter(|spelling| spelling.of != "c.org").map(|spelling| spelling.text.as_str()).collect();
+            assert_eq!(neighbours, expected, "{inside:?}");
+            assert!(all.iter().all(|spelling| spelling.of == "c.org" || spelling.is_plain()));
+        }
+    }
+
+    #[test]
+    fn a_scope_of_words_or_commands_has_no_neighbours() {
+        for kind in [ValueKind::Word, ValueKind::Command] {
+            assert_eq!(of_outside(kind, "drop", &["list", "get"]), of_denied(kind, "drop"), "{kind:?}");
+        }
     }
 }
