@@ -554,6 +554,8 @@ fn name_of(step: &Step) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::config::SettingClaim;
+    use crate::block::config::grammar::setting_of_test;
 
     #[test]
     fn calls_that_must_be_refused_are_judged_by_their_effect() {
@@ -681,6 +683,52 @@ mod tests {
         ] {
             let text = message.to_string();
             assert_eq!(RefusalAnswer::of(&answer(message)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_note_leaves_out_tools_whose_calls_were_served() {
+        let setting = setting_of_test(
+            "{ name: safe, with: { args: [--safe] }, refuses: [{ call: add }, { call: drop }, { read: \"notes://1\" }] }",
+        );
+        let Some(SettingClaim::Calls(claim)) = setting.claims.into_iter().next() else { panic!("calls are claimed") };
+        let before = || AnswerBefore {
+            answer: SideAnswer { exchange: 0, message: Value::Null.into(), is_served: true, unmet: Vec::new() },
+            is_steady: true,
+        };
+        let served = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        for (unchanged, differs, expected) in [
+            (served(&[]), vec![], "served without the setting and refused with it: `add`, `drop`, a request"),
+            (
+                served(&["`drop`"]),
+                vec![],
+                "served without the setting and refused with it: `add`, a request; served without a change that can be \
+                 seen: `drop`",
+            ),
+            (
+                served(&[]),
+                vec![before()],
+                "served without the setting and refused with it: `add`, `drop`, a request; answered as expected with the \
+                 setting, and not without it",
+            ),
+        ] {
+            let refuses = claim.refuses.clone();
+            let witnessed = Witnessed { refuses, unchanged, differs, ..Witnessed::default() };
+            assert_eq!(note(&witnessed), expected);
+        }
+    }
+
+    #[test]
+    fn a_finding_shows_what_has_changed() {
+        let change = || ShownChange { place: "the list".to_owned(), before: "1".to_owned(), after: "2".to_owned() };
+        for (change, expected) in [
+            (Some(change()), vec![("changed", "the list"), ("before", "1"), ("after", "2")]),
+            // It was not looked at: somebody wrote that the call must be refused.
+            (None, vec![]),
+        ] {
+            let found = with_change(Finding::new("setting-not-enforced", "it is served"), change);
+            let evidence: Vec<(&str, &str)> = found.evidence.iter().map(|(name, text)| (&**name, &**text)).collect();
+            assert_eq!(evidence, expected);
         }
     }
 }

@@ -139,3 +139,94 @@ impl Check for ClaimCheck {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::block::tests::{check_lines, planned};
+
+    const PROCESS: &str = "servers: { a: { command: [a] } }";
+    const ADDRESS: &str = "servers: { a: { url: \"http://127.0.0.1:1/mcp\" } }";
+
+    fn check(server: &str, block: &str, expected: &[&str]) {
+        let schema = json!({"type": "object"});
+        let tools = json!([
+            {"name": "get", "annotations": {"readOnlyHint": true}, "inputSchema": schema},
+            {
+                "name": "put",
+                "annotations": {"idempotentHint": true, "destructiveHint": false},
+                "inputSchema": schema,
+            },
+            {"name": "add", "annotations": {"readOnlyHint": false}, "inputSchema": schema},
+            {
+                "name": "list",
+                "inputSchema": {"type": "object", "properties": {"limit": {"type": "integer"}, "depth": {"type": "integer"}}},
+            },
+        ]);
+        let lines = planned(&format!("{{ suite: s, {server}, config: {block} }}"), &[], &tools);
+        check_lines(&format!("{server} {block}"), &lines, expected);
+    }
+
+    #[test]
+    fn tools_have_cases_for_what_they_declare() {
+        let (get, put) = ("config: get changes nothing: check", "config: put changes once: check");
+        for (block, expected) in [
+            ("{ hints: true }", &[get, put][..]),
+            ("{ hints: { tools: [get] } }", &[get]),
+            // Nothing is declared, so that a user who asks for it is told.
+            ("{ hints: { tools: [add, list] } }", &["config: hints: skipped"]),
+            ("{ hints: { tools: [gte] } }", &["config / gte: unknown-tool", "config: hints: skipped"]),
+            ("{ hints: { tools: [get], ignore: [lits] } }", &["config / lits: unknown-tool", get]),
+        ] {
+            check(PROCESS, block, expected);
+        }
+    }
+
+    #[test]
+    fn tools_have_cases_for_the_size_of_a_page() {
+        for (block, expected) in [
+            ("{ page_sizes: true }", &["config: list keeps to `limit`: check"][..]),
+            ("{ page_sizes: { parameters: [depth] } }", &["config: list keeps to `depth`: check"]),
+            ("{ page_sizes: { tools: [get, put] } }", &["config: page sizes: skipped"]),
+            ("{ page_sizes: { tools: [lits] } }", &["config / lits: unknown-tool", "config: page sizes: skipped"]),
+        ] {
+            check(PROCESS, block, expected);
+        }
+    }
+
+    #[test]
+    fn each_claim_of_a_setting_has_a_case_where_the_server_can_be_started_with_it() {
+        let with = "with: { args: [--safe] }";
+        for (server, setting, expected) in [
+            (PROCESS, format!("name: safe, {with}, read_only: true"), &["config: safe: check"][..]),
+            (
+                PROCESS,
+                format!("name: safe, {with}, refuses: [{{ call: add }}], limit: {{ call: get, calls: 3 }}"),
+                &["config: safe / calls: check", "config: safe / limit: check"],
+            ),
+            (PROCESS, format!("name: safe, {with}, starts: false"), &["config: safe: check"]),
+            (
+                PROCESS,
+                format!("name: safe, skip: \"it is slow\", {with}, read_only: true"),
+                &["config: safe: skipped, it is slow"],
+            ),
+            (PROCESS, "name: safe, limit: { call: get, calls: 3 }".to_owned(), &["config: safe: check"]),
+            // A server behind an address may have the setting already.
+            (ADDRESS, "name: safe, limit: { call: get, calls: 3 }".to_owned(), &["config: safe: check"]),
+            (
+                PROCESS,
+                format!("name: safe, {with}, refuses: [{{ call: ad }}]"),
+                &["config / ad: unknown-tool", "config: safe: check"],
+            ),
+            // It may come with the setting.
+            (
+                PROCESS,
+                format!("name: safe, {with}, differs: [{{ call: extra, expect: [{{ is_error: false }}] }}]"),
+                &["config: safe: check"],
+            ),
+        ] {
+            check(server, &format!("[{{ {setting} }}]"), expected);
+        }
+    }
+}

@@ -29,15 +29,20 @@ pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &LimitClaim) -> Result<S
         return Err(sides.fail(session, vec![found]).await);
     }
     sides.end(session).await?;
+    Ok(note(claim))
+}
+
+/// The observation where a limit is kept.
+fn note(claim: &LimitClaim) -> String {
     let calls =
         if claim.calls == 1 { "1 call was served".to_owned() } else { format!("{} calls were served", claim.calls) };
-    Ok(match claim.per {
+    match claim.per {
         Some(per) => format!(
             "{calls} within {}, a further one was refused, and one was served after that time",
             duration_text(per)
         ),
         None => format!("{calls}, and further ones were refused"),
-    })
+    }
 }
 
 /// The calls with the setting: as many as are allowed, then as many again, of which none may be served; of a
@@ -170,11 +175,30 @@ mod tests {
     use crate::source::{SourceFile, Sources, Span};
     use crate::suite::Action;
 
-    #[test]
-    fn a_number_is_exact_and_a_rate_must_refuse_in_time() {
+    fn claim(calls: usize, per: Option<Duration>) -> LimitClaim {
         let mut sources = Sources::default();
         let source = sources.add(SourceFile::new("suite.yml", ""));
-        let step = bare(Action::Alive, Span { source, start: 0, end: 0 });
+        LimitClaim { step: bare(Action::Alive, Span { source, start: 0, end: 0 }), calls, per }
+    }
+
+    #[test]
+    fn a_limit_that_is_kept_is_told_with_its_time() {
+        let minute = Some(Duration::from_secs(60));
+        for (calls, per, expected) in [
+            (1, None, "1 call was served, and further ones were refused"),
+            (3, None, "3 calls were served, and further ones were refused"),
+            (
+                3,
+                minute,
+                "3 calls were served within 1 min 0 s, a further one was refused, and one was served after that time",
+            ),
+        ] {
+            assert_eq!(note(&claim(calls, per)), expected);
+        }
+    }
+
+    #[test]
+    fn a_number_is_exact_and_a_rate_must_refuse_in_time() {
         let second = Duration::from_secs(1);
         for (per, last_served, is_refused, elapsed, expected) in [
             (None, None, true, 0, LimitVerdict::Kept),
@@ -185,7 +209,7 @@ mod tests {
             (Some(second), Some(7), false, 0, LimitVerdict::Exceeded),
             (Some(second), Some(7), false, 2, LimitVerdict::TooSlow),
         ] {
-            let claim = LimitClaim { step: step.clone(), calls: 3, per };
+            let claim = claim(3, per);
             let seen = SeenLimit { last_served, is_refused, elapsed: Duration::from_secs(elapsed) };
             assert_eq!(seen.judge(&claim), expected, "{per:?} {last_served:?} {is_refused} {elapsed}");
         }

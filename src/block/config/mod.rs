@@ -234,6 +234,8 @@ impl CaseSource for ConfigSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::tests::read_suite;
+    use crate::source::Sources;
 
     #[test]
     fn tools_that_a_setting_needs_are_those_that_must_be_listed_without_it() {
@@ -250,6 +252,51 @@ mod tests {
             let setting = grammar::setting_of_test(&format!("{{ name: safe, with: {{ args: [--safe] }}, {claims} }}"));
             let names: Vec<String> = setting.listed_tools().into_iter().map(|name| name.value).collect();
             assert_eq!(names, listed, "{claims}");
+        }
+    }
+
+    #[test]
+    fn settings_are_for_a_server_that_is_started_here() {
+        let setting = "{ name: safe, with: { args: [--safe] }, read_only: true }";
+        let skipped = "{ name: safe, skip: later, with: { args: [--safe] }, read_only: true }";
+        let without = "{ name: safe, limit: { call: get, calls: 3 } }";
+        let (process, address) = ("a: { command: [a] }", "b: { url: \"http://127.0.0.1:1/mcp\" }");
+        for (servers, setting, expected) in [
+            (process.to_owned(), setting, &[][..]),
+            (address.to_owned(), setting, &["misplaced-key"]),
+            (address.to_owned(), skipped, &[]),
+            (address.to_owned(), without, &[]),
+            // Another server of the suite is started.
+            (format!("{process}, {address}"), setting, &[]),
+        ] {
+            let suite = format!("{{ suite: s, servers: {{ {servers} }}, config: [{setting}] }}");
+            let read = read_suite(&suite, &[], &mut Sources::default());
+            let codes: Vec<&str> = read.err().into_iter().flatten().map(|found| found.code).collect();
+            assert_eq!(codes, expected, "{servers}: {setting}");
+        }
+    }
+
+    #[test]
+    fn the_cases_of_a_setting_are_told_apart_by_their_claims() {
+        for (claims, words, judges) in [
+            ("read_only: true", &["calls"][..], &["CONFIG-READONLY-MODE"][..]),
+            ("refuses: [{ call: add }]", &["calls"], &["CONFIG-SETTING-IGNORED"]),
+            ("starts: false", &["does not start"], &["CONFIG-INVALID-VALUE-ACCEPTED"]),
+            (
+                "denies: { call: run, args: { line: \"{{ value }}\" }, values: [rm], allows: [ls] }",
+                &["denied values"],
+                &["CONFIG-DENYLIST-BYPASS"],
+            ),
+            (
+                "refuses: [{ call: add }], limit: { call: get, calls: 3 }",
+                &["calls", "limit"],
+                &["CONFIG-SETTING-IGNORED", "CONFIG-LIMIT-NOT-ENFORCED"],
+            ),
+        ] {
+            let setting = grammar::setting_of_test(&format!("{{ name: safe, with: {{ args: [--safe] }}, {claims} }}"));
+            let of_claims: Vec<&str> = setting.claims.iter().map(SettingClaim::as_str).collect();
+            let judged: Vec<&str> = setting.claims.iter().map(SettingClaim::judges).collect();
+            assert_eq!((of_claims.as_slice(), judged.as_slice()), (words, judges), "{claims}");
         }
     }
 }

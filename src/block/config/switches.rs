@@ -99,4 +99,51 @@ mod tests {
         assert_eq!(switched_calls(&json!({"type": "object"}), &arguments), []);
         assert_eq!(switched_calls(&json!(true), &json!(null)), []);
     }
+
+    #[test]
+    fn a_switch_inside_of_an_object_leaves_its_other_members() {
+        let flag = json!({"type": "boolean"});
+        let inner = json!({"type": "object", "properties": {"force": flag, "name": {"type": "string"}}});
+        let deep = json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b": inner}}}});
+        for (what, schema, arguments, expected) in [
+            (
+                "beside a member that is given",
+                json!({"type": "object", "properties": {"options": inner}}),
+                json!({"options": {"name": "x"}}),
+                vec![
+                    json!({"options": {"name": "x", "force": false}}),
+                    json!({"options": {"name": "x", "force": true}}),
+                ],
+            ),
+            (
+                "beside its value that is given",
+                json!({"type": "object", "properties": {"options": inner}}),
+                json!({"options": {"force": true}}),
+                vec![json!({"options": {"force": false}})],
+            ),
+            (
+                "two objects deep",
+                deep,
+                json!({}),
+                vec![json!({"a": {"b": {"force": false}}}), json!({"a": {"b": {"force": true}}})],
+            ),
+            (
+                "that would lack what its object requires",
+                json!({"type": "object", "properties": {"options": {"type": "object", "required": ["name"], "properties": {
+                    "force": flag,
+                }}}}),
+                json!({}),
+                vec![],
+            ),
+            (
+                "that nothing but its value forbids",
+                json!({"type": "object", "properties": {"kind": {"enum": ["add", null, {"x": 1}]}}}),
+                json!({"kind": null}),
+                vec![json!({"kind": "add"})],
+            ),
+        ] {
+            let made: Vec<Value> = switched_calls(&schema, &arguments).into_iter().map(|call| call.arguments).collect();
+            assert_eq!(made, expected, "a switch {what}");
+        }
+    }
 }
