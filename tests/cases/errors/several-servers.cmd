@@ -1,0 +1,1 @@
+mcprove run parts/two-servers.yml demo
