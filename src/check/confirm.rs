@@ -8,8 +8,6 @@ use crate::event::{Doubt, Finding, RequirementLevel};
 pub(crate) enum Confirmation {
     /// Every further try showed it.
     Confirmed { tried: usize },
-    /// Another case of the run has seen the same, on a server of its own.
-    ByAnotherCase,
     /// Some of them did.
     Flaky { shown: usize, tried: usize },
     /// None of them did.
@@ -46,7 +44,7 @@ impl Confirmation {
     }
 
     pub(crate) fn is_seen_again(&self) -> bool {
-        matches!(self, Self::Confirmed { .. } | Self::ByAnotherCase | Self::Flaky { .. })
+        matches!(self, Self::Confirmed { .. } | Self::Flaky { .. })
     }
 
     /// The level of a finding of this level: a warning, unless it was seen again.
@@ -59,7 +57,6 @@ impl Confirmation {
         match self {
             Self::Confirmed { tried: 1 } => format!("once more, {place}"),
             Self::Confirmed { tried } => format!("{tried} of {tried} times, {place}"),
-            Self::ByAnotherCase => "by another case, on a server of its own".to_owned(),
             Self::Flaky { shown, tried } => format!("{shown} of {tried} times (flaky), {place}"),
             Self::NotSeenAgain { tried: 1 } => format!("not {place}"),
             Self::NotSeenAgain { tried } => format!("0 of {tried} times, {place}"),
@@ -112,12 +109,6 @@ mod tests {
 
     fn late() -> CheckEnd {
         CheckEnd::inconclusive("the time of 5 s ended")
-    }
-
-    #[test]
-    fn another_case_confirms() {
-        assert!(Confirmation::ByAnotherCase.is_seen_again());
-        assert_eq!(Confirmation::ByAnotherCase.sentence(PLACE), "by another case, on a server of its own");
     }
 
     #[test]

@@ -102,9 +102,7 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
             driver.setup = setup_calls(&session.session().frames());
         }
         let mut ended = driver.drive(&session, &mut log).await;
-        let is_hung = ended == SessionOutcome::Hung;
-        let is_silent_server = is_hung && session.session().is_silent_server();
-        let is_known_silent = is_hung && session.session().was_waited_for(driver.tool(), session.owner());
+        let is_silent_server = ended == SessionOutcome::Hung && session.session().is_silent_server();
         if let Some(found) = session.close().await {
             driver.note_end(found, &log);
             ended = SessionOutcome::Broken;
@@ -112,16 +110,12 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
         if is_silent_server {
             return Err(CheckEnd::Inconclusive(Reason::never_answered(driver.tool())));
         }
-        confirm_problems(driver, &log, is_known_silent).await;
+        confirm_problems(driver, &log).await;
         if driver.is_silent() {
             return Ok(Some("it stopped after 3 calls had got no answer".to_owned()));
         }
-        if driver.counts.answered() == 0
-            && let Some(confirmation) = driver.problems.known.iter().find_map(own_hang)
-        {
-            let is_by_another = matches!(confirmation, Confirmation::ByAnotherCase);
-            let also = if is_by_another { "and neither had another case" } else { "and neither had it alone" };
-            return Ok(Some(format!("it stopped after the first call had got no answer, {also}")));
+        if driver.counts.answered() == 0 && driver.problems.known.iter().any(is_own_hang) {
+            return Ok(Some("it stopped after the first call had got no answer, and neither had it alone".to_owned()));
         }
         match ended {
             SessionOutcome::Stopped => return Ok(Some("it was interrupted".to_owned())),
@@ -137,9 +131,8 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
 }
 
 /// A call of the tool that is judged got no answer with a fresh server either.
-fn own_hang(known: &NotedProblem) -> Option<&Confirmation> {
-    let ProblemStage::Tried { confirmation, .. } = &known.stage else { return None };
-    (known.problem.kind == FindingKind::Hang).then_some(confirmation)
+fn is_own_hang(known: &NotedProblem) -> bool {
+    known.problem.kind == FindingKind::Hang && matches!(known.stage, ProblemStage::Tried { .. })
 }
 
 /// The requests of the suite's setup, which a replay makes again.
@@ -158,9 +151,8 @@ fn setup_calls(frames: &[Frame]) -> Vec<ReproductionCall> {
     calls.collect()
 }
 
-/// Confirms the problems of a session; nothing is waited for once more where another case has waited for the tool in
-/// vain.
-async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog, is_known_silent: bool) {
+/// Confirms the problems of a session.
+async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog) {
     let target = FuzzTarget { context: driver.context, calls: driver.calls };
     let mut known_problems = std::mem::take(&mut driver.problems.known);
     for known in known_problems.iter_mut().filter(|known| matches!(known.stage, ProblemStage::Seen)) {
@@ -170,15 +162,6 @@ async fn confirm_problems(driver: &mut Driver<'_>, log: &SessionLog, is_known_si
             continue;
         }
         let traces = known.traces(log.begin, LONGEST, &|number| driver.remade(number, log));
-        if let Some(call) = traces.suspects.iter().find(|made| made.tool == 0)
-            && is_known_silent
-            && known.problem.kind == FindingKind::Hang
-        {
-            driver.hazard(0);
-            known.tool = Some(0);
-            known.stage = ProblemStage::Tried { calls: vec![call.clone()], confirmation: Confirmation::ByAnotherCase };
-            continue;
-        }
         let confirmed = confirm(target, &known.problem, &traces).await;
         let is_seen_again = confirmed.confirmation.is_seen_again();
         known.problem = confirmed.problem;
