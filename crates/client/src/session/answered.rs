@@ -4,7 +4,7 @@
 //! waited behind another call of its session tells nothing of its own tool.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
@@ -112,13 +112,6 @@ impl AnsweredTools {
         is_known && (!has_refused || is_valid())
     }
 
-    /// Returns true if a tool has served nothing, and another owner waited for it in vain while nothing else was called.
-    pub fn was_waited_for(&self, tool: &str, owner: &str) -> bool {
-        let tools = self.tools.lock();
-        let Some(ToolCalls::Unserved { waits, .. }) = tools.get(tool) else { return false };
-        waits.iter().any(|(other, wait)| other != owner && *wait == Wait::Alone)
-    }
-
     /// Returns true if no tool has answered anything, and it was waited for in vain often enough.
     pub fn is_silent_server(&self) -> bool {
         let tools = self.tools.lock();
@@ -159,6 +152,8 @@ pub(crate) struct SessionCalls {
     open: AtomicUsize,
     /// The tool that got no answer in time; empty where there are several.
     late: Mutex<Option<String>>,
+    /// We end the server, so that its end tells nothing of a call.
+    is_ending: AtomicBool,
 }
 
 /// A call under way, until it is dropped.
@@ -168,6 +163,11 @@ pub(crate) struct OpenCall<'a> {
 }
 
 impl SessionCalls {
+    /// Takes note that we are about to end the server.
+    pub(crate) fn expect_end(&self) {
+        self.is_ending.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn begin(&self) -> OpenCall<'_> {
         OpenCall { calls: self, others: self.open.fetch_add(1, Ordering::Relaxed) }
     }
@@ -187,9 +187,10 @@ impl SessionCalls {
 }
 
 impl OpenCall<'_> {
-    /// Returns true if no other call is under way, nor was when it began.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.others == 0 && self.calls.open() == 1
+    /// Returns true if nothing but it can be the reason why the server ended: no other call is under way, nor was when it
+    /// began, and nobody ends the server.
+    pub(crate) fn is_only_reason(&self) -> bool {
+        self.others == 0 && self.calls.open() == 1 && !self.calls.is_ending.load(Ordering::Relaxed)
     }
 
     /// Takes note that it got no answer.
@@ -223,6 +224,21 @@ mod tests {
     }
 
     #[test]
+    fn an_end_tells_of_a_call_only_where_nothing_else_explains_it() {
+        let calls = SessionCalls::default();
+        let first = calls.begin();
+        assert!(first.is_only_reason());
+        let second = calls.begin();
+        assert!(!first.is_only_reason() && !second.is_only_reason(), "two calls are under way");
+        drop(first);
+        assert!(!second.is_only_reason(), "another one was when it began");
+        drop(second);
+        let third = calls.begin();
+        calls.expect_end();
+        assert!(!third.is_only_reason(), "the server is ended by us");
+    }
+
+    #[test]
     fn a_tool_that_ends_the_server_is_left_to_its_own_cases() {
         for (calls, ends, tool, owner, expected) in [
             (&[][..], &[][..], "a", "2", false),
@@ -239,19 +255,6 @@ mod tests {
                 answered.note_end(tool, owner);
             }
             assert_eq!(answered.ends_server(tool, owner), expected, "{calls:?} {ends:?} {tool} {owner}");
-        }
-    }
-
-    #[test]
-    fn one_wait_of_another_owner_confirms_a_silence() {
-        for (calls, owner, expected) in [
-            (&[][..], "2", false),
-            (&[("a", "1")], "2", true),
-            (&[("a", "1")], "1", false),
-            (&[("a*", "1")], "2", false),
-            (&[("a", "1"), ("a+", "1")], "2", false),
-        ] {
-            assert_eq!(after(calls).was_waited_for("a", owner), expected, "{calls:?} {owner}");
         }
     }
 

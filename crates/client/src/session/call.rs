@@ -75,7 +75,7 @@ impl Session {
                         known.note_wait(tool, request.owner, wait);
                     }
                 }
-                Err(CallFailure { reason: FailureReason::Exited(_), .. }) if call.is_alone() => {
+                Err(CallFailure { reason: FailureReason::Exited(_), .. }) if call.is_only_reason() => {
                     known.note_end(tool, request.owner);
                 }
                 Err(_) => {}

@@ -143,11 +143,6 @@ impl Session {
         self.settings.answered.as_ref().is_some_and(|answered| answered.ends_server(tool, owner))
     }
 
-    /// Returns true if a tool has served nothing, and another owner waited for it in vain while nothing else was called.
-    pub fn was_waited_for(&self, tool: &str, owner: &str) -> bool {
-        self.settings.answered.as_ref().is_some_and(|answered| answered.was_waited_for(tool, owner))
-    }
-
     /// Returns true if no tool of the server has answered anything, and it was waited for in vain often enough.
     pub fn is_silent_server(&self) -> bool {
         self.settings.answered.as_ref().is_some_and(|answered| answered.is_silent_server())
@@ -300,6 +295,7 @@ impl Session {
     /// conversation is still to be closed.
     pub async fn kill(&self) {
         self.release_start();
+        self.calls.expect_end();
         self.peer.kill().await;
     }
 
@@ -307,12 +303,14 @@ impl Session {
     /// when nothing of it is left.
     pub async fn close(&self, watch: Duration) -> ClosedSession {
         self.release_start();
+        self.calls.expect_end();
         self.peer.close(watch).await
     }
 
     /// Ends the conversation and the server in that way.
     pub async fn shut_down(&self, order: ShutdownOrder) -> ClosedSession {
         self.release_start();
+        self.calls.expect_end();
         self.peer.shut_down(order).await
     }
 }
