@@ -34,7 +34,7 @@ const FAILURES: [&str; 13] = [
 
 /// The beginnings of sentences about failures.
 const BEGINNINGS: [&str; 7] =
-    ["error:", "error -", "error occurred", "database error:", "failed", "failure:", "exception:"];
+    ["error:", "error -", "error occurred", "database error:", "failed to", "failure:", "exception:"];
 
 /// Members that say what went wrong.
 const REASONS: [&str; 7] = ["error", "errors", "error_message", "errorMessage", "message", "reason", "detail"];
@@ -266,6 +266,7 @@ mod tests {
             ("Failed to open book.docx: no such file", true),
             // A report, which may say so of something else.
             ("Error: 3 of 5 checks", false),
+            ("Failed: 1 test, `login` was not found", false),
             ("The user was not found in the cache and was read from disk", false),
             ("Error: not found\nError: not found\n2 lines of the log", false),
             ("errors are not allowed to pass silently", false),
