@@ -42,7 +42,7 @@ impl FindingKind {
     ];
 
     /// Why it matters to those who use the server; `None` where that depends on what does not hold.
-    pub fn harm(self) -> Option<&'static str> {
+    pub fn impact(self) -> Option<&'static str> {
         Some(match self {
             Self::Crash => "every client of the server loses its session, and one call is enough to end it",
             Self::Hang => "the client waits until it gives up, and the model is told nothing",

@@ -45,7 +45,8 @@ pub(crate) fn whole(planned: &SuitePlan) -> String {
 
 /// The command line that runs the whole suite in the same order, for a case whose verdict may depend on it.
 pub(crate) fn in_order(planned: &SuitePlan, seed: u32) -> String {
-    format!("mcprove run {} --shuffle={seed}", shell_words::quote(&planned.suite.file))
+    let run = || format!("mcprove run {} --shuffle={seed}", shell_words::quote(&planned.suite.file));
+    planned.suite.command_line().map_or_else(run, |asked| asked.with_flag(&format!("--shuffle={seed}")))
 }
 
 /// Brackets end a filter's text, so a text that has one is matched by a pattern.

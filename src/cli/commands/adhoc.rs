@@ -60,7 +60,8 @@ impl AdHocSettings {
     pub(crate) fn block<const N: usize>(&mut self, name: &str, keys: [BlockKey; N]) {
         let block = self.members.entry(name).or_insert_with(|| json!({}));
         for BlockKey { key, flag, value } in keys {
-            if value.is_null() || value.as_array().is_some_and(Vec::is_empty) {
+            let is_empty_list = value.as_array().is_some_and(Vec::is_empty);
+            if value.is_null() || is_empty_list || value.as_object().is_some_and(Map::is_empty) {
                 continue;
             }
             for one in value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice) {
@@ -134,7 +135,7 @@ impl CallingArgs {
         }
         let mut members = self.calls.members();
         members.extend(own.members);
-        self.run.details.failures = own.order;
+        self.run.details.order = own.order;
         let read_only = self.run.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
         let suite = target.suite(members, &[own.flags, self.calls.flags(), read_only].concat());
         self.run.suites.adhoc = Some(AdHocSuite { tools: self.calls.named_tools(), ..suite });

@@ -27,7 +27,7 @@ impl RunCommandArgs {
     /// The run that is asked for, on the server that the command line names, if it names one.
     pub(crate) fn into_run(self, console: &Console) -> Result<RunArgs, Exit> {
         let Self { on: CallingArgs { calls, server, run: mut args }, command } = self;
-        let TypedWords { suites, server: words } = sort(std::mem::take(&mut args.suites.paths), command);
+        let TypedWords { suites, server: words } = parse_words(std::mem::take(&mut args.suites.paths), command);
         args.suites.paths = suites;
         if words.is_empty() && !server.names_server() {
             let Some(flag) = calls.flags().into_iter().chain(server.flags()).next() else { return Ok(args) };
@@ -58,9 +58,9 @@ struct TypedWords {
     server: Vec<String>,
 }
 
-/// Sorts the words before and after `--`: without suites before it, those after it are suites, whose names may begin with
+/// Tells the suites from the server, by the words before and after `--`: without suites before it, those after it are suites, whose names may begin with
 /// a dash.
-fn sort(mut before: Vec<String>, after: Vec<String>) -> TypedWords {
+fn parse_words(mut before: Vec<String>, after: Vec<String>) -> TypedWords {
     if before.is_empty() {
         return TypedWords { suites: after, server: Vec::new() };
     }
@@ -91,7 +91,7 @@ mod tests {
             ("a.yml demo", "node s.js", "a.yml demo", "node s.js"),
         ] {
             let expected = TypedWords { suites: words(suites), server: words(server) };
-            assert_eq!(sort(words(before), words(after)), expected, "`{before} -- {after}`");
+            assert_eq!(parse_words(words(before), words(after)), expected, "`{before} -- {after}`");
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct DetailArgs {
     coverage: bool,
     /// The order in which failures are shown.
     #[arg(skip)]
-    pub(crate) failures: FailureOrder,
+    pub(crate) order: FailureOrder,
 }
 
 impl DetailArgs {
@@ -48,7 +48,7 @@ impl DetailArgs {
             (false, false) => Cases::NotPassed,
         };
         let families = if self.coverage { Families::Shown } else { Families::WhereGated };
-        View { order: self.failures, cases, families, ..View::WHOLE }
+        View { order: self.order, cases, families, ..View::WHOLE }
     }
 }
 

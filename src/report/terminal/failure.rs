@@ -52,7 +52,7 @@ fn render_failure(result: &CaseResult, known: &[Cause], order: FailureOrder, sty
     text.push_str(&requests(result, &shown, style));
     text.push_str(&rule(result, style));
     if order == FailureOrder::WorstFirst {
-        text.push_str(&harm(result, style));
+        text.push_str(&impact(result, style));
     }
     text.push_str(&circumstances(result, style));
     if !result.rerun_command.is_empty() {
@@ -254,17 +254,17 @@ fn rule(result: &CaseResult, style: &Style) -> String {
 }
 
 /// How severe it is, and why it matters.
-fn harm(result: &CaseResult, style: &Style) -> String {
+fn impact(result: &CaseResult, style: &Style) -> String {
     let worst = result
         .findings
         .iter()
         .filter(|finding| finding.baseline_reason.is_none())
         .max_by_key(|finding| finding.how_bad());
     let Some(worst) = worst.filter(|_| result.outcome == Outcome::Failed) else { return String::new() };
-    let why = worst.kind().harm().map(|why| format!(": {why}")).unwrap_or_default();
+    let why = worst.kind().impact().map(|why| format!(": {why}")).unwrap_or_default();
     let said = format!("{}{why}", worst.how_bad().as_str());
     let said = layout::wrap_some(&said, style.width - 9, 3);
-    label_line("harm", &said.trim_end().replace('\n', "\n         "), style)
+    label_line("impact", &said.trim_end().replace('\n', "\n         "), style)
 }
 
 fn label_line(label: &str, text: &str, style: &Style) -> String {
