@@ -94,7 +94,11 @@ impl Connection {
             arrived = &mut waiting => arrived.map_err(|_| self.lock().ended_failure(request.method, frame))?,
             () = self.deadline_of(&request, &id, before) => {
                 pending.reason = "timeout";
-                return Err(self.lock().timed_out(request.method, frame, request.limit));
+                let state = self.lock();
+                return Err(match state.doubtful_answer(&id) {
+                    Some(stray) => state.failure_of(RequestOutcome::Garbled(Some(stray)), request.method, frame),
+                    None => state.timed_out(request.method, frame, request.limit),
+                });
             }
         };
         let RequestOutcome::Answer { message, frame: answer_frame, notifications } = arrived else {
@@ -154,7 +158,7 @@ impl Connection {
     pub(crate) fn notify(&self, owner: &str, method: &str, params: Option<&Value>) -> u32 {
         let line = notification_line(method, params);
         let mut state = self.lock();
-        let frame = state.record_sent(Some(owner), line.as_bytes());
+        let frame = state.record_notification(owner, line.as_bytes());
         let is_last = owner == NO_OWNER && method == "notifications/initialized";
         let role = if is_last { MessageRole::Initialized } else { MessageRole::Notification };
         let _ = self.outgoing.send(state.outgoing_message(OutgoingLine { owner, role, frame, line, method, params }));

@@ -68,6 +68,8 @@ pub(crate) struct WaitingRequest {
     /// When the last progress came.
     progressed_at: Option<Instant>,
     notifications: Vec<Arc<Value>>,
+    /// A stray answer that may be meant for it, or for the notification before it.
+    doubtful: Option<ProtocolViolation>,
 }
 
 /// The reason why a server can no longer answer.
@@ -153,6 +155,8 @@ pub(crate) struct SessionState {
     pub transport: TransportKind,
     started: Instant,
     waiting: BTreeMap<Id, WaitingRequest>,
+    /// The frame of the last notification to the server, as long as nothing that was sent after it is answered.
+    notified: Option<u32>,
     next_id: i64,
     pub violations: Vec<OwnedViolation>,
     /// Messages that answer nothing, and the memory that they take.
@@ -186,6 +190,7 @@ impl SessionState {
             transport,
             started: Instant::now(),
             waiting: BTreeMap::new(),
+            notified: None,
             next_id: 0,
             violations: Vec::new(),
             unasked: (0, 0),
@@ -253,7 +258,8 @@ impl SessionState {
         // After the end nobody will answer; dropping the sender says so at once.
         if self.ended.is_none() {
             let (owner, notifications) = (owner.to_owned(), Vec::new());
-            let waiting = WaitingRequest { owner, frame, progress, progressed_at: None, notifications, reply };
+            let waiting =
+                WaitingRequest { owner, frame, progress, progressed_at: None, notifications, doubtful: None, reply };
             self.waiting.insert(id.clone(), waiting);
         }
         (frame, receiver)
@@ -265,6 +271,13 @@ impl SessionState {
         self.scanner.watch(frame);
         self.own(seq, owner);
         seq
+    }
+
+    /// Records a notification to the server.
+    pub(crate) fn record_notification(&mut self, owner: &str, line: &[u8]) -> u32 {
+        let frame = self.record_sent(Some(owner), line);
+        self.notified = Some(frame);
+        frame
     }
 
     pub(crate) fn record_stderr(&mut self, line: &[u8]) {
@@ -385,6 +398,7 @@ impl SessionState {
         let known = id.filter(|id| self.waiting.contains_key(id)).or(twin).or(nameless);
         if let Some(waiting) = known.and_then(|id| self.waiting.remove(&id)) {
             let notifications = waiting.notifications;
+            self.notified = self.notified.filter(|notified| *notified > waiting.frame);
             // Whoever waited may have gone.
             let _ = waiting.reply.send(RequestOutcome::Answer { message: Arc::clone(json), frame: seq, notifications });
             return Some(waiting.owner);
@@ -393,9 +407,20 @@ impl SessionState {
         let stray = found.iter().find(|violation| violation.is_stray_answer())?;
         let is_alone = self.waiting.len() == 1 && post.is_none();
         let only = || self.waiting.keys().next().filter(|_| is_alone).cloned();
-        let waiting = self.forget(&asked.or_else(only)?)?;
+        let answers_notification = post.is_none() && may_answer_notification(json) && self.notified.take().is_some();
+        let meant = asked.or_else(only)?;
+        if answers_notification {
+            self.waiting.get_mut(&meant)?.doubtful = Some(stray.clone());
+            return None;
+        }
+        let waiting = self.forget(&meant)?;
         let _ = waiting.reply.send(RequestOutcome::Garbled(Some(stray.clone())));
         Some(waiting.owner)
+    }
+
+    /// The stray answer that came while a request waited, and was left to the notification before it.
+    pub(crate) fn doubtful_answer(&self, id: &Id) -> Option<ProtocolViolation> {
+        self.waiting.get(id)?.doubtful.clone()
     }
 
     /// Ends the wait for an answer that cannot be read but for its id; returns the owner.
@@ -557,4 +582,11 @@ impl SessionState {
     pub(crate) fn frames_of(&self, owner: &str) -> Vec<u32> {
         self.frames.get(owner).cloned().unwrap_or_default()
     }
+}
+
+/// A server that answers a notification has no id to give, and nothing to say.
+fn may_answer_notification(json: &Value) -> bool {
+    let has_id = json.member("id").is_some_and(|id| !id.is_null());
+    let says_something = json.member("result").and_then(Value::as_object).is_some_and(|result| !result.is_empty());
+    !has_id && !says_something
 }

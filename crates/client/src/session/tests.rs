@@ -158,6 +158,41 @@ async fn an_answer_with_a_broken_text_ends_the_wait() {
     }
 }
 
+/// A server that answers the notification before a request has answered the request only if nothing else comes.
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_a_notification_leaves_the_next_request_alone() {
+    let strays = [
+        (json!({"jsonrpc": "2.0", "result": null}), true, "served"),
+        (json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32601, "message": "no"}}), true, "served"),
+        (json!({"jsonrpc": "2.0", "result": null}), false, "no usable `id`"),
+        // What says something is the answer itself.
+        (json!({"jsonrpc": "2.0", "result": {"content": []}}), true, "no usable `id`"),
+    ];
+    for (stray, is_answered, expected) in strays {
+        let sent = stray.clone();
+        let session = session(async move |mut end: ServerSide| {
+            let request = end.next_of("tools/call").await;
+            end.send(sent).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if is_answered {
+                end.answer(&request, json!({"content": []})).await;
+            }
+            // The second one without an id has no notification before it.
+            end.next_of("tools/call").await;
+            end.send(json!({"jsonrpc": "2.0", "result": null})).await;
+            while end.next().await.is_some() {}
+        })
+        .await;
+        let ended = match session.request(call("first")).await {
+            Ok(_) => "served".to_owned(),
+            Err(failure) => format!("{:?}", failure.reason),
+        };
+        assert!(ended.contains(expected), "{stray}: {ended}");
+        let failure = session.request(call("second")).await.expect_err("its answer names no request");
+        assert!(matches!(failure.reason, super::FailureReason::Protocol(_)), "{stray}: {failure:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_breaks_the_handshake_is_a_violation() {
     let link = link(async |mut end: ServerSide| {
