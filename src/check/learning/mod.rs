@@ -20,9 +20,10 @@ use self::seeds::Seeds;
 use super::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::event::{FailureClass, Finding};
 use crate::matching::words_of;
-use crate::plan::CheckContext;
+use crate::plan::{CaseStore, CheckContext, OpenServer};
 use crate::plan::arguments::{SafeArguments, safe_arguments, server_folder};
 use crate::plan::witness::known_arguments;
+use crate::source::template::has_template;
 use crate::wire::{Tool, is_served, surroundings_lack};
 
 /// The time for all calls, for one of them, the calls for each tool, the rounds, and the servers that may end or hang.
@@ -70,6 +71,7 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
     let mut caller = Caller {
         context,
         limits,
+        store: CaseStore::Continued,
         session: None,
         called: None,
         lost: 0,
@@ -88,6 +90,12 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
     if let Some(server) = context.suite.servers.get(context.server_name) {
         add_files(server, &mut seeds);
     }
+    for tool in &context.catalog.tools {
+        let given = known_arguments(context.suite, context.server_name, tool);
+        if let Some((_, arguments)) = given.filter(|(_, arguments)| !has_template(arguments)) {
+            seeds.add_given(&tool.name, &arguments.to_json());
+        }
+    }
     let mut found = BTreeMap::new();
     for _ in 0..ROUNDS {
         let before = pending.len();
@@ -105,11 +113,12 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
         }
     }
     caller.close().await;
+    // What the first server had made on the way is not there.
+    caller.store = CaseStore::Anew;
     learning.refused = pending.into_iter().map(|one| (one.tool.name.clone(), one.refusal)).collect();
     for (tool, served) in found {
         match caller.call(&tool, &served.arguments).await {
             Answer::Served(_) => drop(learning.found.insert(tool, served)),
-            // What the first server had made on the way is not there.
             Answer::Refused(words) => drop(learning.refused.insert(tool, words)),
             Answer::Lacking | Answer::None => {}
         }
@@ -201,6 +210,7 @@ enum Answer {
 struct Caller<'a> {
     context: &'a CheckContext<'a>,
     limits: CheckLimits,
+    store: CaseStore,
     session: Option<CheckSession<'a>>,
     /// The last call.
     called: Option<(String, Value)>,
@@ -217,11 +227,12 @@ impl Caller<'_> {
             if self.lost > LOST_SERVERS {
                 return Answer::None;
             }
-            let Ok(session) = CheckSession::open(self.context, self.limits.clone()).await else {
+            let opened = self.context.servers.open(OpenServer { store: self.store, ..OpenServer::FRESH }).await;
+            let Ok(session) = opened else {
                 self.lost = LOST_SERVERS + 1;
                 return Answer::None;
             };
-            self.session = Some(session);
+            self.session = Some(CheckSession::of(session, self.context, self.limits.clone()));
         }
         let Some(session) = &self.session else { return Answer::None };
         let timeout = CALL_TIME.min(session.request_timeout());

@@ -75,9 +75,17 @@ impl Seeds {
 
     /// Takes what a tool served that makes things: another tool may ask for what was made by its name.
     pub(crate) fn add_served(&mut self, tool: &str, arguments: &Value) {
-        let members = arguments.as_object().into_iter().flatten();
-        for (name, value) in members {
-            self.add(std::slice::from_ref(name), tool, value.clone(), &format!("a call of `{tool}`"));
+        self.add_arguments(tool, arguments, &format!("a call of `{tool}`"));
+    }
+
+    /// Takes the arguments that the suite gives for a tool: another one may ask for the same thing.
+    pub(crate) fn add_given(&mut self, tool: &str, arguments: &Value) {
+        self.add_arguments(tool, arguments, &format!("the arguments of `{tool}`"));
+    }
+
+    fn add_arguments(&mut self, tool: &str, arguments: &Value, origin: &str) {
+        for (name, value) in arguments.as_object().into_iter().flatten() {
+            self.add(std::slice::from_ref(name), tool, value.clone(), origin);
         }
         self.records += 1;
     }
@@ -249,7 +257,10 @@ mod tests {
         );
         seeds
             .add_answer("status", &json!({"content": [{"type": "text", "text": "Session ID: s-9\n- **Mode**: fast"}]}));
+        seeds.add_given("describe_sheets", &json!({"workbook": "/srv/book.xlsx", "sheet": "Sheet1", "rows": [1]}));
         for (tool, argument, expected) in [
+            ("read_sheet", "workbook", Some(json!("/srv/book.xlsx"))),
+            ("read_sheet", "sheet_name", None),
             ("get_user", "id", Some(json!("u1"))),
             ("get_order", "userId", Some(json!("u1"))),
             ("get_user", "email", Some(json!("a@b.c"))),
