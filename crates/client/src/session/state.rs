@@ -25,7 +25,7 @@ const MAX_UNREQUESTED: usize = 100_000;
 /// The memory of these messages.
 const MAX_UNREQUESTED_BYTES: usize = 160 << 20;
 
-/// The messages and the memory that each answer allows in addition.
+/// The messages and the memory that each answer allows in addition: what a server writes beside its answers is no flood.
 const EARNED: (usize, usize) = (100, 1 << 20);
 
 /// A message of fewer bytes takes little memory, whatever is in it.
@@ -144,6 +144,7 @@ pub(crate) struct SessionState {
     pub(crate) is_exit_attributed: bool,
     /// This client asked the server to end.
     pub(crate) is_end_requested: bool,
+    /// The violations that were not kept, less those that the answers since then allow.
     pub(crate) violations_left_out: usize,
     pub headers: Headers,
     /// The tools that only read, over HTTP.
@@ -497,6 +498,9 @@ impl SessionState {
     /// Counts what came without being asked for; `answered` is whose answer it was.
     pub(crate) fn count_unrequested(&mut self, line: &[u8], answered: Option<&str>) {
         let (messages, total) = self.unasked;
+        if answered.is_some() {
+            self.violations_left_out = self.violations_left_out.saturating_sub(EARNED.0);
+        }
         self.unasked = match answered {
             Some(_) => (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1)),
             None => (messages + 1, total + exact_memory_estimate(line)),

@@ -193,6 +193,27 @@ async fn an_answer_to_a_notification_leaves_the_next_request_alone() {
     }
 }
 
+/// Ten lines for each call are stray output, not a flood, however many calls there are.
+#[tokio::test(start_paused = true)]
+async fn lines_beside_answers_are_no_flood() {
+    let session = session(async |mut end: ServerSide| {
+        let mut line = 0;
+        loop {
+            let request = end.next_of("tools/call").await;
+            for _ in 0..10 {
+                line += 1;
+                end.write(format!("requested {line}\n").as_bytes()).await;
+            }
+            end.answer(&request, json!({"content": []})).await;
+        }
+    })
+    .await;
+    for number in 0..300 {
+        let served = session.request(call("chatty")).await;
+        assert!(served.is_ok(), "call {number}: {served:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_breaks_the_handshake_is_a_violation() {
     let link = link(async |mut end: ServerSide| {
