@@ -74,9 +74,9 @@ impl CheckEnd {
             }
             Self::Unanswered(failure) => CheckResult {
                 frames: failure.frame.into_iter().collect(),
-                ..CheckResult::found(Outcome::Failed, vec![Finding::from(&*failure)])
+                ..CheckResult::with_findings(Outcome::Failed, vec![Finding::from(&*failure)])
             },
-            Self::Failed(findings) => CheckResult::found(outcome_of(&findings), findings),
+            Self::Failed(findings) => CheckResult::with_findings(outcome_of(&findings), findings),
             Self::Spent(why) | Self::Inconclusive(why) => CheckResult::because(Outcome::Inconclusive, why),
             Self::Skipped(why) => CheckResult::because(Outcome::Skipped, why),
             Self::Unavailable(found) => CheckResult::unavailable(*found),
@@ -88,7 +88,7 @@ impl CheckEnd {
 /// The result of a check whose server may have ended by itself: that fails it, unless it failed already.
 pub(crate) fn with_exit(result: CheckResult, exit: Option<Finding>) -> CheckResult {
     match exit {
-        Some(found) if result.outcome != Outcome::Failed => CheckResult::found(Outcome::Failed, vec![found]),
+        Some(found) if result.outcome != Outcome::Failed => CheckResult::with_findings(Outcome::Failed, vec![found]),
         Some(_) | None => result,
     }
 }
@@ -162,7 +162,7 @@ mod tests {
             (CheckEnd::inconclusive("unclear"), Outcome::Inconclusive, "unclear"),
             (CheckEnd::not_applicable("no tool"), Outcome::Skipped, "no tool"),
             (CheckEnd::unavailable(must.clone()), Outcome::Errored, "it leaks"),
-            (decided(CheckResult::found(Outcome::Failed, vec![must])), Outcome::Failed, "it leaks"),
+            (decided(CheckResult::with_findings(Outcome::Failed, vec![must])), Outcome::Failed, "it leaks"),
             (decided(CheckResult::inconclusive("unclear")), Outcome::Inconclusive, "unclear"),
         ] {
             let text = format!("{end:?}");
@@ -201,7 +201,7 @@ mod tests {
             ("was inconclusive", CheckResult::inconclusive("unclear"), exit(), Outcome::Failed, Some("process-exited")),
             (
                 "warned",
-                CheckResult::found(Outcome::Warned, vec![leak(RequirementLevel::Should)]),
+                CheckResult::with_findings(Outcome::Warned, vec![leak(RequirementLevel::Should)]),
                 exit(),
                 Outcome::Failed,
                 Some("process-exited"),
@@ -209,7 +209,7 @@ mod tests {
             // The exit may well follow from what was found.
             (
                 "failed",
-                CheckResult::found(Outcome::Failed, vec![leak(RequirementLevel::Must)]),
+                CheckResult::with_findings(Outcome::Failed, vec![leak(RequirementLevel::Must)]),
                 exit(),
                 Outcome::Failed,
                 Some("leak"),

@@ -16,12 +16,12 @@ const SHOWN_REFUSAL: usize = 240;
 const MOST_NAMES: usize = 5;
 
 /// The result where no valid call of a tool was served, of which this is the last one.
-pub(crate) fn refused(context: &CheckContext<'_>, tool: &str, refusal: Option<&Exchange>) -> CheckResult {
-    refused_with_help(tool, refusal, ConfigSource::of(context.suite).help_to_give_arguments(tool))
+pub(crate) fn refusal_result(context: &CheckContext<'_>, tool: &str, refusal: Option<&Exchange>) -> CheckResult {
+    refusal_result_with_help(tool, refusal, ConfigSource::of(context.suite).help_to_give_arguments(tool))
 }
 
 /// The same where `help` says how to give arguments, to be continued after `give valid arguments `.
-pub(crate) fn refused_with_help(tool: &str, refusal: Option<&Exchange>, help: String) -> CheckResult {
+pub(crate) fn refusal_result_with_help(tool: &str, refusal: Option<&Exchange>, help: String) -> CheckResult {
     let answer = refusal.map(|exchange| shorten(&exchange.received, SHOWN_REFUSAL)).unwrap_or_default();
     CheckResult::because(Outcome::Inconclusive, valid_call_refused(tool, answer, help))
 }

@@ -29,9 +29,9 @@ pub(crate) async fn find_silence(
     let session = CheckSession::open(context, limits).await.ok()?;
     let timeout = context.request_timeout * 2;
     let request = CheckRequest::new(&call.method, call.params.clone()).within(timeout);
-    let is_silent = session.left() > timeout && is_timeout(session.request(request).await.err().as_ref());
+    let is_silent = session.remaining() > timeout && is_timeout(session.request(request).await.err().as_ref());
     session.close().await;
-    is_silent.then(|| unanswered(&shown(call), timeout))
+    is_silent.then(|| hang_finding(&call_text(call), timeout))
 }
 
 /// The finding where a fresh server does not answer after a call; `None` where it does, or where no time is left to see it.
@@ -43,11 +43,11 @@ pub(crate) async fn find_hang(
     let session = CheckSession::open(context, limits).await.ok()?;
     let request = CheckRequest::new(&call.method, call.params.clone());
     let is_silent = is_timeout(session.request(request).await.err().as_ref());
-    if is_silent { end_silent(session, &shown(call)).await } else { end_answered(session).await }
+    if is_silent { end_silent(session, &call_text(call)).await } else { end_answered(session).await }
 }
 
 /// A call as messages show it.
-fn shown(call: &ReproductionCall) -> String {
+fn call_text(call: &ReproductionCall) -> String {
     let subject = call.params["name"].as_str().unwrap_or(&call.method);
     let arguments = &call.params["arguments"];
     if arguments.as_object().is_none_or(serde_json::Map::is_empty) {
@@ -65,7 +65,7 @@ async fn end_answered(session: CheckSession<'_>) -> Option<Finding> {
 /// Ends a session in which a call got no answer; the finding says that the server answers nothing else either.
 pub(crate) async fn end_silent(session: CheckSession<'_>, call: &str) -> Option<Finding> {
     let timeout = session.context.request_timeout;
-    let is_silent = session.left() > timeout * 2 && is_timeout(session.ping(timeout * 2).await.err().as_ref());
+    let is_silent = session.remaining() > timeout * 2 && is_timeout(session.ping(timeout * 2).await.err().as_ref());
     let sign_of_life = session.sign_of_life();
     session.close().await;
     is_silent.then(|| finding(call, sign_of_life, timeout))
@@ -82,7 +82,7 @@ fn finding(call: &str, sign_of_life: &str, timeout: Duration) -> Finding {
 }
 
 /// The finding about a call that is never answered, while the server answers others.
-fn unanswered(call: &str, timeout: Duration) -> Finding {
+fn hang_finding(call: &str, timeout: Duration) -> Finding {
     let message = format!("{call} got no answer within {}, also on a fresh server", duration_text(timeout));
     Finding { help: Some(HELP.to_owned()), ..Finding::failure(FailureClass::Timeout, message) }
 }
@@ -117,7 +117,7 @@ mod tests {
         assert!(found.message.starts_with("after `add` the server answers nothing any more"), "{}", found.message);
         assert!(found.message.ends_with("within 10 s, nor `ping` within 20 s"), "{}", found.message);
         assert_eq!(CheckEnd::failed(found).into_result().outcome, Outcome::Failed);
-        let found = unanswered("`add`", Duration::from_secs(20));
+        let found = hang_finding("`add`", Duration::from_secs(20));
         assert_eq!(found.message, "`add` got no answer within 20 s, also on a fresh server");
         assert_eq!(CheckEnd::failed(found).into_result().outcome, Outcome::Failed);
     }

@@ -54,12 +54,12 @@ impl CheckLimits {
         self.deadline
     }
 
-    pub(crate) fn left(&self) -> Duration {
+    pub(crate) fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.left().is_zero()
+        self.remaining().is_zero()
     }
 
     /// The end where the time is over.
@@ -85,12 +85,12 @@ impl CheckLimits {
 
     /// A pause of that length, if there is time for it.
     pub(crate) fn pause(&self, length: Duration) -> Option<Duration> {
-        (self.left() > length).then_some(length)
+        (self.remaining() > length).then_some(length)
     }
 
     /// Waits for so long, or until the time is over.
     pub(crate) async fn wait(&self, time: Duration) {
-        tokio::time::sleep(time.min(self.left())).await;
+        tokio::time::sleep(time.min(self.remaining())).await;
     }
 
     pub(crate) fn out_of_time(&self) -> CheckEnd {

@@ -136,12 +136,12 @@ impl SessionCaller {
 
     /// The time for a request: that of the suite, within the limits of the check.
     pub(crate) fn request_timeout(&self) -> Duration {
-        self.request_timeout.min(self.limits.left())
+        self.request_timeout.min(self.limits.remaining())
     }
 
     /// The time for a request whose silence is evidence, so that it is not cut short.
     pub(crate) fn whole_request_timeout(&self) -> Result<Duration, CheckEnd> {
-        if self.limits.left() < self.request_timeout {
+        if self.limits.remaining() < self.request_timeout {
             Err(self.limits.out_of_time())
         } else {
             Ok(self.request_timeout)
@@ -185,7 +185,7 @@ impl SessionCaller {
     /// Makes a request of which the failure itself is looked at. Counts as no call.
     pub(crate) async fn send(&self, request: CheckRequest<'_>) -> Result<SessionReply, CallFailure> {
         let CheckRequest { method, params, timeout, progress } = request;
-        let timeout = timeout.unwrap_or(self.request_timeout).min(self.limits.left());
+        let timeout = timeout.unwrap_or(self.request_timeout).min(self.limits.remaining());
         let request = SessionRequest {
             owner: &self.owner,
             method,
@@ -216,12 +216,12 @@ impl SessionCaller {
         self.limits.wait(time).await;
     }
 
-    pub(crate) fn left(&self) -> Duration {
-        self.limits.left()
+    pub(crate) fn remaining(&self) -> Duration {
+        self.limits.remaining()
     }
 
     pub(crate) fn end_of(&self, failure: CallFailure) -> CheckEnd {
-        CheckEnd::of(failure, self.limits.left(), || self.limits.out_of_time())
+        CheckEnd::of(failure, self.limits.remaining(), || self.limits.out_of_time())
     }
 
     fn or_go_on<R>(&self, answered: Result<R, CallFailure>) -> Result<Option<R>, CheckEnd> {

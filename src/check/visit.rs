@@ -219,7 +219,7 @@ impl<'a> VisitRound<'a> {
             owner: self.context.owner,
             method,
             params: (!params.is_null()).then(|| params.clone()),
-            timeout: Some(self.context.request_timeout.min(self.limits.left())),
+            timeout: Some(self.context.request_timeout.min(self.limits.remaining())),
             progress: false,
         };
         match session.request(request).await {
@@ -297,7 +297,7 @@ impl<'a> VisitRound<'a> {
         if !is_declared || self.limits.is_over() || !session.is_open() {
             return Vec::new();
         }
-        match timeout(self.limits.left(), session.list(self.context.owner, kind)).await {
+        match timeout(self.limits.remaining(), session.list(self.context.owner, kind)).await {
             Ok(Ok(reply)) => {
                 shown.push(self.note_reply(&reply, kind.method(), &Value::Null, None));
                 reply.message["result"][kind.member()].as_array().cloned().unwrap_or_default()

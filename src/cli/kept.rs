@@ -62,7 +62,7 @@ fn prepare(state: &FolderPlace) -> io::Result<Folder> {
 /// Every kept finding of a folder for state, of a folder of findings, or of a file that was exported.
 ///
 /// A file that cannot be read is represented by the reason.
-pub(crate) fn read(place: &Path) -> Result<Vec<Result<Stored, String>>, String> {
+pub(crate) fn load(place: &Path) -> Result<Vec<Result<Stored, String>>, String> {
     let unreadable = |error: io::Error| format!("`{}` cannot be read: {error}", place.display());
     if place.is_file() {
         let text = read_text(place, WRITTEN).map_err(unreadable)?;
@@ -78,10 +78,10 @@ pub(crate) fn read(place: &Path) -> Result<Vec<Result<Stored, String>>, String> 
     Ok(files.iter().map(|file| read_one(file)).collect())
 }
 
-/// Every kept finding of a folder for state, as [`read`] reads them; none where nothing was ever kept.
+/// Every kept finding of a folder for state, as [`load`] loads them; none where nothing was ever kept.
 pub(crate) fn read_all(state: &Path) -> Result<Vec<Result<Stored, String>>, String> {
     let folder = state.join(FOLDER);
-    if folder.is_dir() { read(&folder) } else { Ok(Vec::new()) }
+    if folder.is_dir() { load(&folder) } else { Ok(Vec::new()) }
 }
 
 /// The folder from which the folders of suites are seen.

@@ -120,7 +120,7 @@ impl ServerArgs {
     }
 
     /// The only server that the flags or the words name, as a suite would write it: secrets come from the environment.
-    pub(crate) fn written(&self, verb: Verb, words: &[String], console: &Console) -> Result<Value, Exit> {
+    pub(crate) fn suite_entry(&self, verb: Verb, words: &[String], console: &Console) -> Result<Value, Exit> {
         let AdHocServer { servers, hidden, .. } = self.target(verb, words, console)?;
         if !hidden.is_empty() || has_secret_word(words) {
             let help = "put the secret into a variable, and write `{{ env.NAME }}` in its place";
@@ -250,7 +250,8 @@ impl DescribedTarget {
             return Ok(vec![(None, json!({"config": shown}))]);
         }
         let (sources, source) = console.read("configuration", &self.file, WRITTEN, None)?;
-        let known = ServerFile::read(&self.file, &sources, source).map_err(|found| console.refuse(&found, &sources))?;
+        let known =
+            ServerFile::parse(&self.file, &sources, source).map_err(|found| console.refuse(&found, &sources))?;
         let (disabled, enabled): (Vec<_>, Vec<_>) = known.names().partition(|(_, is_disabled)| *is_disabled);
         for (name, _) in &disabled {
             console.note(&format!("`{}` is skipped: `{shown}` disables it", visible_line(name)));

@@ -50,7 +50,7 @@ pub(crate) struct Ran<'a> {
 
 /// The failures of the last run of these files; `Err` says why they are unknown.
 pub(crate) fn last_failed(folder: &FolderPlace, files: &[PathBuf]) -> Result<Failed, String> {
-    let last = folder.open().map_err(|_| missing(folder)).and_then(|opened| read(&opened, folder))?;
+    let last = folder.open().map_err(|_| missing(folder)).and_then(|opened| load(&opened, folder))?;
     let mut failed = Failed::default();
     for file in files {
         let (key, file) = (key(file, folder), file.display().to_string());
@@ -76,7 +76,7 @@ pub(crate) fn remember(folder: &FolderPlace, ran: &Ran<'_>) -> Result<(), SinkEr
         // Held until the end of this function. Where a file system knows no locks, the last run wins.
         let lock = opened.open_lock(LOCK, Access::Private)?;
         take(&lock)?;
-        let mut last = read(&opened, folder).unwrap_or_default();
+        let mut last = load(&opened, folder).unwrap_or_default();
         last.take_in(folder, ran);
         let text = serde_json::to_string_pretty(&last).unwrap_or_default();
         opened.replace(FILE, format!("{text}\n").as_bytes(), Access::Private)
@@ -179,7 +179,7 @@ fn missing(folder: &Path) -> String {
     format!("`{}` is not there", folder.join(FILE).display())
 }
 
-fn read(opened: &Folder, folder: &Path) -> Result<LastRun, String> {
+fn load(opened: &Folder, folder: &Path) -> Result<LastRun, String> {
     let text = opened.read(FILE, WRITTEN).map_err(|_| missing(folder))?;
     serde_json::from_slice(&text).map_err(|_| format!("`{}` is no record of a run", folder.join(FILE).display()))
 }

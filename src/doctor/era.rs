@@ -94,7 +94,7 @@ pub(crate) fn judge_second(
                 "let several run at a time: people open two windows, and clients start a server for each; a port, a lock or a \
                  file that only one can have is the usual reason",
             )
-            .with_evidence(super::start::quoted(&lines))
+            .with_evidence(super::start::last_lines(&lines))
         }
     }
 }

@@ -217,7 +217,7 @@ impl Course<'_> {
                 let found = Finding::from(&failure);
                 let cure = "answer every list that the capabilities declare, and all of its pages";
                 self.add(
-                    Examination::wrong("lists", found.message, cure).with_evidence(start::quoted(&failure.stderr)),
+                    Examination::wrong("lists", found.message, cure).with_evidence(start::last_lines(&failure.stderr)),
                 );
             }
         }

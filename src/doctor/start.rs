@@ -27,7 +27,7 @@ const QUOTED_LINES: usize = 4;
 const QUOTED: usize = 300;
 
 /// Lines as they may be quoted: the last ones that say something.
-pub(crate) fn quoted(lines: &[String]) -> Vec<String> {
+pub(crate) fn last_lines(lines: &[String]) -> Vec<String> {
     let full: Vec<&String> = lines.iter().filter(|line| !line.trim().is_empty()).collect();
     let last = &full[full.len().saturating_sub(QUOTED_LINES)..];
     last.iter().map(|line| shorten(&visible_line(line.trim_end()), QUOTED)).collect()
@@ -48,7 +48,7 @@ pub(crate) fn judge_start(failed: Option<&OpenFailure>, config_source: ConfigSou
             let help = diagnosis::of_open_failure(failed, config_source).help;
             let cure = help.unwrap_or_else(|| cure_of_exit(*exit, &written));
             let sentence = format!("the server ended before it answered `initialize`, with {exit}");
-            Examination::wrong(START, sentence, cure).with_evidence(quoted(stderr))
+            Examination::wrong(START, sentence, cure).with_evidence(last_lines(stderr))
         }
         Some(OpenFailure::Handshake(_) | OpenFailure::Refused { .. } | OpenFailure::NotSpoken { .. }) | None => {
             Examination::fine(START, "the program starts, and stays")
@@ -176,7 +176,7 @@ pub(crate) fn judge_initialize(
                 .to_owned()
         })
     };
-    Examination::wrong(INITIALIZE, found.message, cure).with_evidence(quoted(stderr))
+    Examination::wrong(INITIALIZE, found.message, cure).with_evidence(last_lines(stderr))
 }
 
 fn judge_ready(server: &ServerIdentity) -> Examination {

@@ -67,7 +67,7 @@ impl CheckResult {
     }
 
     /// A result with findings and no reason.
-    pub fn found(outcome: Outcome, findings: Vec<Finding>) -> Self {
+    pub fn with_findings(outcome: Outcome, findings: Vec<Finding>) -> Self {
         Self { findings, ..Self::new(outcome) }
     }
 }

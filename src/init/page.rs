@@ -67,7 +67,7 @@ impl SuitePage<'_> {
         text += "\ntests:\n";
         let tests: Vec<String> = self.tests();
         text += &tests.join("\n");
-        text += &self.untested();
+        text += &self.comment_on_untested();
         text += &self.blocks();
         text
     }
@@ -147,7 +147,7 @@ impl SuitePage<'_> {
     }
 
     /// The tools without a test, in a comment.
-    fn untested(&self) -> String {
+    fn comment_on_untested(&self) -> String {
         let mut lines = Vec::new();
         let hazards: Vec<&str> = self.of_reason(|reason| *reason == UntestedReason::Hazard);
         if !hazards.is_empty() {

@@ -89,17 +89,17 @@ pub(crate) fn trips_of(creator: &Creator<'_>, context: &CheckContext<'_>) -> Vec
     let is_open = |tool: &&Tool| context.suite.hazard(context.server_name, tool).is_none() && !tool.is_task_only();
     let remover_by = |parameter: &str| {
         let removes = |tool: &&Tool| {
-            let takes_it = needed(tool) == [parameter];
+            let takes_it = required_arguments(tool) == [parameter];
             is_remover(&tool.name) && takes_it && shares_noun(&tool.name, &creator.tool.name)
         };
         context.catalog.tools.iter().filter(is_open).find(removes).map(|tool| tool.name.clone())
     };
     let trip_to = |taker: &Tool| {
-        let needed = needed(taker);
+        let needed = required_arguments(taker);
         let (parameter, id) = needed.into_iter().find_map(|name| id_place(&name, creator).map(|id| (name, id)))?;
         let arguments = safe_arguments(taker, folder.clone()).ok()?.smallest().clone();
         let remover = remover_by(&parameter).filter(|remover| taker.only_reads() && *remover != taker.name);
-        let (made, taker) = (creator.made(id), taker.name.clone());
+        let (made, taker) = (creator.made_thing(id), taker.name.clone());
         Some(RoundTrip { made, taker, taker_arguments: arguments, parameter, remover })
     };
     let takers = context.catalog.tools.iter().filter(is_open).filter(|tool| tool.name != creator.tool.name);
@@ -107,7 +107,7 @@ pub(crate) fn trips_of(creator: &Creator<'_>, context: &CheckContext<'_>) -> Vec
 }
 
 /// The arguments that a tool needs.
-fn needed(tool: &Tool) -> Vec<String> {
+fn required_arguments(tool: &Tool) -> Vec<String> {
     let schema = tool.arguments_schema();
     let required = schema["required"].as_array().into_iter().flatten();
     required.filter_map(Value::as_str).map(str::to_owned).collect()
@@ -158,7 +158,7 @@ fn shares_noun(one: &str, other: &str) -> bool {
 }
 
 impl Creator<'_> {
-    fn made(&self, id: IdPlace) -> MadeThing {
+    fn made_thing(&self, id: IdPlace) -> MadeThing {
         let nouns = words(&self.tool.name).into_iter().filter(|word| !VERBS.contains(&word.as_str()));
         let name: Vec<String> = nouns.filter(|word| word.chars().all(|c| c.is_ascii_alphanumeric())).collect();
         let is_name = name.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));

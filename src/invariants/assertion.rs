@@ -20,7 +20,7 @@ pub(crate) enum Operand {
 
 impl Operand {
     /// Reads `{ path: … }`, `{ value: … }`, a text that begins with `$`, or a value.
-    pub(crate) fn read(node: &Node, input: &CallInput) -> Result<Self, Unconverted> {
+    pub(crate) fn decode(node: &Node, input: &CallInput) -> Result<Self, Unconverted> {
         let path = node.get("path").filter(|_| node.entries().len() == 1);
         let value = node.get("value").filter(|_| node.entries().len() == 1);
         match (path, value) {
@@ -91,7 +91,7 @@ fn comparison(
     comparison: Comparison,
     input: &CallInput,
 ) -> Result<Value, Unconverted> {
-    match (Operand::read(lhs, input)?, Operand::read(rhs, input)?) {
+    match (Operand::decode(lhs, input)?, Operand::decode(rhs, input)?) {
         (Operand::Answer(path), Operand::Known(value)) | (Operand::Known(value), Operand::Answer(path)) => {
             if let (Some("result.isError"), Some(flag)) = (path.in_answer().as_deref(), value.as_bool()) {
                 return Ok(error_flag(flag == (comparison == Comparison::Equal)));
@@ -119,7 +119,7 @@ pub(crate) fn error_flag(is_error: bool) -> Value {
 
 fn at_path(node: &Node, input: &CallInput, matcher: &str, sign: &str) -> Result<Value, Unconverted> {
     let (path, bound) = path_and_value(node)?;
-    match (Operand::at(path, input)?, Operand::read(bound, input)?) {
+    match (Operand::at(path, input)?, Operand::decode(bound, input)?) {
         (Operand::Answer(path), Operand::Known(bound)) => {
             let at = path.in_answer().ok_or_else(|| cannot_convert(node, several()))?;
             Ok(json!({ "at": at, matcher: bound }))
@@ -136,7 +136,7 @@ fn at_path(node: &Node, input: &CallInput, matcher: &str, sign: &str) -> Result<
 fn length(node: &Node, input: &CallInput, range: impl Fn(Value) -> Value) -> Result<Value, Unconverted> {
     let (path, bound) = path_and_value(node)?;
     let at = place(path, input)?;
-    match Operand::read(bound, input)? {
+    match Operand::decode(bound, input)? {
         // Everything that has a length has at least none.
         Operand::Known(bound) if bound == json!(0) && range(json!(0)).get("min").is_some() => {
             Ok(json!({ "at": at, "exists": true }))

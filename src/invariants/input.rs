@@ -22,7 +22,7 @@ pub(crate) enum CallInput {
 
 impl CallInput {
     /// Reads `fixed`, `generate` or `input: schema_valid`; without any, the arguments are empty.
-    pub(crate) fn read(node: &Node) -> Result<Self, Unconverted> {
+    pub(crate) fn decode(node: &Node) -> Result<Self, Unconverted> {
         match (node.get("fixed"), node.get("generate"), node.get(INPUT)) {
             (None, None, None) => Ok(Self::Fixed(json!({}))),
             (_, _, Some(mode)) if mode.text() == Some("schema_valid") => {

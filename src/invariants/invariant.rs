@@ -74,7 +74,7 @@ fn name_of(node: &Node) -> Result<Map<String, Value>, Unconverted> {
 }
 
 fn with_input_and_assertions(node: &Node, mut property: Map<String, Value>) -> Result<ConvertedProperty, Unconverted> {
-    let input = CallInput::read(node)?;
+    let input = CallInput::decode(node)?;
     input.add_to(&mut property);
     if let (Some(cases), CallInput::Generated(_)) = (node.get("cases"), &input) {
         property.insert("cases".to_owned(), literal(cases));

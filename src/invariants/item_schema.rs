@@ -88,7 +88,7 @@ fn item_path(node: &Node) -> Result<ContextPath, Unconverted> {
 }
 
 fn known_value(node: &Node, input: &CallInput) -> Result<Value, Unconverted> {
-    match Operand::read(node, input)? {
+    match Operand::decode(node, input)? {
         Operand::Known(value) => Ok(value),
         Operand::Answer(_) => Err(cannot_convert(node, "an element is compared with another part of the answer")),
     }

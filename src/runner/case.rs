@@ -60,7 +60,7 @@ pub(crate) async fn run(sessions: Arc<TargetSessions>, case: Arc<Case>, options:
         Body::Failed(mistake) => {
             let found = Finding { help: mistake.help.clone(), ..Finding::new(mistake.code, mistake.message.clone()) };
             let found = finding::at(found, &target.plan.sources, mistake.span, "");
-            return decided(CheckResult::found(Outcome::Failed, vec![found]));
+            return decided(CheckResult::with_findings(Outcome::Failed, vec![found]));
         }
         Body::Check(check) => {
             target.emitter.event(start_event(&case, 1));
@@ -474,7 +474,7 @@ impl CaseRun<'_> {
         if let Err(found) = conversation.all(Phase::Setup, &script.setup).await {
             return skipped_by(&found).unwrap_or_else(|| CheckResult {
                 reason: Some(Reason::SetupFailed),
-                ..CheckResult::found(Outcome::Errored, found)
+                ..CheckResult::with_findings(Outcome::Errored, found)
             });
         }
         if let Err(found) = conversation.all(Phase::Precondition, &script.preconditions).await {
@@ -492,7 +492,7 @@ impl CaseRun<'_> {
                 return of_findings(vec![finding::at(*found, conversation.sources, self.case.span, "this case")]);
             }
             Err(ValidCallError::Hangs(why)) => return CheckResult::because(Outcome::Inconclusive, why),
-            Ok(found) if !found.is_empty() => return CheckResult::found(Outcome::Failed, found),
+            Ok(found) if !found.is_empty() => return CheckResult::with_findings(Outcome::Failed, found),
             Ok(_) => {}
         }
         if let Some(rounds) = &script.rounds {
@@ -527,7 +527,7 @@ impl CaseRun<'_> {
             conversation.note_wait(at);
         }
         let earlier = std::mem::take(&mut conversation.broken);
-        CheckResult::found(Outcome::Failed, earlier.into_iter().chain([found]).collect())
+        CheckResult::with_findings(Outcome::Failed, earlier.into_iter().chain([found]).collect())
     }
 
     /// Runs the teardown whatever happened; its own failure is reported and hides nothing.

@@ -127,8 +127,10 @@ pub(crate) fn of_panic(planned: &SuitePlan, case: &Case, words: &str) -> CaseRes
     let message = format!("mcprove broke while it ran this case: {words}");
     let help = "this is a mistake in mcprove, not in your server; please report it with this text".to_owned();
     let found = Finding { help: Some(help), ..Finding::failure(FailureClass::Internal, message.clone()) };
-    let check =
-        CheckResult { reason: Some(Reason::Internal(message)), ..CheckResult::found(Outcome::Errored, vec![found]) };
+    let check = CheckResult {
+        reason: Some(Reason::Internal(message)),
+        ..CheckResult::with_findings(Outcome::Errored, vec![found])
+    };
     of_check(planned, case, check, Vec::new())
 }
 

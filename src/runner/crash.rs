@@ -158,7 +158,7 @@ mod tests {
 
     fn result(outcome: Outcome, class: Option<FailureClass>) -> CheckResult {
         let found = class.map(|class| Finding::failure(class, "it went wrong"));
-        CheckResult::found(outcome, found.into_iter().collect())
+        CheckResult::with_findings(outcome, found.into_iter().collect())
     }
 
     #[test]

@@ -138,7 +138,7 @@ mod tests {
             (vec![late()], Outcome::Errored, false),
         ] {
             assert_eq!(
-                fails_for_silence(&CheckResult::found(outcome, found.clone())),
+                fails_for_silence(&CheckResult::with_findings(outcome, found.clone())),
                 expected,
                 "{found:?} {outcome:?}"
             );

@@ -155,7 +155,7 @@ fn judge_targets(plan: &Plan, ways: &IsolationRuns, isolation: &IsolationReport)
             let differing = isolation.differing.iter().filter(|row| here.iter().any(|result| result.case.id == row.id));
             let findings = differing.map(|row| finding(row, isolation.seed, &planned.suite.file)).collect();
             let frames = here.iter().filter_map(|result| result.frames.first().copied()).collect();
-            let check = CheckResult { frames, ..CheckResult::found(Outcome::Failed, findings) };
+            let check = CheckResult { frames, ..CheckResult::with_findings(Outcome::Failed, findings) };
             results.push(case_result::of_isolation(plan, suite, at, check, isolation.seed));
         }
     }

@@ -319,7 +319,7 @@ async fn connect(
 ) -> Result<Link, ConnectError> {
     let mut link = resolve::connect(server, target.start_timeout()).await?;
     if let Some(processes) = &link.processes {
-        copy.inspect(|copy| copy.lease.started(processes));
+        copy.inspect(|copy| copy.lease.note_process(processes));
         target.emitter.running.add(target.server_name(), target.protocol().as_str(), processes);
     }
     // Recorded messages have the faults in them.

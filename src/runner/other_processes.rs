@@ -70,14 +70,14 @@ impl Drop for CaseTurn<'_> {
 }
 
 impl Turns {
-    async fn shared(&self) -> CaseTurn<'_> {
+    async fn wait_shared(&self) -> CaseTurn<'_> {
         let guard = TurnGuard::Shared { _guard: self.lock.read().await };
         CaseTurn { guard: Some(guard), over: &self.over }
     }
 
     /// Waits for a moment at which nobody uses the server. Who comes meanwhile goes first: one case that hangs would keep
     /// all others waiting behind this one.
-    async fn alone(&self) -> CaseTurn<'_> {
+    async fn wait_alone(&self) -> CaseTurn<'_> {
         loop {
             let mut over = pin!(self.over.notified());
             over.as_mut().enable();
@@ -103,7 +103,7 @@ enum CompanyVerdict {
 impl TargetSessions {
     /// The turn of a case; alone with its process where two are in each other's way.
     async fn turn(&self, case: &Case) -> CaseTurn<'_> {
-        let turn = self.turns.shared().await;
+        let turn = self.turns.wait_shared().await;
         // It may have turned out while the case waited.
         if case.session == SessionNeed::Shared || !self.turns.is_exclusive.load(Ordering::Relaxed) {
             return turn;
@@ -114,7 +114,7 @@ impl TargetSessions {
 
     /// Waits until no case uses the server, and ends every process of it.
     async fn turn_alone(&self) -> CaseTurn<'_> {
-        let turn = self.turns.alone().await;
+        let turn = self.turns.wait_alone().await;
         self.finish().await;
         self.shared.allow_again().await;
         turn
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     fn result(outcome: Outcome, codes: &[&'static str]) -> CheckResult {
-        CheckResult::found(outcome, codes.iter().map(|code| Finding::new(*code, "it went wrong")).collect())
+        CheckResult::with_findings(outcome, codes.iter().map(|code| Finding::new(*code, "it went wrong")).collect())
     }
 
     async fn is_waiting(mut future: Pin<&mut impl Future>) -> bool {
@@ -284,15 +284,15 @@ mod tests {
     #[tokio::test]
     async fn a_case_that_wants_to_be_alone_keeps_nobody_waiting() {
         let turns = Turns::default();
-        let hanging = turns.shared().await;
-        let mut alone = pin!(turns.alone());
+        let hanging = turns.wait_shared().await;
+        let mut alone = pin!(turns.wait_alone());
         assert!(is_waiting(alone.as_mut()).await, "one uses the server");
-        let other = turns.shared().await;
+        let other = turns.wait_shared().await;
         drop(hanging);
         assert!(is_waiting(alone.as_mut()).await, "another one, who came later, does");
         drop(other);
         let alone = alone.await;
-        let mut shared = pin!(turns.shared());
+        let mut shared = pin!(turns.wait_shared());
         assert!(is_waiting(shared.as_mut()).await, "nobody else does meanwhile");
         drop(alone);
         drop(shared.await);

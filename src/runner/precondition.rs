@@ -59,7 +59,7 @@ pub(crate) fn valid_call_refused(
     if breaks_own_schema(&words).is_some() {
         let found = finding::at(own_schema_violation(&words, exchange), sources, span, "this case");
         return match must_serve {
-            Some(_) => CheckResult::found(Outcome::Failed, vec![found]),
+            Some(_) => CheckResult::with_findings(Outcome::Failed, vec![found]),
             None => CheckResult::because(Outcome::Inconclusive, Reason::PreconditionFailed(found.message)),
         };
     }
@@ -84,7 +84,7 @@ pub(crate) fn valid_call_refused(
     };
     let found =
         Finding { help: Some(help), exchange: Some(exchange), ..Finding::new(Code::VALID_CALL_REFUSED, message) };
-    CheckResult::found(Outcome::Failed, vec![finding::at(found, sources, span, label)])
+    CheckResult::with_findings(Outcome::Failed, vec![finding::at(found, sources, span, label)])
 }
 
 /// A refusal of a call that was served before, confirmed by a second one.

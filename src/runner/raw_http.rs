@@ -192,7 +192,7 @@ fn judge_response(
         may_be_closed: looks_at(step, "closed"),
         may_be_silent: looks_at(step, "silent") || wants_closing(step),
     };
-    match (&exchanged.ended, facts.unfinished(&exchanged.ended)) {
+    match (&exchanged.ended, facts.failure(&exchanged.ended)) {
         (ExchangeEnd::Failed(failure), _) => return broken(failure),
         (_, Some(Unfinished::Reset(at))) => return broken(&HttpFailure::Reset(at)),
         (_, Some(Unfinished::NoResponse)) => {
@@ -243,7 +243,7 @@ enum Unfinished {
 
 impl ResponseFacts {
     /// The failure of a response that ended like this; `None` where there is an answer to look at.
-    fn unfinished(self, ended: &ExchangeEnd) -> Option<Unfinished> {
+    fn failure(self, ended: &ExchangeEnd) -> Option<Unfinished> {
         match (ended, self.received) {
             (ExchangeEnd::Closed, received) if !self.may_be_closed => Some(Unfinished::Reset(match received {
                 Received::Nothing => ConnectionBreak::BeforeHeaders,
@@ -366,7 +366,7 @@ mod tests {
             ("a stream that stays open", TimedOut, stream, None),
             ("cut off by us", Aborted, body, None),
         ] {
-            assert_eq!(facts.unfinished(&ended), expected, "{what}");
+            assert_eq!(facts.failure(&ended), expected, "{what}");
         }
     }
 

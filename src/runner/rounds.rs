@@ -50,7 +50,7 @@ pub(crate) async fn run(
         }
         Err(ValuesError::Wrong(mistake)) => {
             let found = Finding { help: mistake.help, ..Finding::new(mistake.code, mistake.message) };
-            return CheckResult::found(
+            return CheckResult::with_findings(
                 Outcome::Failed,
                 vec![finding::at(found, conversation.sources, mistake.span, "")],
             );
@@ -160,7 +160,7 @@ impl Series<'_, '_> {
             let seen_first = if first == told { String::new() } else { first.clone() };
             found.with_evidence("seed", property.seed.to_string()).with_evidence("first seen with", seen_first)
         };
-        CheckResult::found(Outcome::Failed, smallest.found.into_iter().map(told_of).collect())
+        CheckResult::with_findings(Outcome::Failed, smallest.found.into_iter().map(told_of).collect())
     }
 
     /// Tries smaller values as long as the same is wrong with them.

@@ -367,7 +367,7 @@ impl CopyLease {
     }
 
     /// Takes note of the process that uses it.
-    pub(crate) fn started(&self, processes: &ServerProcesses) {
+    pub(crate) fn note_process(&self, processes: &ServerProcesses) {
         *self.0.user.lock() = CopyUser::Process(processes.clone());
     }
 }

@@ -89,7 +89,7 @@ impl StoreWatch {
         if readers.is_empty() || self.damaged.contains_key(&place) {
             return;
         }
-        let readings = read(target, &readers, StoreUse::Anew).await;
+        let readings = call_readers(target, &readers, StoreUse::Anew).await;
         let served = readings.into_iter().filter(|(_, refusal)| refusal.is_none()).map(|(reader, _)| reader);
         self.served.insert(place, served.collect());
     }
@@ -102,11 +102,11 @@ impl StoreWatch {
             return;
         }
         let left = StoreUse::Of(&case.id);
-        let first = read(target, served, left).await;
+        let first = call_readers(target, served, left).await;
         if refused_twice(&first, &first).is_none() {
             return;
         }
-        let Some((reader, words)) = refused_twice(&first, &read(target, served, left).await) else { return };
+        let Some((reader, words)) = refused_twice(&first, &call_readers(target, served, left).await) else { return };
         let damage = Damage { case: case.name.clone(), reader, words };
         if !self.failed.contains(&case.id) {
             let revision = target.known_revision().map(|revision| revision.to_string()).unwrap_or_default();
@@ -159,7 +159,7 @@ fn readers_of(target: &RunTarget) -> BTreeSet<String> {
 
 /// Calls readers in a fresh session, with this copy of the store if there are copies. A server that does not start refuses
 /// them all.
-async fn read(target: &RunTarget, readers: &BTreeSet<String>, store: StoreUse<'_>) -> Readings {
+async fn call_readers(target: &RunTarget, readers: &BTreeSet<String>, store: StoreUse<'_>) -> Readings {
     let opening = SessionOpening { store, ..SessionOpening::with(&target.suite().answers) };
     let opened = opening::open(target, opening).await;
     let session = match opened {

@@ -45,7 +45,7 @@ pub(crate) async fn tear_down(target: &RunTarget, session: &Session, names: Name
         vec![Finding::failure(FailureClass::Timeout, format!("it took longer than {}", duration_text(limit)))]
     });
     found.retain(|found| !finding::is_not_allowed(found));
-    CheckResult { exchanges: conversation.exchanges, ..CheckResult::found(Outcome::Errored, found) }
+    CheckResult { exchanges: conversation.exchanges, ..CheckResult::with_findings(Outcome::Errored, found) }
 }
 
 /// Runs the teardown of the suite and reports its failure, which hides nothing.

@@ -21,7 +21,7 @@ pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
     // A missing token or a limit of this program says nothing about the server.
     let errored = message_of(&StepProblem::NoToken).map(Reason::NoToken);
     if let Some(reason) = errored.or_else(|| message_of(&StepProblem::AnswerNotRead).map(Reason::AnswerNotRead)) {
-        return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
+        return CheckResult { reason: Some(reason), ..CheckResult::with_findings(Outcome::Errored, found) };
     }
     if message_of(&StepProblem::NoSessionId).is_some() {
         return CheckResult::because(Outcome::Skipped, Reason::NoSessionId);
@@ -34,14 +34,14 @@ pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
     {
         // The suite or the environment is to blame.
         let reason = Reason::Unfilled(first.message.clone());
-        return CheckResult { reason: Some(reason), ..CheckResult::found(Outcome::Errored, found) };
+        return CheckResult { reason: Some(reason), ..CheckResult::with_findings(Outcome::Errored, found) };
     }
     if let Some(unanswered) = message_of(&StepProblem::NeverAnswered) {
         return CheckResult::because(Outcome::Inconclusive, Reason::NeverAnswered(unanswered));
     }
     match message_of(&StepProblem::NotCancelled) {
         Some(early) => CheckResult::because(Outcome::Inconclusive, Reason::NotCancelled(early)),
-        None => CheckResult::found(Outcome::Failed, found),
+        None => CheckResult::with_findings(Outcome::Failed, found),
     }
 }
 
@@ -397,7 +397,7 @@ mod tests {
             (Passed, vec![limit()], Passed),
         ];
         for (outcome, found, expected) in rows {
-            let result = CheckResult::found(outcome, found);
+            let result = CheckResult::with_findings(outcome, found);
             assert_eq!(without_own_limits(result.clone()).outcome, expected, "{result:?}");
         }
     }
@@ -432,7 +432,7 @@ mod tests {
             (Outcome::Failed, Some(HttpStatus), vec![HttpStatus, ProcessExited]),
         ];
         for (outcome, class, expected) in rows {
-            let mut result = CheckResult::found(outcome, class.map(failure).into_iter().collect());
+            let mut result = CheckResult::with_findings(outcome, class.map(failure).into_iter().collect());
             add_exit(&mut result, Some(exit()));
             let classes: Vec<_> = result.findings.iter().filter_map(|found| found.class).collect();
             assert_eq!((result.outcome, classes), (Outcome::Failed, expected), "{outcome:?} {class:?}");
@@ -449,7 +449,7 @@ mod tests {
             (ProcessExited, SentForm::Raw, Outcome::Warned, RequirementLevel::Should),
         ];
         for (class, sent, outcome, level) in rows {
-            let result = downgrade(CheckResult::found(Outcome::Failed, vec![failure(class)]), sent);
+            let result = downgrade(CheckResult::with_findings(Outcome::Failed, vec![failure(class)]), sent);
             assert_eq!((result.outcome, result.findings[0].level), (outcome, level), "{class:?} {sent:?}");
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn read_arguments(words: &[String], schema: &Value) -> Result<TypedAr
                 let (name, text) = word.split_once('=').ok_or_else(|| {
                     format!("`{word}` has no `=`; write `name=value`, or all arguments as one JSON object")
                 })?;
-                arguments.insert(name.to_owned(), typed(text, name, schema));
+                arguments.insert(name.to_owned(), coerce(text, name, schema));
             }
             arguments
         }
@@ -37,7 +37,7 @@ pub(crate) fn read_arguments(words: &[String], schema: &Value) -> Result<TypedAr
 }
 
 /// A text as a value of the type that the schema wants; a text where nothing else fits.
-pub(crate) fn typed(text: &str, name: &str, schema: &Value) -> Value {
+pub(crate) fn coerce(text: &str, name: &str, schema: &Value) -> Value {
     let references = References::new(schema);
     let declared = references.resolve(schema);
     let own = references.resolve(&declared["properties"][name]);

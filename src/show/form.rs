@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::arguments::typed;
+use super::arguments::coerce;
 use super::signature::type_name;
 use crate::schema::{References, objection};
 use crate::source::visible_line;
@@ -75,7 +75,7 @@ impl ArgumentQuestion {
     /// # Errors
     ///
     /// Fails with the reason why it must be asked for again.
-    pub(crate) fn read(&self, answer: &str) -> Result<Option<Value>, String> {
+    pub(crate) fn parse_answer(&self, answer: &str) -> Result<Option<Value>, String> {
         let answer = answer.trim();
         if answer.is_empty() {
             let name = visible_line(&self.name);
@@ -83,7 +83,7 @@ impl ArgumentQuestion {
             return if self.is_required { Err(empty()) } else { Ok(None) };
         }
         let quoted = serde_json::from_str::<Value>(answer).ok().filter(|_| answer.starts_with('"'));
-        let value = quoted.unwrap_or_else(|| typed(answer, &self.name, &self.whole));
+        let value = quoted.unwrap_or_else(|| coerce(answer, &self.name, &self.whole));
         match objection(&self.whole, &json!({&self.name: &value})) {
             Some(reason) => Err(visible_line(&reason).into_owned()),
             None => Ok(Some(value)),
@@ -128,7 +128,7 @@ mod tests {
             ("point", "{}", None),
         ] {
             let question = asked.iter().find(|question| question.name == name).unwrap();
-            assert_eq!(question.read(answer).ok(), expected, "{name}: {answer}");
+            assert_eq!(question.parse_answer(answer).ok(), expected, "{name}: {answer}");
         }
         let given = Map::from_iter([("name".to_owned(), json!("x"))]);
         assert_eq!(questions(&schema, &given).len(), 3);

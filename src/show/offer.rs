@@ -129,8 +129,8 @@ impl Offer {
                 text += &learned.text(style);
             }
         }
-        text += &listed("resources", &catalog.resources, "uri", style);
-        text += &listed("templates", &catalog.resource_templates, "uriTemplate", style);
+        text += &section("resources", &catalog.resources, "uri", style);
+        text += &section("templates", &catalog.resource_templates, "uriTemplate", style);
         if !catalog.prompts.is_empty() {
             text += "\nprompts\n";
             catalog.prompts.iter().for_each(|prompt| text += &prompt_text(prompt, style));
@@ -200,7 +200,7 @@ fn prompt_text(prompt: &Value, style: &Style) -> String {
     format!("  {}({arguments})\n{}", layout::paint(&name, NAME, style), description(prompt, style))
 }
 
-fn listed(title: &str, entries: &[Value], member: &str, style: &Style) -> String {
+fn section(title: &str, entries: &[Value], member: &str, style: &Style) -> String {
     if entries.is_empty() {
         return String::new();
     }

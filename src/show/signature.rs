@@ -71,22 +71,22 @@ impl TypeNames<'_> {
         if depth > MOST_DEPTH + 2 {
             return "…".to_owned();
         }
-        let schema = self.resolved(schema);
+        let schema = self.resolve(schema);
         if let Some(constant) = schema.get("const") {
             return value_text(constant);
         }
         if let Some(choices) = schema["enum"].as_array() {
-            return listed(choices.iter().take(MOST_CHOICES + 1).map(value_text));
+            return union(choices.iter().take(MOST_CHOICES + 1).map(value_text));
         }
         for key in ["anyOf", "oneOf"] {
             if let Some(branches) = schema[key].as_array().filter(|branches| !branches.is_empty()) {
-                return listed(branches.iter().take(MOST_CHOICES + 1).map(|branch| self.of(branch, depth + 1)));
+                return union(branches.iter().take(MOST_CHOICES + 1).map(|branch| self.of(branch, depth + 1)));
             }
         }
         match &schema["type"] {
             Value::String(kind) => self.of_kind(kind, schema, depth),
             Value::Array(kinds) if !kinds.is_empty() => {
-                listed(kinds.iter().filter_map(Value::as_str).map(|kind| self.of_kind(kind, schema, depth)))
+                union(kinds.iter().filter_map(Value::as_str).map(|kind| self.of_kind(kind, schema, depth)))
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
                 if schema["properties"].is_object() {
@@ -136,7 +136,7 @@ impl TypeNames<'_> {
         format!("{{ {} }}", shown.join(", "))
     }
 
-    fn resolved<'s>(&'s self, schema: &'s Value) -> &'s Value {
+    fn resolve<'s>(&'s self, schema: &'s Value) -> &'s Value {
         let Some(reference) = schema["$ref"].as_str() else { return schema };
         let target = self.references.target("", reference);
         target.and_then(|pointer| self.references.document.pointer(&pointer)).unwrap_or(schema)
@@ -155,7 +155,7 @@ fn bounds(schema: &Value) -> String {
 }
 
 /// Types with bars between them, each once.
-fn listed(types: impl Iterator<Item = String>) -> String {
+fn union(types: impl Iterator<Item = String>) -> String {
     let mut each: Vec<String> = Vec::new();
     for one in types {
         if !each.contains(&one) {

@@ -30,16 +30,16 @@ pub struct BlockKind<S: 'static> {
     pub probes: &'static [&'static str],
     /// A block of this kind in one line.
     pub example: &'static str,
-    /// Reads its settings, unless they are `false`; `None` where a mistake was reported, or where all that it says is added to the suite.
-    pub read: fn(&Node, &mut dyn BlockReader) -> Option<S>,
-    /// Reads the same key of a test.
-    pub read_in_test: Option<ReadInTest<S>>,
+    /// Decodes its settings, unless they are `false`; `None` where a mistake was reported, or where all that it says is added to the suite.
+    pub decode: fn(&Node, &mut dyn BlockReader) -> Option<S>,
+    /// Decodes the same key of a test.
+    pub decode_in_test: Option<DecodeInTest<S>>,
 }
 
-/// Reads a block in a test.
-pub type ReadInTest<S> = fn(&Node, &Arc<Test>, &mut dyn BlockReader) -> Option<S>;
+/// Decodes a block in a test.
+pub type DecodeInTest<S> = fn(&Node, &Arc<Test>, &mut dyn BlockReader) -> Option<S>;
 
-/// The access of a block to its suite while it is read.
+/// The access of a block to its suite while it is decoded.
 pub trait BlockReader {
     /// Reports a mistake.
     fn report(&mut self, mistake: Diagnostic);

@@ -215,7 +215,7 @@ impl<S> Loader<'_, S> {
         let file = match self.files.read(&path) {
             Ok(text) => {
                 let id = self.sources.add(SourceFile::new(path.display().to_string(), text));
-                ServerFile::read(&path, self.sources, id).map_err(|found| self.found.extend(found)).ok().map(Arc::new)
+                ServerFile::parse(&path, self.sources, id).map_err(|found| self.found.extend(found)).ok().map(Arc::new)
             }
             Err(error) => {
                 self.found.push(unreadable(&path, &error, Some(config)));
@@ -319,7 +319,7 @@ impl<S> Reader<'_, '_, S> {
             let mut written = root.entries().iter().filter(|(_, node)| node.flag() != Some(false));
             let Some((key, node)) = written.find(|(key, _)| key.value == kind.key.name) else { continue };
             say_example(kind.example, node, &mut self.loader.found);
-            blocks.extend((kind.read)(node, self).map(|settings| block(kind, key.span, None, settings)));
+            blocks.extend((kind.decode)(node, self).map(|settings| block(kind, key.span, None, settings)));
         }
         blocks
     }
@@ -330,9 +330,9 @@ impl<S> Reader<'_, '_, S> {
         let mut blocks = Vec::new();
         for kind in kinds {
             let written = node.get(kind.key.name).filter(|node| node.flag() != Some(false));
-            let (Some(read), Some(node)) = (kind.read_in_test, written) else { continue };
+            let (Some(decode), Some(node)) = (kind.decode_in_test, written) else { continue };
             let Some(test) = self.suite.tests.last().cloned().map(Arc::new) else { continue };
-            blocks.extend(read(node, &test, self).map(|settings| block(kind, node.span, Some(span), settings)));
+            blocks.extend(decode(node, &test, self).map(|settings| block(kind, node.span, Some(span), settings)));
         }
         blocks
     }
@@ -401,7 +401,7 @@ impl<S> BlockReader for Reader<'_, '_, S> {
             self.folder.clone_into(&mut fixture.folder);
         }
         if let Some(rows) = node.get("rows") {
-            test.rows = rows::read(rows, self.folder, self.loader.files, &mut self.loader.found);
+            test.rows = rows::load(rows, self.folder, self.loader.files, &mut self.loader.found);
         }
         self.suite.tests.push(test);
     }
@@ -439,7 +439,7 @@ fn no_suite(path: &Path, sources: &Sources, source: SourceId) -> Option<Diagnost
     if !is_json || source::parse_jsonc(sources, source).is_ok_and(is_suite) {
         return None;
     }
-    let described = ServerFile::read(path, sources, source).ok()?;
+    let described = ServerFile::parse(path, sources, source).ok()?;
     let name = path.display().to_string();
     let server = described.names().next().map_or("users", |(name, _)| name);
     let help = format!(

@@ -19,7 +19,7 @@ mod server_file;
 mod snapshot;
 mod unused_overrides;
 
-pub use self::block::{BlockKind, BlockReader, LoadedSuite, ReadInTest, SuiteBlock, SuiteGrammar, SuiteSettings};
+pub use self::block::{BlockKind, BlockReader, DecodeInTest, LoadedSuite, SuiteBlock, SuiteGrammar, SuiteSettings};
 #[cfg(test)]
 pub(crate) use self::builtin::rule_books;
 pub use self::builtin::{builtin_file, builtin_name, builtin_names, is_builtin, pack_names, text as builtin_text};

@@ -25,7 +25,7 @@ pub(crate) fn too_many_rows(place: Span) -> Diagnostic {
 }
 
 /// The rows of a test; paths are relative to `folder`.
-pub(crate) fn read(node: &Node, folder: &Path, files: &dyn Files, found: &mut Vec<Diagnostic>) -> Vec<Row> {
+pub(crate) fn load(node: &Node, folder: &Path, files: &dyn Files, found: &mut Vec<Diagnostic>) -> Vec<Row> {
     let rows = match &node.value {
         Value::Text(path) => {
             let file = folder.join(path);

@@ -46,11 +46,11 @@ impl Declarations {
 }
 
 /// The user directory; `rehearse` is a tool of servers with tasks alone.
-pub(crate) static DIRECTORY: LazyLock<Declarations> = LazyLock::new(|| read(include_str!("catalog.json")));
+pub(crate) static DIRECTORY: LazyLock<Declarations> = LazyLock::new(|| parse(include_str!("catalog.json")));
 
 /// The declarations that the official conformance suite asks for.
-pub(crate) static FIXTURES: LazyLock<Declarations> = LazyLock::new(|| read(include_str!("fixtures/catalog.json")));
+pub(crate) static FIXTURES: LazyLock<Declarations> = LazyLock::new(|| parse(include_str!("fixtures/catalog.json")));
 
-fn read(text: &str) -> Declarations {
+fn parse(text: &str) -> Declarations {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("a catalog of the demo server cannot be read: {error}"))
 }

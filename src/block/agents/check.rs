@@ -42,7 +42,9 @@ impl Check for AgentCheck {
                         self.log_error(&found, &context);
                         return CheckResult::unavailable(found);
                     }
-                    Err(HostFailure::Unusable(found)) => return CheckResult::found(Outcome::Failed, vec![found]),
+                    Err(HostFailure::Unusable(found)) => {
+                        return CheckResult::with_findings(Outcome::Failed, vec![found]);
+                    }
                 }
             }
             self.record(&runs, &context);

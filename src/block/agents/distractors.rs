@@ -56,7 +56,7 @@ const KINDS: [(&str, &str); 12] = [
 ];
 
 impl DistractorKeys {
-    fn offered(&self) -> ModelTool {
+    fn to_model_tool(&self) -> ModelTool {
         let schema = self.schema.as_ref().map_or_else(|| json!({"type": "object"}), Node::to_json);
         decoy(self.name.clone(), self.description.clone().unwrap_or_default(), schema)
     }
@@ -84,7 +84,7 @@ impl Distractors {
         }
         let real: Vec<ModelTool> = offered.iter().filter(|tool| tool.origin != ToolOrigin::Decoy).cloned().collect();
         let made = made_up(&real, self.count.unwrap_or_default());
-        for tool in self.tools.iter().map(DistractorKeys::offered).chain(made) {
+        for tool in self.tools.iter().map(DistractorKeys::to_model_tool).chain(made) {
             if offered.iter().all(|known| known.name != tool.name) {
                 offered.push(tool);
             }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::block::agents::tests::{Scene, run_of};
 
-    fn offered(names: &[&str]) -> Vec<ModelTool> {
+    fn model_tools(names: &[&str]) -> Vec<ModelTool> {
         let tool = |name: &&str| ModelTool {
             name: (*name).to_owned(),
             description: String::new(),
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn tools_are_made_up_and_written_ones_are_added() {
         let scene = Scene::new("{ count: 2, tools: [{ name: shell }, { name: get }] }");
-        let mut tools = offered(&["get", "search"]);
+        let mut tools = model_tools(&["get", "search"]);
         scene.read::<Distractors>().add_to(&mut tools, 1);
         // A written one of the name of a real tool is not offered.
         assert_eq!(names(&tools), ["get", "get_archive", "search", "search_draft", "shell"]);
@@ -149,7 +149,7 @@ mod tests {
     fn the_order_is_drawn_for_each_run_and_the_same_again() {
         let scene = Scene::new("{ count: 6 }");
         let order = |number| {
-            let mut tools = offered(&["get", "search"]);
+            let mut tools = model_tools(&["get", "search"]);
             scene.read::<Distractors>().add_to(&mut tools, number);
             tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
         };
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn made_up_names_never_repeat() {
-        let made = made_up(&offered(&["get"]), 30);
+        let made = made_up(&model_tools(&["get"]), 30);
         let distinct: std::collections::BTreeSet<&str> = made.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!((made.len(), distinct.len()), (30, 30));
         assert!(made_up(&[], 5).is_empty(), "there is nothing to resemble");

@@ -66,8 +66,8 @@ pub(crate) static KIND: Kind = Kind {
     probes: &["agent"],
     example: "agents: [{ name: greets, provider: { scripted: [{ call: echo, args: { message: hi } }] }, prompt: Greet, \
               trajectory: { order: [echo] } }]",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -226,7 +226,7 @@ struct Agents {
     log: Arc<AgentLog>,
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let mut agents = Vec::new();
     for written in node.items() {
         let Some(keys) = AgentKeys::decode(written, reader.mistakes()) else { continue };

@@ -246,7 +246,10 @@ impl CampaignCheck {
             StruckEnd::Silent(silent) => std::mem::take(&mut silent.exchanges),
         };
         let exchange = exchanges.len().checked_sub(1);
-        Ok(CheckResult { exchanges, ..CheckResult::found(Outcome::Failed, vec![Finding { exchange, ..found }]) })
+        Ok(CheckResult {
+            exchanges,
+            ..CheckResult::with_findings(Outcome::Failed, vec![Finding { exchange, ..found }])
+        })
     }
 
     /// The smallest set of faults that breaks the server, tried once more beside calls without faults.

@@ -197,8 +197,8 @@ mod tests {
         let broken = Finding::new("effect-repeated", "twice");
         for (result, text, tone) in [
             (CheckResult::new(Outcome::Passed), "holds", Tone::Good),
-            (CheckResult::found(Outcome::Failed, vec![broken.clone()]), "effect-repeated", Tone::Bad),
-            (CheckResult::found(Outcome::Warned, vec![broken]), "effect-repeated", Tone::Doubtful),
+            (CheckResult::with_findings(Outcome::Failed, vec![broken.clone()]), "effect-repeated", Tone::Bad),
+            (CheckResult::with_findings(Outcome::Warned, vec![broken]), "effect-repeated", Tone::Doubtful),
             (CheckResult::new(Outcome::Errored), "error", Tone::Bad),
             (CheckResult::inconclusive("unclear"), "not judged", Tone::Doubtful),
             (CheckResult::not_applicable("none"), "skipped", Tone::Doubtful),
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_section_has_rows_in_order_and_each_test_once() {
         let log = CampaignLog::default();
-        let broken = CheckResult::found(Outcome::Failed, vec![Finding::new("effect-repeated", "twice")]);
+        let broken = CheckResult::with_findings(Outcome::Failed, vec![Finding::new("effect-repeated", "twice")]);
         log.add(row(2, "garbage", &CheckResult::new(Outcome::Passed)));
         log.add(row(1, "error", &broken));
         log.add(row(0, "lost_response", &broken));
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn few_tests_are_shown_and_the_rest_is_named() {
-        let broken = CheckResult::found(Outcome::Failed, vec![Finding::new("effect-repeated", "twice")]);
+        let broken = CheckResult::with_findings(Outcome::Failed, vec![Finding::new("effect-repeated", "twice")]);
         for (names, note) in [
             (&["a"][..], "a test that fails as long as this is so, to be pasted under `tests:`"),
             (&["a", "a"], "a test that fails as long as this is so, to be pasted under `tests:`"),
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn each_server_has_a_section_and_each_verdict_is_told_to_programs() {
         let log = CampaignLog::default();
-        let broken = CheckResult::found(Outcome::Failed, vec![Finding::new("effect-torn", "in part")]);
+        let broken = CheckResult::with_findings(Outcome::Failed, vec![Finding::new("effect-torn", "in part")]);
         let torn = CampaignRow { effect: Some(EffectCount::Other), ..row(0, "error", &broken) };
         let unjudged =
             CampaignRow { effect: None, recovered: Vec::new(), ..row(1, "kill", &CheckResult::inconclusive("x")) };

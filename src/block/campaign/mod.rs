@@ -46,8 +46,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &["fault-recovery"],
     example: "campaign: { tools: \"create_*\", faults: [lost_response, duplicate_request] }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -78,7 +78,7 @@ settings! {
     }
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     Some(Arc::new(read_campaign(node, reader.mistakes())?))
 }
 

@@ -177,7 +177,7 @@ impl<'a> CampaignTrial<'a> {
         // Refusing what is done already is no fault.
         let again = self.ask(session, &self.subject.call, &names).await?;
         let serves_again = is_served(again.answer.as_ref().map_err(unusable)?);
-        let twice = self.read(session).await?;
+        let twice = self.read_state(session).await?;
         Ok(CleanRun { before, once, twice, serves_again, elapsed })
     }
 
@@ -204,7 +204,7 @@ impl<'a> CampaignTrial<'a> {
     async fn keeps_earlier_state(&mut self, clean: &CleanStates) -> Result<bool, CheckEnd> {
         let session = self.open(OpenServer::FRESH).await?;
         let begun = match self.prepare(&session).await {
-            Ok(_) => self.read(&session).await,
+            Ok(_) => self.read_state(&session).await,
             Err(end) => Err(end),
         };
         self.shut_down(&session).await;
@@ -232,11 +232,11 @@ impl<'a> CampaignTrial<'a> {
 
     async fn call_cleanly(&mut self, session: &Session, clean: &CleanStates) -> Result<StateComparison, CheckEnd> {
         let names = self.prepare(session).await?;
-        let before = self.read(session).await?;
+        let before = self.read_state(session).await?;
         let compared = self.compare(clean, &before)?;
         let called = self.ask(session, &self.subject.call, &names).await?;
         called.answer.as_ref().map_err(unusable)?;
-        let state = self.read(session).await?;
+        let state = self.read_state(session).await?;
         if compared.allows(&state, ExpectedEffect::Once) { Ok(compared) } else { Err(self.begins_elsewhere()) }
     }
 
@@ -298,7 +298,7 @@ impl<'a> CampaignTrial<'a> {
     async fn strike_in(&mut self, session: &mut Session, struck: StruckSet<'_>) -> Result<StruckEnd, CheckEnd> {
         let StruckSet { kinds, clean, player } = struck;
         let names = self.prepare(session).await?;
-        let before = self.read(session).await?;
+        let before = self.read_state(session).await?;
         let compared = self.compare(clean, &before)?;
         player.resume();
         let mut end_of_faults = Instant::now();
@@ -452,7 +452,7 @@ impl<'a> CampaignTrial<'a> {
     ) -> Result<ShownState, CheckEnd> {
         let until = Instant::now() + SETTLING + elapsed * PATIENCE;
         loop {
-            let state = self.read(session).await?;
+            let state = self.read_state(session).await?;
             if compared.allows(&state, expected) || Instant::now() >= until {
                 return Ok(state);
             }
@@ -505,10 +505,10 @@ impl<'a> CampaignTrial<'a> {
     }
 
     async fn read_twice(&mut self, session: &Session) -> Result<[ShownState; 2], CheckEnd> {
-        Ok([self.read(session).await?, self.read(session).await?])
+        Ok([self.read_state(session).await?, self.read_state(session).await?])
     }
 
-    async fn read(&mut self, session: &Session) -> Result<ShownState, CheckEnd> {
+    async fn read_state(&mut self, session: &Session) -> Result<ShownState, CheckEnd> {
         let limits = &self.run.limits;
         limits.spend(self.view.readers().len())?;
         let state = self.view.observe(session).await;

@@ -27,8 +27,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &["compliance", "conformance"],
     example: "compliance: { level: must }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -87,7 +87,7 @@ struct Compliance {
     rules: Vec<Arc<Test>>,
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let keys = ComplianceKeys::decode(node, reader.mistakes())?;
     Some(Arc::new(Compliance {
         level: keys.level,

@@ -148,7 +148,7 @@ settings! {
     }
 }
 
-pub(crate) fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+pub(crate) fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let found = reader.mistakes();
     let (hints, page_sizes, settings) = match &node.value {
         Value::Bool(true) => (HintSettings::decode(node, found), None, Vec::new()),

@@ -45,8 +45,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &["exec-policy"],
     example: "config: [{ name: read-only mode, with: { args: [--read-only] }, read_only: true }]",
-    read: grammar::read,
-    read_in_test: None,
+    decode: grammar::decode,
+    decode_in_test: None,
 };
 
 /// The checks that the suite asks for.

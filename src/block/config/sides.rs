@@ -153,7 +153,7 @@ impl<'a> Sides<'a> {
 
     /// The addition to the start of the server, as it is written.
     pub(crate) fn setting_text(&self) -> String {
-        self.setting.with.as_ref().map_or_else(|| format!("the setting `{}`", self.setting.name), typed)
+        self.setting.with.as_ref().map_or_else(|| format!("the setting `{}`", self.setting.name), settings_text)
     }
 
     /// The words that an error about the setting may name: options, values, and names of variables.
@@ -211,7 +211,7 @@ fn end_of_unanswered(found: Finding) -> CheckEnd {
 }
 
 /// Additions to the start of a server, as they are typed.
-fn typed(with: &AddedSettings) -> String {
+fn settings_text(with: &AddedSettings) -> String {
     let of_env = with.env.iter().map(|(name, value)| format!("{}={}", name.value, text(value)));
     format!("`{}`", of_env.chain(with.args.iter().map(text)).collect::<Vec<_>>().join(" "))
 }
@@ -276,7 +276,7 @@ mod tests {
             (added(&["-v"], &[("MODE", "safe")]), "`MODE=safe -v`", &["MODE", "safe", "v"]),
         ] {
             assert_eq!(
-                (typed(&with).as_str(), words_of(&with)),
+                (settings_text(&with).as_str(), words_of(&with)),
                 (is_typed, words.iter().map(ToString::to_string).collect())
             );
         }

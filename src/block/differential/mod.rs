@@ -25,8 +25,8 @@ pub(crate) static KIND: Kind = Kind {
     key: key("differential", DifferentialKeys::SHAPE, "Compares the server with a recorded one."),
     probes: &[],
     example: "differential: { snapshot: recorded.json }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -95,10 +95,10 @@ impl IgnoredChange {
     }
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let keys = DifferentialKeys::decode(node, reader.mistakes())?;
     Some(Arc::new(Differential {
-        snapshot: Arc::new(snapshot::read(&keys.snapshot, reader)?),
+        snapshot: Arc::new(snapshot::load(&keys.snapshot, reader)?),
         file: keys.snapshot.value,
         fail_on: keys.fail_on,
         replay_calls: keys.answers,

@@ -8,7 +8,7 @@ use crate::source::{Diagnostic, Located};
 use crate::suite::{BlockReader, why_unreadable};
 
 /// Reads the recorded server.
-pub(crate) fn read(named: &Located<String>, reader: &mut dyn BlockReader) -> Option<ServerSnapshot> {
+pub(crate) fn load(named: &Located<String>, reader: &mut dyn BlockReader) -> Option<ServerSnapshot> {
     let again = format!("record the server with `mcprove snapshot {}`", reader.suite_file());
     let reason = match reader.file(Path::new(&named.value)) {
         Ok(text) => match ServerSnapshot::parse(&text) {

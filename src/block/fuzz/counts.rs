@@ -39,7 +39,7 @@ const TELLING: u64 = 1_000;
 
 impl CallCounts {
     /// Calls of the tool that were answered so that it can be used.
-    pub(crate) fn answered(&self) -> u64 {
+    pub(crate) fn answer_count(&self) -> u64 {
         self.served + self.refused + self.invalid_refused
     }
 
@@ -233,7 +233,7 @@ mod tests {
                 (everything, nothing),
                 "a tool that {tool}"
             );
-            assert_eq!(counts.answered() + counts.lost, fates.len() as u64, "a tool that {tool}");
+            assert_eq!(counts.answer_count() + counts.lost, fates.len() as u64, "a tool that {tool}");
         }
     }
 }

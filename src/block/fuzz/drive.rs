@@ -266,7 +266,7 @@ impl<'a> Driver<'a> {
             CallEvent::Failed(number, failure) => {
                 let made = log.open.remove(&number)?;
                 self.counts.lost += u64::from(made.tool == 0);
-                let problem = problem::failed(&failure);
+                let problem = problem::of_failure(&failure);
                 if problem.kind == FindingKind::Hang {
                     self.silences += 1;
                     self.hazard(made.tool);
@@ -280,7 +280,7 @@ impl<'a> Driver<'a> {
             }
             CallEvent::Over(failure) => {
                 self.counts.lost += log.open.len() as u64;
-                self.problems.note(problem::failed(&failure), None, log.recent.iter().copied().collect());
+                self.problems.note(problem::of_failure(&failure), None, log.recent.iter().copied().collect());
                 return Some(SessionOutcome::Broken);
             }
         }
@@ -378,7 +378,7 @@ impl<'a> Driver<'a> {
 
     /// Takes note of a server that ended after its last answer.
     pub(crate) fn note_end(&mut self, found: Finding, log: &SessionLog) {
-        self.problems.note(problem::ended(found), None, log.recent.iter().copied().collect());
+        self.problems.note(problem::of_exit(found), None, log.recent.iter().copied().collect());
     }
 
     /// So many calls had no answer that no more are needed.

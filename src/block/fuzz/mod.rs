@@ -41,8 +41,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &["fuzz"],
     example: "fuzz: { cases: 100 }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -79,7 +79,7 @@ impl Fuzz {
     }
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let mut fuzz = Fuzz::decode(node, reader.mistakes())?;
     if fuzz.time.is_none() {
         fuzz.cases.get_or_insert(Fuzz::CASES);

@@ -62,7 +62,7 @@ pub(crate) fn not_read(beyond: ReadLimit, frame: Option<u32>) -> FuzzProblem {
 }
 
 /// A call without a usable answer.
-pub(crate) fn failed(failure: &CallFailure) -> FuzzProblem {
+pub(crate) fn of_failure(failure: &CallFailure) -> FuzzProblem {
     let found = Finding::from(failure);
     if let FailureReason::NotRead(beyond) = failure.reason {
         return not_read(beyond, found.frame);
@@ -96,7 +96,7 @@ pub(crate) fn failed(failure: &CallFailure) -> FuzzProblem {
 }
 
 /// A server that ended after its last answer.
-pub(crate) fn ended(found: Finding) -> FuzzProblem {
+pub(crate) fn of_exit(found: Finding) -> FuzzProblem {
     let signature = found.exit().unwrap_or_default().to_owned();
     let detail = last_words(&found);
     FuzzProblem { detail, ..FuzzProblem::new(FindingKind::Crash, signature, ReproductionCheck::Ends, found) }
@@ -137,7 +137,7 @@ mod tests {
             (FailureReason::Http(HttpFailure::Reset(ConnectionBreak::BeforeHeaders)), FindingKind::ConnectionLost, ""),
         ] {
             let text = format!("{reason:?}");
-            let problem = failed(&failure(reason));
+            let problem = of_failure(&failure(reason));
             assert_eq!((problem.kind, problem.signature.as_str()), (kind, signature), "{text}");
             let detail = if kind == FindingKind::Crash { "KeyError" } else { "" };
             assert_eq!(problem.detail, detail, "{text}");

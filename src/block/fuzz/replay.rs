@@ -46,11 +46,11 @@ impl<'a> FuzzTarget<'a> {
             let answered = self.call(player, made).await;
             let mut problems = match &answered {
                 Ok(reply) => judge(self.calls, made, &reply.message).problems,
-                Err(failure) => vec![problem::failed(failure)],
+                Err(failure) => vec![problem::of_failure(failure)],
             };
             // A crash right after the last answer belongs to it.
             if at + 1 == said.len() && answered.is_ok() {
-                problems.extend(player.ping().await.err().as_ref().map(problem::failed));
+                problems.extend(player.ping().await.err().as_ref().map(problem::of_failure));
             }
             problems.extend(player.take_violations().into_iter().map(FuzzProblem::violation));
             if let Some(problem) = problems.into_iter().find(|problem| problem.is_like(sought)) {

@@ -114,7 +114,7 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
         if driver.is_silent() {
             return Ok(Some("it stopped after 3 calls had got no answer".to_owned()));
         }
-        if driver.counts.answered() == 0 && driver.problems.known.iter().any(is_own_hang) {
+        if driver.counts.answer_count() == 0 && driver.problems.known.iter().any(is_own_hang) {
             return Ok(Some("it stopped after the first call had got no answer, and neither had it alone".to_owned()));
         }
         match ended {
@@ -245,7 +245,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     }
     if outcome == Outcome::Inconclusive && counts.served == 0 && counts.calls > 0 {
         let name = &calls.callees[0].name;
-        let why = if counts.answered() == 0 {
+        let why = if counts.answer_count() == 0 {
             let is_flag = context.suite.asked.as_ref().is_some_and(|asked| asked.command == AdHocCommand::Fuzz);
             let one = if is_flag { "--in-flight 1" } else { "in_flight: 1" };
             match settings.in_flight {

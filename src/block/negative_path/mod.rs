@@ -25,8 +25,8 @@ pub(crate) static KIND: Kind = Kind {
     key: key("negative_path", FLAG_OR_KEYS, "Derives calls that must be refused from the tools' schemas."),
     probes: &["negative-path"],
     example: "negative_path: { tools: \"*\" }",
-    read,
-    read_in_test: Some(read_in_test),
+    decode,
+    decode_in_test: Some(decode_in_test),
 };
 
 /// The same key in a test.
@@ -121,12 +121,12 @@ struct NegativeTest {
     settings: NegativePath,
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     Some(Arc::new(read_settings(node, NegativeCheck::ALL.into(), reader.mistakes())?))
 }
 
 /// Checks that are about the server as a whole are made only if the test says so.
-fn read_in_test(node: &Node, test: &Arc<Test>, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode_in_test(node: &Node, test: &Arc<Test>, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let settings = read_settings(node, OF_TOOLS.into(), reader.mistakes())?;
     Some(Arc::new(NegativeTest { test: Arc::clone(test), settings }))
 }

@@ -22,8 +22,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &["output-schema"],
     example: "output_schema: { tools: \"*\" }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -34,7 +34,7 @@ settings! {
     }
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     Some(Arc::new(OutputSchema::decode(node, reader.mistakes())?))
 }
 

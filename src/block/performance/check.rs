@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::Load;
 use super::growth::Growth;
 use super::measurement::{Measurement, Measurements};
-use crate::check::evidence::{refused_with_help, shown_call};
+use crate::check::evidence::{refusal_result_with_help, shown_call};
 use crate::check::latency::latency_text;
 use crate::check::{
     CheckEnd, CheckLimits, CheckLog, CheckRequest, CheckSession, SessionCaller, call_params, with_exit,
@@ -186,7 +186,7 @@ fn verdict(judged: &JudgedLoad<'_>, calls: LoadCalls, measurement: &Measurement)
         return CheckEnd::Unanswered(Box::new(failure)).into_result();
     }
     if calls.times.is_empty() {
-        return refused_with_help(tool, calls.refusal.as_ref(), help.clone());
+        return refusal_result_with_help(tool, calls.refusal.as_ref(), help.clone());
     }
     let mut log = CheckLog::default();
     let mut result = CheckResult::new(Outcome::Passed);

@@ -33,8 +33,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &[],
     example: "performance: { tools: [search], in_flight: 4, latency: { p95: 300ms } }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -69,7 +69,7 @@ struct Performance {
     measurements: Arc<Measurements>,
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let written = if node.items().is_empty() { std::slice::from_ref(node) } else { node.items() };
     let loads = written.iter().filter_map(|node| read_load(node, reader.mistakes())).collect();
     Some(Arc::new(Performance { loads, measurements: Arc::default() }))

@@ -21,11 +21,11 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &[],
     example: "properties: [{ name: words come back, generate: { word: { type: string } }, … }]",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     for item in node.items() {
         if let Some(test) = read::property(item, reader.mistakes()) {
             reader.add_test(test, item);

@@ -26,8 +26,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &["schema-lint"],
     example: "schema_lint: { level: warning }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -94,7 +94,7 @@ impl SchemaLint {
     }
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     Some(Arc::new(SchemaLint::decode(node, reader.mistakes())?))
 }
 

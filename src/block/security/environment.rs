@@ -108,10 +108,10 @@ fn verdict(secrets: &[KnownSecret], seen: SeenVisit<'_>) -> CheckResult {
         let redactor = secrets::redactor(secrets);
         let findings = shown.iter().map(|(secret, frame)| finding(secret, frame, frames, &redactor)).collect();
         let frames = shown.iter().map(|(_, frame)| frame.seq).collect();
-        return CheckResult { frames, ..CheckResult::found(Outcome::Failed, findings) };
+        return CheckResult { frames, ..CheckResult::with_findings(Outcome::Failed, findings) };
     }
     if let Some(found) = ended.map(|failure| Finding::from(&*failure)).or(exit) {
-        return CheckResult::found(Outcome::Failed, vec![found]);
+        return CheckResult::with_findings(Outcome::Failed, vec![found]);
     }
     if calls == 0 {
         return CheckResult::not_applicable("the server lists no tool that may be called".to_owned());

@@ -35,8 +35,8 @@ async fn run(context: &CheckContext<'_>) -> CheckResult {
 fn judge(introduction: &Value, exit: Option<Finding>) -> CheckResult {
     let findings: Vec<Finding> = MEMBERS.iter().filter_map(|member| finding(member, &introduction[*member])).collect();
     match exit {
-        _ if !findings.is_empty() => CheckResult::found(Outcome::Failed, findings),
-        Some(exit) => CheckResult::found(Outcome::Failed, vec![exit]),
+        _ if !findings.is_empty() => CheckResult::with_findings(Outcome::Failed, findings),
+        Some(exit) => CheckResult::with_findings(Outcome::Failed, vec![exit]),
         None => {
             let has_any = introduction["instructions"].is_string();
             let says =

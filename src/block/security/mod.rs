@@ -46,8 +46,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &["security"],
     example: "security: { root: data/files }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -142,7 +142,7 @@ impl SecuritySettings {
     }
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let mut settings = SecuritySettings::decode(node, reader.mistakes())?;
     if settings.packs.is_empty() {
         settings.packs = [AttackPack::Injection, AttackPack::PathTraversal, AttackPack::Secrets].into();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::SecuritySettings;
 use super::heavy::EXPANDED_TEXT;
-use crate::check::evidence::{refused, shown_call};
+use crate::check::evidence::{refusal_result, shown_call};
 use crate::check::{CheckEnd, CheckLog, CheckRequest, CheckSession, goes_on, outcome_of};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::CheckContext;
@@ -188,7 +188,7 @@ impl<'a> ProbedTool<'a> {
         let mut log = CheckLog::of(protocol_revision);
         if !self.found.is_empty() {
             let findings: Vec<Finding> = self.found.into_iter().map(|found| found.show(&mut log)).collect();
-            return log.attach(CheckResult::found(outcome_of(&findings), findings));
+            return log.attach(CheckResult::with_findings(outcome_of(&findings), findings));
         }
         let result = match result_of_end(halt, exit) {
             Some(result) => result,
@@ -199,7 +199,7 @@ impl<'a> ProbedTool<'a> {
             None if self.context.catalog.tool(&self.subject).is_none() => {
                 CheckResult::inconclusive("no resource could be read, so a refusal shows nothing")
             }
-            None => refused(self.context, &self.subject, self.valid_call.as_ref()),
+            None => refusal_result(self.context, &self.subject, self.valid_call.as_ref()),
         };
         self.valid_call.map(|call| log.add(call));
         log.attach(result)
@@ -219,7 +219,7 @@ fn classify_failure(failure: &CallFailure, is_open: bool) -> HeavyReply {
 fn result_of_end(halt: Option<CheckEnd>, exit: Option<Finding>) -> Option<CheckResult> {
     match (halt, exit) {
         (Some(end @ CheckEnd::Unanswered(_)), _) => Some(end.into_result()),
-        (_, Some(found)) => Some(CheckResult::found(Outcome::Failed, vec![found])),
+        (_, Some(found)) => Some(CheckResult::with_findings(Outcome::Failed, vec![found])),
         (end, None) => end.map(CheckEnd::into_result),
     }
 }

@@ -49,8 +49,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &["test-isolation"],
     example: "state: { isolation: [sessions], shared: [publish_note] }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -115,7 +115,7 @@ impl IsolationKind {
     }
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let mut settings = StateSettings::decode(node, reader.mistakes())?;
     let outside = settings.store.as_ref().and_then(Node::located_text).filter(|path| !stays_in_folder(&path.value));
     if let Some(path) = outside {

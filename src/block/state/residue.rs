@@ -239,7 +239,7 @@ impl ResidueStudy<'_> {
         elapsed: Duration,
     ) -> Result<(ShownText, ShownState), UnjudgedCall> {
         let arguments = writer.arguments_with_canary(&mut self.canaries);
-        let left = self.round.limits.left();
+        let left = self.round.limits.remaining();
         let request = SessionRequest {
             owner: self.round.context.owner,
             method: "tools/call",

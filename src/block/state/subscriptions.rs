@@ -261,7 +261,7 @@ impl SubscriptionStudy<'_, '_> {
     /// Subscriptions since 2026-07-28, which last as long as their request.
     async fn listen(&mut self, uris: &[String], writers: &[&CanaryCaller]) {
         let (host, other, owner) = (self.host, self.other, self.round.context.owner);
-        let timeout = Some(self.round.limits.left());
+        let timeout = Some(self.round.limits.remaining());
         let request = |notifications: Value| SessionRequest {
             owner,
             method: "subscriptions/listen",

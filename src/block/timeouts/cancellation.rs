@@ -284,14 +284,14 @@ impl CancelRounds<'_> {
         watch: Duration,
     ) -> Result<Option<crate::session::Cancelled>, CheckEnd> {
         let client = self.client;
-        if client.left() < watch + self.slow.time {
+        if client.remaining() < watch + self.slow.time {
             return Err(client.limits().out_of_time());
         }
         let request = SessionRequest {
             owner: client.context.owner,
             method: "tools/call",
             params: Some(self.slow.params.clone()),
-            timeout: Some(client.left()),
+            timeout: Some(client.remaining()),
             progress: true,
         };
         let reason = Some("mcprove".to_owned());

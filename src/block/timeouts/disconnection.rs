@@ -119,7 +119,7 @@ impl ClosedResponse<'_> {
             owner: client.context.owner,
             method: "tools/call",
             params: Some(slow.params.clone()),
-            timeout: Some(client.left()),
+            timeout: Some(client.remaining()),
             progress: true,
         };
         let cancellation = Cancellation {

@@ -78,7 +78,7 @@ impl CallEvidence {
             let reason = Some(Reason::Measured(note));
             return CheckResult { reason, exchanges, frames, ..CheckResult::new(Outcome::Passed) };
         }
-        CheckResult { exchanges, frames, ..CheckResult::found(outcome_of(&findings), findings) }
+        CheckResult { exchanges, frames, ..CheckResult::with_findings(outcome_of(&findings), findings) }
     }
 }
 

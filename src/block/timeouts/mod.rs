@@ -43,8 +43,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &["fault-recovery"],
     example: "timeouts: { slow_tool: export, args: { seconds: 2 }, required: [cancellation] }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -119,7 +119,7 @@ impl TimeoutSettings {
     }
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     Some(Arc::new(TimeoutSettings::decode(node, reader.mistakes())?))
 }
 

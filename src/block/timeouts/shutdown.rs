@@ -148,7 +148,7 @@ async fn end(
             return CheckResult::inconclusive("there is no process that could be told to end");
         }
         let message = format!("the server ended by itself before {}", scene.text());
-        CheckResult::found(Outcome::Failed, vec![Finding::new("process-exited", message)])
+        CheckResult::with_findings(Outcome::Failed, vec![Finding::new("process-exited", message)])
     })
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::TimeoutSettings;
-use crate::check::evidence::{refused_with_help, shown_call};
+use crate::check::evidence::{refusal_result_with_help, shown_call};
 use crate::check::hang::find_hang;
 use crate::check::{CheckEnd, CheckRequest, CheckSession, call_params};
 use crate::event::{CheckResult, Finding, Outcome, ReproductionCall};
@@ -217,7 +217,7 @@ impl CallSearch<'_> {
         };
         if !reply.is_served() {
             let help = format!("with `timeouts: {{ slow_tool: {name}, args: {{ … }} }}`");
-            return Err(refused_with_help(name, Some(&shown_call(&reply)), help));
+            return Err(refusal_result_with_help(name, Some(&shown_call(&reply)), help));
         }
         if reply.elapsed < SHORTEST {
             return Err(CheckResult::not_applicable(format!(
@@ -251,7 +251,10 @@ impl CallSearch<'_> {
             help: Some(format!("if it may take so long, {help}")),
             ..Finding::from(failure)
         };
-        CheckResult { frames: failure.frame.into_iter().collect(), ..CheckResult::found(Outcome::Failed, vec![found]) }
+        CheckResult {
+            frames: failure.frame.into_iter().collect(),
+            ..CheckResult::with_findings(Outcome::Failed, vec![found])
+        }
     }
 
     /// The slowest tool that may be called; each is called once.
@@ -265,14 +268,14 @@ impl CallSearch<'_> {
                 left_alone += 1;
                 continue;
             };
-            if self.client.left() < settings.max_time / 2 || !self.client.session().is_open() {
+            if self.client.remaining() < settings.max_time / 2 || !self.client.session().is_open() {
                 break;
             }
             let Some(reply) = self.try_once(tool, &params).await else {
                 if self.is_silent().await
                     && let Some(hang) = self.find_hang(&params).await
                 {
-                    return Err(CheckResult::found(Outcome::Failed, vec![hang]));
+                    return Err(CheckResult::with_findings(Outcome::Failed, vec![hang]));
                 }
                 continue;
             };
@@ -296,7 +299,7 @@ impl CallSearch<'_> {
         let reading = context.catalog.tools.iter();
         let reading = reading.filter(|tool| tool.only_reads() && settings.tools.selects(&tool.name) && !is_slow(tool));
         for tool in reading.take(QUICK_TRIES) {
-            let is_over = self.client.left() < settings.max_time / 2 || !self.client.session().is_open();
+            let is_over = self.client.remaining() < settings.max_time / 2 || !self.client.session().is_open();
             if is_over || self.quick(slow_time).is_some() {
                 break;
             }
@@ -385,7 +388,7 @@ mod tests {
     #[test]
     fn another_case_has_not_seen_what_went_wrong() {
         let slow = || SlowCall { tool: "export".to_owned(), params: Value::Null, time: Duration::from_secs(2) };
-        let failed = CheckResult::found(Outcome::Failed, vec![Finding::new("hang", "it hangs")]);
+        let failed = CheckResult::with_findings(Outcome::Failed, vec![Finding::new("hang", "it hangs")]);
         for (slow, expected) in [
             (Ok(slow()), None),
             (Err(failed), Some(Outcome::Inconclusive)),

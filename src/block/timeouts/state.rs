@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::TimeoutSettings;
 use super::slow_call::{SlowCall, params_of};
-use crate::check::evidence::{refused, shown_call};
+use crate::check::evidence::{refusal_result, shown_call};
 use crate::check::shown_state::ShownState;
 use crate::check::{CheckEnd, CheckRequest, CheckSession};
 use crate::event::{CheckResult, Outcome};
@@ -83,7 +83,11 @@ impl StateReader {
     async fn watch_call(&mut self, client: &CheckSession<'_>, slow: &SlowCall) -> Result<(), CheckEnd> {
         let first = self.ask(client).await?;
         if !first.is_served() {
-            return Err(CheckEnd::Decided(Box::new(refused(client.context, &self.tool, Some(&shown_call(&first))))));
+            return Err(CheckEnd::Decided(Box::new(refusal_result(
+                client.context,
+                &self.tool,
+                Some(&shown_call(&first)),
+            ))));
         }
         client.wait(slow.time / 4).await;
         let before = self.read(client).await?.state;

@@ -395,7 +395,7 @@ impl<'a> Clients<'a> {
         if may_be_slow(*slowest, self.in_flight(), self.sessions[0].context.request_timeout) {
             // A server that works on one call at a time answers when it is done with all of them.
             let busy = slowest.saturating_mul(u32::try_from(2 * self.in_flight()).unwrap_or(u32::MAX));
-            let timeout = busy.max(self.sessions[0].context.request_timeout).min(self.limits.left());
+            let timeout = busy.max(self.sessions[0].context.request_timeout).min(self.limits.remaining());
             return Some(match self.sessions[0].ping(timeout).await {
                 Err(CheckEnd::Unanswered(_)) if !self.limits.is_over() => CheckEnd::Unanswered(silent),
                 _ => too_slow(&calls.tool),

@@ -160,7 +160,7 @@ impl<'a> HalfClosedTrial<'a> {
         count: usize,
     ) -> (Burst, Option<Finding>) {
         let calls = clients.calls(callee.tool, &callee.template, &mut callee.canaries, count);
-        let patience = self.context.request_timeout.min(self.limits.left());
+        let patience = self.context.request_timeout.min(self.limits.remaining());
         let burst = Burst::send(clients, &calls, BurstReading::AfterEnd, patience).await.unwrap_or_default();
         let stderr = clients.first().0.stderr_tail();
         let crash = crash_of(&burst, &stderr, callee.tool);

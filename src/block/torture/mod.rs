@@ -54,8 +54,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &[],
     example: "torture: { sessions: 8, calls: 16 }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -113,7 +113,7 @@ settings! {
     }
 }
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     Some(Arc::new(Torture::of_node(node, reader.mistakes())?))
 }
 

@@ -157,7 +157,7 @@ impl<'a> SlowReaderTrial<'a> {
         reading: BurstReading,
     ) -> Option<Burst> {
         let calls = clients.calls(echo.tool, &echo.learned.template, &mut echo.canaries, count);
-        let patience = self.context.request_timeout.min(self.limits.left());
+        let patience = self.context.request_timeout.min(self.limits.remaining());
         Burst::send(clients, &calls, reading, patience).await
     }
 
@@ -230,7 +230,7 @@ fn result_of_control(burst: &Burst, tool: &str, calls: usize) -> Option<CheckRes
         fault.finding.message
     );
     Some(match burst.crash() {
-        Some(found) => CheckResult::found(Outcome::Failed, vec![found]),
+        Some(found) => CheckResult::with_findings(Outcome::Failed, vec![found]),
         None => CheckResult::inconclusive(why),
     })
 }

@@ -14,7 +14,7 @@ use super::reads::{Read, ReadBack, Readers, texts_before, that_show};
 use super::template::ArgumentTemplate;
 use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
-use crate::check::evidence::{refused, shown_call};
+use crate::check::evidence::{refusal_result, shown_call};
 use crate::event::CheckResult;
 use crate::plan::CheckContext;
 use crate::session::FailureReason;
@@ -174,7 +174,7 @@ impl WriteStudy<'_> {
             return Ok(Err(lost));
         }
         Ok(Err(match (served.is_some(), self.settings.pair(tool)) {
-            (false, _) => refused(self.context, tool, refusal.as_ref()),
+            (false, _) => refusal_result(self.context, tool, refusal.as_ref()),
             (true, None) if let Some(list) = self.list_of_written() => CheckResult::inconclusive(format!(
                 "`{tool}` confirmed a write, and neither `{list}` nor any other read shows it as it was sent: it may not be stored, or \
                  be shown elsewhere; name a read with `pairs`"

@@ -31,8 +31,8 @@ pub(crate) static KIND: Kind = Kind {
     ),
     probes: &["security", "trust-boundary"],
     example: "trust_boundary: { from: web, to: mail, tool: send, flow: [{ call: fetch }, { call: send }] }",
-    read,
-    read_in_test: None,
+    decode,
+    decode_in_test: None,
 };
 
 settings! {
@@ -104,7 +104,7 @@ enum FlowAction {
 #[derive(Debug)]
 struct TrustBoundaries(Vec<Arc<TrustBoundary>>);
 
-fn read(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
+fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let nodes = if node.entries().is_empty() { node.items() } else { std::slice::from_ref(node) };
     let boundaries: Vec<_> = nodes.iter().filter_map(|node| Some(Arc::new(boundary(node, reader)?))).collect();
     Some(Arc::new(TrustBoundaries(boundaries)))

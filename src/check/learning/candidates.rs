@@ -163,7 +163,7 @@ fn options_of(
         let mut options: Vec<OptionalValue> = Vec::new();
         let all = of_refusal.chain(of_seeds).chain(of_words).chain(of_custom).chain(schemes);
         for mut option in all {
-            let Some(value) = converted(&option.value, schema, present) else { continue };
+            let Some(value) = convert(&option.value, schema, present) else { continue };
             let mut whole = base.clone();
             whole[name] = value.clone();
             if value != *present
@@ -195,7 +195,7 @@ fn said_in(text: &str, value: &Value) -> bool {
 }
 
 /// A value in the type that an argument has: a number as text, a text as number, either in a list.
-fn converted(value: &Value, schema: &Value, present: &Value) -> Option<Value> {
+fn convert(value: &Value, schema: &Value, present: &Value) -> Option<Value> {
     match (present, value) {
         (Value::String(_), Value::String(_)) | (Value::Number(_), Value::Number(_)) => Some(value.clone()),
         (Value::String(_), Value::Number(number)) => Some(Value::from(number.to_string())),
@@ -204,7 +204,7 @@ fn converted(value: &Value, schema: &Value, present: &Value) -> Option<Value> {
         }
         (Value::Array(items), value) => {
             let item = items.first().cloned().or_else(|| valid(&schema["items"]))?;
-            if item.is_array() { None } else { Some(Value::from(vec![converted(value, &schema["items"], &item)?])) }
+            if item.is_array() { None } else { Some(Value::from(vec![convert(value, &schema["items"], &item)?])) }
         }
         _ => None,
     }

@@ -31,7 +31,7 @@ const LIST_OPENERS: [&str; 16] = [
 /// The values that a text names, in order, each once: what is quoted, and what stands in a list.
 pub(crate) fn named_values(text: &str) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
-    let found = quoted(text).into_iter().chain(listed(text));
+    let found = quoted_texts(text).into_iter().chain(list_items(text));
     for value in found.filter(|value| !value.is_empty() && value.chars().count() <= LONGEST_VALUE) {
         if !values.contains(&value) && values.len() < MOST_VALUES {
             values.push(value);
@@ -59,7 +59,7 @@ pub(crate) fn speaks_of(text: &str, name: &str) -> bool {
 }
 
 /// What stands in quotation marks of any kind; an apostrophe within a word is none.
-fn quoted(text: &str) -> Vec<String> {
+fn quoted_texts(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let closing = |open: char| match open {
         '"' | '\'' | '`' => Some(open),
@@ -87,7 +87,7 @@ fn quoted(text: &str) -> Vec<String> {
 }
 
 /// The items of lists that are told without quotation marks: `Supported schemes are: file:, data:`.
-fn listed(text: &str) -> Vec<String> {
+fn list_items(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in text.lines() {
         let lower = line.to_lowercase();

@@ -114,7 +114,7 @@ impl CallingArgs {
             return Err(console.fail(Exit::Usage, "the suite of several servers cannot be saved", Some(help)));
         }
         self.calls.refuse_secrets(console)?;
-        let mut server = self.server.written(verb, words, console)?;
+        let mut server = self.server.suite_entry(verb, words, console)?;
         if self.calls.scratch {
             server["scratch"] = true.into();
         }

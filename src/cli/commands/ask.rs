@@ -176,7 +176,7 @@ fn ask(
     let called = plan.suites.first().and_then(|planned| planned.suite.servers.values().next());
     let suite = match (&extras.save, called) {
         (Some(file), Some(called)) => {
-            let written = args.server.written(verb, &args.command, console)?;
+            let written = args.server.suite_entry(verb, &args.command, console)?;
             Some(GrowingSuite::open(file, called, written, console)?)
         }
         _ => None,
@@ -344,7 +344,7 @@ fn ask_in_terminal(question: &ArgumentQuestion) -> Option<Option<Value>> {
         if io::stdin().read_line(&mut line).ok()? == 0 {
             return None;
         }
-        match question.read(&line) {
+        match question.parse_answer(&line) {
             Ok(value) => return Some(value),
             Err(reason) => prompt = format!("  {reason}\n> "),
         }

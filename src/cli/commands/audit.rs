@@ -48,7 +48,7 @@ pub(crate) fn audit(args: AuditArgs, console: &Console) -> Result<Exit, Exit> {
     own.block("run_options", [key("parallel", AT_A_TIME)]);
     own.ready_made(&CI_SUITES);
     own.ready_made(&MORE_SUITES);
-    ready_made.set(&mut own, console)?;
+    ready_made.apply_to(&mut own, console)?;
     own.flags.extend(no_prove.then(|| "--no-prove".to_owned()));
     on.run.proving.prove = !no_prove;
     on.run_with(VERB, own, console)

@@ -52,7 +52,7 @@ pub(crate) struct ReadyMadeArgs {
 
 impl ReadyMadeArgs {
     /// Sets the keys in the blocks.
-    pub(crate) fn set(self, own: &mut AdHocSettings, console: &Console) -> Result<(), Exit> {
+    pub(crate) fn apply_to(self, own: &mut AdHocSettings, console: &Console) -> Result<(), Exit> {
         own.flags.extend(self.hints.flags());
         own.block("compliance", [key("hints", self.hints.members(console)?)]);
         own.block("fuzz", [flag_key("seed", "--seed", self.seed), flag_key("cases", "--cases", self.cases.get())]);
@@ -66,6 +66,6 @@ pub(crate) fn ci(args: CiArgs, console: &Console) -> Result<Exit, Exit> {
     let mut own = AdHocSettings { serving: args.on.serving_of_all(), ..AdHocSettings::default() };
     own.block("run_options", [key("parallel", AT_A_TIME)]);
     own.ready_made(&CI_SUITES);
-    args.ready_made.set(&mut own, console)?;
+    args.ready_made.apply_to(&mut own, console)?;
     args.on.run_with(VERB, own, console)
 }

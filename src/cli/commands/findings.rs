@@ -326,7 +326,7 @@ pub(crate) fn state_flag(state: &Path) -> String {
 fn diff(args: &DiffArgs, console: &Console) -> Result<Exit, Exit> {
     let read = |path: &Path| {
         // A finding that is left out could be the regression.
-        let found = kept::read(path).and_then(|found| found.into_iter().collect::<Result<Vec<_>, _>>());
+        let found = kept::load(path).and_then(|found| found.into_iter().collect::<Result<Vec<_>, _>>());
         found.map_err(|reason| console.fail(Exit::Environment, reason, None))
     };
     let compared = compare(read(&args.before)?, read(&args.after)?);

@@ -96,7 +96,7 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     args.calls.refuse_secrets(console)?;
     // Followed before a server runs, which could put a link there.
     let folder = FilePlace::resolve(Path::new("server.yml"));
-    let mut server = args.server.written(VERB, &args.words, console)?;
+    let mut server = args.server.suite_entry(VERB, &args.words, console)?;
     let mut target = args.server.target(VERB, &args.words, console)?;
     if args.calls.scratch {
         server["scratch"] = true.into();

@@ -226,11 +226,11 @@ impl ObservedCalls {
 
     /// The tools that generated cases left alone, where those are most of a server, as a sentence.
     fn mostly_skipped(&self) -> Option<String> {
-        self.skipped().find(|skipped| skipped.is_most).map(|skipped| skipped.sentence)
+        self.skipped_tools().find(|skipped| skipped.is_most).map(|skipped| skipped.sentence)
     }
 
     /// The tools that generated cases left alone, server by server.
-    fn skipped(&self) -> impl Iterator<Item = SkippedTools> {
+    fn skipped_tools(&self) -> impl Iterator<Item = SkippedTools> {
         self.servers.values().filter_map(|server| {
             let called = self.generated_tools(server);
             let judged = server.listed.iter().filter(|tool| !server.only_tasks.contains(*tool));
@@ -368,7 +368,7 @@ impl ObservedCalls {
             return console.fail(Exit::Nothing, hidden.text(&message), Some(&help));
         }
         if policy.requirement == ServingRequirement::HalfServed {
-            for SkippedTools { sentence, .. } in self.skipped() {
+            for SkippedTools { sentence, .. } in self.skipped_tools() {
                 let sentence = hidden.text(&sentence);
                 console.note(&format!("warning: {sentence}; `--allow TOOL` calls one that may change data"));
             }

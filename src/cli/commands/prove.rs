@@ -39,7 +39,7 @@ pub(crate) fn prove(args: ProveArgs, console: &Console) -> Result<Exit, Exit> {
 
 /// Proves from a recording; reports show its baseline run.
 fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<Exit, Exit> {
-    let mut file = RecordingFile::read(path, console)?;
+    let mut file = RecordingFile::open(path, console)?;
     if args.suites.paths.is_empty() {
         args.suites.paths = std::mem::take(&mut file.suites);
     }

@@ -204,7 +204,7 @@ pub(crate) struct RecordingFile<'a> {
 }
 
 impl<'a> RecordingFile<'a> {
-    pub(crate) fn read(path: &'a Path, console: &Console) -> Result<Self, Exit> {
+    pub(crate) fn open(path: &'a Path, console: &Console) -> Result<Self, Exit> {
         let text = read_text(path, RECORDED).map_err(|error| unusable(path, &why_unreadable(&error), console))?;
         let header = file::head(&text).map_err(|reason| unusable(path, &reason, console))?;
         Ok(Self { path, text, suites: header.suites })

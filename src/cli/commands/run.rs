@@ -109,7 +109,7 @@ impl From<RunArgs> for RunRequest {
 #[derive(Debug, Args)]
 struct TrustArgs {
     /// Runs the cases in another order, which follows from SEED; without a value, a seed is drawn and printed.
-    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, value_parser = seed)]
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, value_parser = parse_seed)]
     #[expect(clippy::option_option, reason = "the flag, and its value")]
     shuffle: Option<Option<u32>>,
     /// Runs every case N times; it passes only if all of them pass.
@@ -126,7 +126,7 @@ struct TrustArgs {
     verify_isolation: bool,
 }
 
-fn seed(text: &str) -> Result<u32, String> {
+fn parse_seed(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("invalid seed `{text}`; write a whole number from 0 to {}", u32::MAX))
 }
 

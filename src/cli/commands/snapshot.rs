@@ -81,10 +81,10 @@ pub(crate) fn snapshot(args: &SnapshotArgs, console: &Console) -> Result<Exit, E
             let help = Some("write `mcprove snapshot diff A.json B.json`");
             return Err(console.fail(Exit::Usage, "`diff` compares two snapshots", help));
         };
-        let (before, after) = (read(Path::new(before), console)?, read(Path::new(after), console)?);
+        let (before, after) = (load_snapshot(Path::new(before), console)?, load_snapshot(Path::new(after), console)?);
         return args.compare(&before, &after.servers, None, console);
     }
-    let before = args.against.as_deref().map(|file| read(file, console)).transpose()?;
+    let before = args.against.as_deref().map(|file| load_snapshot(file, console)).transpose()?;
     let plan = build_plan(args, console)?;
     let file = args.output.clone().unwrap_or_else(|| FilePlace::resolve(&default_file(&plan)));
     let recording = record_server(args, plan, before.as_ref(), console)?;
@@ -160,7 +160,7 @@ fn select(args: &SnapshotArgs, recorded: &Recorded) -> Recorded {
     kept
 }
 
-fn read(file: &Path, console: &Console) -> Result<ServerSnapshot, Exit> {
+fn load_snapshot(file: &Path, console: &Console) -> Result<ServerSnapshot, Exit> {
     let text = read_text(file, WRITTEN).map_err(|error| why_unreadable(&error));
     let parsed = text.and_then(|text| ServerSnapshot::parse(&text).map_err(|reason| reason.to_string()));
     parsed.map_err(|reason| {

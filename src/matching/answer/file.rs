@@ -51,7 +51,7 @@ struct FileCheck {
 }
 
 fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<AnswerCheck> {
-    let check = FileCheck::read(key, node)?;
+    let check = FileCheck::decode(key, node)?;
     Some(AnswerCheck::all(move |answer, found| {
         // A recording has no files.
         if let Some(files) = answer.files {
@@ -62,7 +62,7 @@ fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<
 
 impl FileCheck {
     /// Reads a check that holds no templates.
-    fn read(key: &Located<String>, node: &Node) -> Option<Self> {
+    fn decode(key: &Located<String>, node: &Node) -> Option<Self> {
         let flag = |name: &str| node.get(name).and_then(|value| Some((value.flag()?, value.span)));
         let text = |name: &str| node.get(name).and_then(|value| Some((read::text(value)?.to_owned(), value.span)));
         Some(Self {
@@ -186,7 +186,7 @@ mod tests {
             let id = sources.add(SourceFile::new("s.yml", format!("file: {{ {written} }}")));
             let node = parse(&sources, id).unwrap();
             let [(key, value)] = node.entries() else { panic!("one key") };
-            let check = FileCheck::read(key, value).unwrap();
+            let check = FileCheck::decode(key, value).unwrap();
             let mut found = Vec::new();
             check.check(&Fake, &mut found);
             let messages: Vec<&str> = found.iter().map(|mismatch| mismatch.message.as_str()).collect();
@@ -208,7 +208,7 @@ mod tests {
             let node = parse(&sources, id).unwrap();
             let [(key, value)] = node.entries() else { panic!("one key") };
             let mut found = Vec::new();
-            FileCheck::read(key, value).unwrap().check(&Fake, &mut found);
+            FileCheck::decode(key, value).unwrap().check(&Fake, &mut found);
             let holds = || Mismatch::new("not", key.span, "it holds", "holds");
             assert_eq!(GroupVerdict::of(found).negate(holds).is_some(), fails_negated, "{written}");
         }

@@ -22,13 +22,13 @@ pub(crate) fn needs(written: Vec<Need>) -> (Vec<NeededVariable>, Vec<TestNeed>) 
     for one in written {
         match one {
             Need::Variable(variable) => variables.push(variable),
-            Need::Condition(condition) => needs.extend(need(condition)),
+            Need::Condition(condition) => needs.extend(test_needs(condition)),
         }
     }
     (variables, needs)
 }
 
-fn need(condition: Condition) -> impl Iterator<Item = TestNeed> {
+fn test_needs(condition: Condition) -> impl Iterator<Item = TestNeed> {
     let Condition { hint, capability, no_capability, over, assert, reason } = condition;
     let because = |expression: Located<String>| TestNeed::Assert {
         reason: reason.unwrap_or_else(|| format!("it needs `{}`", expression.value)),

@@ -18,7 +18,7 @@ pub(crate) fn is_asked(settings: Option<&Node>) -> bool {
 }
 
 /// Reads the snapshot of a step; `snapshot: false` is none.
-pub(crate) fn read(step: &Node, settings: Option<&Node>, found: &mut Vec<Diagnostic>) -> Option<Snapshot> {
+pub(crate) fn decode(step: &Node, settings: Option<&Node>, found: &mut Vec<Diagnostic>) -> Option<Snapshot> {
     let settings = settings.filter(|_| is_asked(settings))?;
     let named = |name: Located<String>| Node {
         value: Value::Map(vec![(Located::new("name".to_owned(), name.span), settings.clone())]),

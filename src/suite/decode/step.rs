@@ -46,7 +46,7 @@ pub(crate) fn step(node: &Node, mut keys: ExchangeKeys, found: &mut Vec<Diagnost
     let is_action = |name: &str| ExchangeKeys::TABLE.iter().any(|key| key.choice.is_some() && key.name == name);
     let span = node.entries().iter().find(|(name, _)| is_action(&name.value)).map_or(node.span, |(name, _)| name.span);
     matcher_scope::check(&keys, found);
-    let snapshot = snapshot::read(node, keys.snapshot.as_ref(), found);
+    let snapshot = snapshot::decode(node, keys.snapshot.as_ref(), found);
     // A misspelt `expect` was reported as such.
     let expects = keys.expect.is_some()
         || keys.unanswered

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::variables::{literal, template_text};
-use super::{Inputs, Surroundings, env_file, list, mapping, named, text};
+use super::{Inputs, Surroundings, env_file, list, mapping, nonempty_mapping, text};
 use crate::redact::is_secret;
 use crate::source::grammar::{self, Shape};
 use crate::source::settings::Setting;
@@ -125,7 +125,7 @@ pub(crate) fn server(
                 [
                     ("command", list(words, span)),
                     ("secrets", list(secrets, span)),
-                    ("env", named(env, span)),
+                    ("env", nonempty_mapping(env, span)),
                     ("cwd", cwd),
                 ],
                 span,
@@ -135,7 +135,7 @@ pub(crate) fn server(
             let url = template(url?);
             let headers = entry.headers.iter().map(|(name, value)| (name.clone(), template(value))).collect();
             let flavour = matches!(transport, Transport::OldSse).then(|| text("sse", span));
-            mapping([("url", Some(url)), ("transport", flavour), ("headers", named(headers, span))], span)
+            mapping([("url", Some(url)), ("transport", flavour), ("headers", nonempty_mapping(headers, span))], span)
         }
     };
     let is_right = found[before..].iter().all(|one| one.severity == crate::source::DiagnosticSeverity::Warning);

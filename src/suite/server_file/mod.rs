@@ -2,7 +2,7 @@
 //! other suites.
 //!
 //! A description becomes what a suite would say under `server:`, so that one grammar checks all of them. Nothing is
-//! started, and no variable is read: `${env:NAME}` becomes a template. Start reading in [`ServerFile::read`].
+//! started, and no variable is read: `${env:NAME}` becomes a template. Start reading in [`ServerFile::parse`].
 
 mod client;
 mod env_file;
@@ -90,7 +90,7 @@ impl ServerFile {
     /// # Errors
     ///
     /// Fails with every mistake that concerns all of its servers.
-    pub fn read(path: &Path, sources: &Sources, source: SourceId) -> Result<Self, Vec<Diagnostic>> {
+    pub fn parse(path: &Path, sources: &Sources, source: SourceId) -> Result<Self, Vec<Diagnostic>> {
         let name = path.display().to_string();
         let is_suite = path.extension().is_some_and(|end| end == "yml" || end == "yaml");
         let parse = if is_suite { crate::source::parse } else { crate::source::parse_jsonc };
@@ -217,7 +217,7 @@ fn list(items: Vec<Node>, span: Span) -> Option<Node> {
 }
 
 /// A mapping of named values; `None` for an empty one.
-fn named(entries: Vec<(Located<String>, Node)>, span: Span) -> Option<Node> {
+fn nonempty_mapping(entries: Vec<(Located<String>, Node)>, span: Span) -> Option<Node> {
     (!entries.is_empty()).then_some(Node { value: Value::Map(entries), span })
 }
 

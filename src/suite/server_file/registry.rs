@@ -4,7 +4,7 @@
 //! under the name that [`input_variable`] derives.
 
 use super::variables::{input_variable, literal, variable};
-use super::{Inputs, list, mapping, named, text};
+use super::{Inputs, list, mapping, nonempty_mapping, text};
 use crate::source::{Diagnostic, Located, Node, Value, visible_line};
 
 /// The packages and remotes as servers, named after their registry or transport; `None` for another file.
@@ -52,8 +52,10 @@ pub(crate) fn server(node: &Node, inputs: &mut Inputs, found: &mut Vec<Diagnosti
         Some(transport) if kind != "stdio" => reader.remote(transport, Some(kind), found)?.entries().to_vec(),
         Some(_) | None => Vec::new(),
     };
-    let started =
-        mapping([("command", list(words, span)), ("secrets", list(secrets, span)), ("env", named(env, span))], span);
+    let started = mapping(
+        [("command", list(words, span)), ("secrets", list(secrets, span)), ("env", nonempty_mapping(env, span))],
+        span,
+    );
     Some(Node { value: Value::Map([started.entries(), &http].concat()), span })
 }
 
@@ -187,7 +189,10 @@ impl RegistryReader<'_> {
         let address = fill_braces(&url.to_text(), &self.variables);
         let flavour = (kind == Some("sse")).then(|| text("sse", node.span));
         let url = text(address, url.span);
-        Some(mapping([("url", Some(url)), ("transport", flavour), ("headers", named(headers, node.span))], node.span))
+        Some(mapping(
+            [("url", Some(url)), ("transport", flavour), ("headers", nonempty_mapping(headers, node.span))],
+            node.span,
+        ))
     }
 }
 

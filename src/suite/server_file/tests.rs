@@ -11,7 +11,7 @@ fn describe(path: &str, text: &str, name: Option<&str>) -> Result<serde_json::Va
     let source = sources.add(SourceFile::new(path, text));
     let asked = Span { source, start: 0, end: 0 };
     let messages = |found: Vec<Diagnostic>| found.into_iter().map(|mistake| mistake.message).collect::<Vec<_>>();
-    let file = ServerFile::read(Path::new(path), &sources, source).map_err(messages)?;
+    let file = ServerFile::parse(Path::new(path), &sources, source).map_err(messages)?;
     let files = |path: &Path| {
         let is_known = path == Path::new("project/.env");
         is_known.then(|| "KEY=s3cr3t-0f-mine\nA=from the file\n".to_owned()).ok_or(std::io::ErrorKind::NotFound.into())

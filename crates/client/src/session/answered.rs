@@ -51,7 +51,7 @@ pub enum Wait {
 }
 
 impl ToolCalls {
-    fn unserved() -> Self {
+    fn new() -> Self {
         Self::Unserved { has_refused: false, waits: BTreeMap::new(), ends: BTreeSet::new() }
     }
 }
@@ -78,7 +78,7 @@ impl AnsweredTools {
             return;
         }
         let mut tools = self.tools.lock();
-        if let ToolCalls::Unserved { waits, .. } = tools.entry(tool.to_owned()).or_insert_with(ToolCalls::unserved) {
+        if let ToolCalls::Unserved { waits, .. } = tools.entry(tool.to_owned()).or_insert_with(ToolCalls::new) {
             let known = waits.entry(owner.to_owned()).or_insert(wait);
             *known = (*known).max(wait);
         }
@@ -87,7 +87,7 @@ impl AnsweredTools {
     /// Takes note that the server ended at a call, while it did nothing else.
     pub fn note_end(&self, tool: &str, owner: &str) {
         let mut tools = self.tools.lock();
-        if let ToolCalls::Unserved { ends, .. } = tools.entry(tool.to_owned()).or_insert_with(ToolCalls::unserved) {
+        if let ToolCalls::Unserved { ends, .. } = tools.entry(tool.to_owned()).or_insert_with(ToolCalls::new) {
             ends.insert(owner.to_owned());
         }
     }

@@ -79,7 +79,7 @@ impl Connection {
 
     /// Sends a request and waits for its answer until the deadline; whoever stops waiting tells the server so.
     pub(crate) async fn exchange(&self, mut request: OutgoingRequest<'_>) -> Result<SessionReply, CallFailure> {
-        let (begun, before) = (Instant::now(), large::waited());
+        let (begun, before) = (Instant::now(), large::total_wait());
         let (id, params, frame, mut waiting) = self.send(&mut request);
         let mut pending = CancellationGuard {
             peer: self,
@@ -116,7 +116,7 @@ impl Connection {
             let progressed_at = self.lock().progressed_at(id).filter(|_| request.is_extended_by_progress);
             let extended = progressed_at.map(|progressed_at| progressed_at + request.limit);
             // A server whose answers never end could keep others waiting for ever.
-            let in_turns = large::waited().saturating_sub(before).min(request.limit);
+            let in_turns = large::total_wait().saturating_sub(before).min(request.limit);
             match extended.max(Some(request.deadline + in_turns)) {
                 Some(extended) if extended > deadline => deadline = extended,
                 _ => return,

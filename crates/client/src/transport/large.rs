@@ -2,7 +2,7 @@
 //! sessions side by side would each hold one.
 //!
 //! Nobody waits long for a turn: a server may stop in the middle of a message. The time for an answer leaves the wait out
-//! ([`waited`]), which is no fault of the server.
+//! ([`total_wait`]), which is no fault of the server.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ struct Waits {
 }
 
 /// The time in which somebody in the program has waited for a turn; it only grows.
-pub(crate) fn waited() -> Duration {
+pub(crate) fn total_wait() -> Duration {
     let waits = WAITS.lock();
     waits.total + waits.since.map(|since| since.elapsed()).unwrap_or_default()
 }
@@ -97,9 +97,9 @@ mod tests {
         let (mut first, mut second, mut small) = (LargeTurn::default(), LargeTurn::default(), LargeTurn::default());
         first.take(LARGE_MESSAGE).await;
         small.take(LARGE_MESSAGE - 1).await;
-        let before = waited();
+        let before = total_wait();
         second.take(LARGE_MESSAGE).await;
-        assert!(waited().saturating_sub(before) >= PATIENCE);
+        assert!(total_wait().saturating_sub(before) >= PATIENCE);
         let has_turn = [&first, &second, &small].map(LargeTurn::is_taken);
         assert_eq!(has_turn, [true, false, false], "the second one went on without");
         drop(first);

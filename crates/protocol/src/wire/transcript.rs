@@ -124,7 +124,7 @@ impl Transcript {
     pub fn record(&mut self, at: Duration, direction: Direction, channel: Channel, bytes: &[u8]) -> &Frame {
         if channel == Channel::Protocol {
             let weight = memory_estimate(bytes);
-            let content = self.read(direction, bytes, weight, "line");
+            let content = self.parse(direction, bytes, weight, "line");
             return self.record_content(NewFrame { at, direction, http: None, bytes, weight }, content);
         }
         let (bytes, content) = if bytes.len() > MOST_WHOLE {
@@ -139,11 +139,11 @@ impl Transcript {
     /// Adds what came over HTTP and returns its frame.
     pub fn record_http(&mut self, at: Duration, http: &Arc<HttpHead>, bytes: &[u8]) -> &Frame {
         let (http, weight) = (Some(Arc::clone(http)), memory_estimate(bytes));
-        let content = self.read(Direction::Received, bytes, weight, "message");
+        let content = self.parse(Direction::Received, bytes, weight, "message");
         self.record_content(NewFrame { at, direction: Direction::Received, http, bytes, weight }, content)
     }
 
-    fn read(&mut self, direction: Direction, bytes: &[u8], weight: usize, what: &str) -> Content {
+    fn parse(&mut self, direction: Direction, bytes: &[u8], weight: usize, what: &str) -> Content {
         let content = Content::of(bytes, weight, self.largest.unwrap_or(MAX_MESSAGE_MEMORY), what);
         self.not_read += usize::from(direction == Direction::Received && matches!(content, Content::NotRead(_)));
         content

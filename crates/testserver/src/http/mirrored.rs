@@ -13,7 +13,7 @@ const PREFIX: &str = "mcp-param-";
 
 /// Holds a header to the value that the message has; an error says what is wrong.
 pub(crate) fn expect(headers: &HeaderMap, name: &HeaderName, expected: &str) -> Result<(), String> {
-    let Some(decoded) = read(headers, name)? else {
+    let Some(decoded) = header_value(headers, name)? else {
         return Err(format!("the header `{name}` is missing; it must be `{expected}`, as in the message"));
     };
     if decoded == expected {
@@ -54,7 +54,7 @@ fn expect_argument(headers: &HeaderMap, name: &str, argument: &Value) -> Result<
         // No header can repeat them; the tool itself says that they do not fit.
         Value::Array(_) | Value::Object(_) => return Ok(()),
     };
-    match (argument.as_f64(), read(headers, &name)?) {
+    match (argument.as_f64(), header_value(headers, &name)?) {
         // Numbers are the same however they are written.
         (Some(number), Some(given)) if given.parse() == Ok(number) => Ok(()),
         _ => expect(headers, &name, &written),
@@ -66,7 +66,7 @@ fn differs(name: &HeaderName, given: &str, expected: &str) -> String {
 }
 
 /// The value of a header, decoded.
-fn read(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String> {
+fn header_value(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, String> {
     let Some(value) = super::single(headers, name)? else {
         return Ok(None);
     };

@@ -82,22 +82,22 @@ impl UnreadId {
     }
 }
 
-type RequestReader = fn(Value) -> Result<ClientRequest, serde_json::Error>;
+type RequestDecoder = fn(Value) -> Result<ClientRequest, serde_json::Error>;
 
 /// The methods that are served. All others are unknown, whatever their parameters.
-const REQUESTS: [(&str, RequestReader); 12] = [
-    ("completion/complete", read::<CompleteRequest>),
-    ("initialize", read::<InitializeRequest>),
-    ("ping", read::<PingRequest>),
-    ("prompts/get", read::<GetPromptRequest>),
-    ("prompts/list", read::<ListPromptsRequest>),
-    ("resources/list", read::<ListResourcesRequest>),
-    ("resources/read", read::<ReadResourceRequest>),
-    ("resources/templates/list", read::<ListResourceTemplatesRequest>),
-    ("server/discover", read::<DiscoverRequest>),
-    ("subscriptions/listen", read::<SubscriptionsListenRequest>),
-    ("tools/call", read::<CallToolRequest>),
-    ("tools/list", read::<ListToolsRequest>),
+const REQUESTS: [(&str, RequestDecoder); 12] = [
+    ("completion/complete", decode::<CompleteRequest>),
+    ("initialize", decode::<InitializeRequest>),
+    ("ping", decode::<PingRequest>),
+    ("prompts/get", decode::<GetPromptRequest>),
+    ("prompts/list", decode::<ListPromptsRequest>),
+    ("resources/list", decode::<ListResourcesRequest>),
+    ("resources/read", decode::<ReadResourceRequest>),
+    ("resources/templates/list", decode::<ListResourceTemplatesRequest>),
+    ("server/discover", decode::<DiscoverRequest>),
+    ("subscriptions/listen", decode::<SubscriptionsListenRequest>),
+    ("tools/call", decode::<CallToolRequest>),
+    ("tools/list", decode::<ListToolsRequest>),
 ];
 
 /// Judges one line.
@@ -157,8 +157,8 @@ fn request(method: &str, id: &Value, params: Option<Value>) -> Judged {
     }
     let augmentation = params.as_ref().and_then(|params| params.get("task")).cloned().map(Augmentation);
     let known = REQUESTS.iter().find(|(name, _)| *name == method);
-    let read = known.map_or(read::<CustomRequest> as RequestReader, |(_, read)| *read);
-    match read(body(method, params)) {
+    let decode_request = known.map_or(decode::<CustomRequest> as RequestDecoder, |(_, decoder)| *decoder);
+    match decode_request(body(method, params)) {
         Ok(mut request) => {
             // rmcp knows this member no more.
             if let Some(augmentation) = augmentation {
@@ -199,7 +199,7 @@ fn body(method: &str, params: Option<JsonObject>) -> Value {
     }
 }
 
-fn read<T: DeserializeOwned + Into<ClientRequest>>(body: Value) -> Result<ClientRequest, serde_json::Error> {
+fn decode<T: DeserializeOwned + Into<ClientRequest>>(body: Value) -> Result<ClientRequest, serde_json::Error> {
     serde_json::from_value::<T>(body).map(Into::into)
 }
 

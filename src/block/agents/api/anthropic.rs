@@ -44,7 +44,7 @@ pub(crate) fn request(call: &ApiCall<'_>) -> ApiRequest {
     ApiRequest { path: "/messages".to_owned(), headers, body }
 }
 
-pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
+pub(crate) fn parse_turn(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
     let blocks = answer["content"].as_array().ok_or_else(|| UnreadableMember("content".to_owned()))?;
     let of_kind = |kind: &'static str| blocks.iter().filter(move |block| block["type"] == kind);
     let uses = blocks.iter().enumerate().filter(|(_, block)| block["type"] == "tool_use");

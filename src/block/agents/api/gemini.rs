@@ -42,7 +42,7 @@ pub(crate) fn request(call: &ApiCall<'_>) -> ApiRequest {
     ApiRequest { path: format!("/models/{}:{method}", call.model), headers, body }
 }
 
-pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
+pub(crate) fn parse_turn(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
     let Some(candidate) = answer["candidates"].get(0) else {
         let why = answer["promptFeedback"]["blockReason"].as_str();
         let why = why.ok_or_else(|| UnreadableMember("candidates[0]".to_owned()))?;

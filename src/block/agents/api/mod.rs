@@ -119,11 +119,11 @@ impl ApiFormat {
     }
 
     /// The turn in a whole answer.
-    fn read(self, answer: &Value) -> Result<ModelTurn, UnreadableMember> {
+    fn parse_turn(self, answer: &Value) -> Result<ModelTurn, UnreadableMember> {
         match self {
-            Self::OpenAi => openai::read(answer),
-            Self::Anthropic => anthropic::read(answer),
-            Self::Gemini => gemini::read(answer),
+            Self::OpenAi => openai::parse_turn(answer),
+            Self::Anthropic => anthropic::parse_turn(answer),
+            Self::Gemini => gemini::parse_turn(answer),
         }
     }
 
@@ -358,7 +358,7 @@ impl ApiModel {
         }
         let answer =
             if self.is_streamed { self.read_stream(response).await? } else { self.read_whole(response).await? };
-        self.format.read(&answer).map_err(|UnreadableMember(member)| {
+        self.format.parse_turn(&answer).map_err(|UnreadableMember(member)| {
             let FailedAttempt { found, wait } = self.unreadable(&answer.to_string());
             FailedAttempt { found: found.with_evidence("missing or of another kind", member), wait }
         })
@@ -626,7 +626,7 @@ mod tests {
 
     /// A conversation of one call, whose answer is in the format of a provider, and whose result is a refusal.
     fn body_after(format: ApiFormat, answer: &Value) -> Value {
-        let Ok(turn) = format.read(answer) else { panic!("{answer}") };
+        let Ok(turn) = format.parse_turn(answer) else { panic!("{answer}") };
         let text = "no such id".to_owned();
         let results = vec![ToolResult { text, is_error: true, message: Arc::new(Value::Null) }];
         let past = [PastTurn { turn, results }];
@@ -712,7 +712,7 @@ mod tests {
             (ApiFormat::Gemini, json!({ "promptFeedback": { "blockReason": "SAFETY" } }), " cut by SAFETY"),
             (ApiFormat::Gemini, json!({}), "unreadable candidates[0]"),
         ] {
-            assert_eq!(brief(format.read(&answer)), expected.trim_end(), "{answer}");
+            assert_eq!(brief(format.parse_turn(&answer)), expected.trim_end(), "{answer}");
         }
     }
 
@@ -753,7 +753,7 @@ mod tests {
             ),
         ] {
             let whole = format.assemble(&events).unwrap_or_else(|| panic!("{events:?}"));
-            assert_eq!(brief(format.read(&whole)), expected);
+            assert_eq!(brief(format.parse_turn(&whole)), expected);
             assert!(format.assemble(&events[..events.len() - 1]).is_none(), "{format:?} ends too early");
         }
     }

@@ -41,7 +41,7 @@ pub(crate) fn request(call: &ApiCall<'_>) -> ApiRequest {
     ApiRequest { path: "/chat/completions".to_owned(), headers, body }
 }
 
-pub(crate) fn read(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
+pub(crate) fn parse_turn(answer: &Value) -> Result<ModelTurn, UnreadableMember> {
     let (choice, missing) = (&answer["choices"][0], |member: String| UnreadableMember(member));
     let message = choice.get("message").ok_or_else(|| missing("choices[0].message".to_owned()))?;
     let written = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -75,17 +75,17 @@ impl Shapes {
     /// The shapes of a revision.
     pub(crate) fn of(revision: Revision) -> &'static Self {
         static SHAPES: [OnceLock<Shapes>; Revision::ALL.len()] = [const { OnceLock::new() }; Revision::ALL.len()];
-        SHAPES[revision as usize].get_or_init(|| Self::read(revision))
+        SHAPES[revision as usize].get_or_init(|| Self::parse(revision))
     }
 
-    fn read(revision: Revision) -> Self {
+    fn parse(revision: Revision) -> Self {
         let letter = b"abcde"[revision as usize] as char;
         let mut groups: Vec<(&str, Vec<DefinitionLine>)> = Vec::new();
         for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
             match line.strip_prefix(' ') {
                 None => groups.push((line, Vec::new())),
                 Some(row) => {
-                    let row = DefinitionLine::read(row).filter(|row| row.revisions.contains(letter));
+                    let row = DefinitionLine::parse(row).filter(|row| row.revisions.contains(letter));
                     if let (Some((_, rows)), Some(row)) = (groups.last_mut(), row) {
                         rows.push(row);
                     }
@@ -94,7 +94,7 @@ impl Shapes {
         }
         groups.retain(|(_, rows)| !rows.is_empty());
         let names: Vec<&str> = groups.iter().map(|(name, _)| *name).collect();
-        let definitions = groups.iter().map(|(name, rows)| Definition::read(name, rows, &names)).collect();
+        let definitions = groups.iter().map(|(name, rows)| Definition::parse(name, rows, &names)).collect();
         Self { revision, definitions }
     }
 
@@ -116,8 +116,8 @@ impl Shapes {
 }
 
 impl Definition {
-    fn read(name: &'static str, rows: &[DefinitionLine], names: &[&str]) -> Self {
-        let shape_of = |row: &DefinitionLine| ShapeReader { rest: row.kind, names }.read();
+    fn parse(name: &'static str, rows: &[DefinitionLine], names: &[&str]) -> Self {
+        let shape_of = |row: &DefinitionLine| ShapeReader { rest: row.kind, names }.parse();
         let special = |mark: &str| rows.iter().find(|row| row.member == mark).map(shape_of);
         let mut members: Vec<Member> = rows
             .iter()
@@ -156,7 +156,7 @@ struct DefinitionLine {
 }
 
 impl DefinitionLine {
-    fn read(line: &'static str) -> Option<Self> {
+    fn parse(line: &'static str) -> Option<Self> {
         let mut words = line.splitn(3, ' ');
         Some(Self { revisions: words.next()?, member: words.next()?, kind: words.next()? })
     }
@@ -169,7 +169,7 @@ struct ShapeReader<'a> {
 }
 
 impl ShapeReader<'_> {
-    fn read(&mut self) -> MessageShape {
+    fn parse(&mut self) -> MessageShape {
         let mut alternatives = vec![self.read_one()];
         while self.take("|") {
             alternatives.push(self.read_one());
@@ -187,12 +187,12 @@ impl ShapeReader<'_> {
 
     fn read_one(&mut self) -> MessageShape {
         if self.take("[") {
-            let items = Box::new(self.read());
+            let items = Box::new(self.parse());
             self.take("]");
             return MessageShape::List { items, most: self.range().1.parse().ok() };
         }
         if self.take("{") {
-            let values = Box::new(self.read());
+            let values = Box::new(self.parse());
             self.take("}");
             return MessageShape::Map(values);
         }
@@ -265,7 +265,7 @@ mod tests {
         let names: Vec<&str> = TABLE.lines().filter(|line| !line.starts_with(['#', ' '])).collect();
         assert!(names.is_sorted(), "definitions are found by their names");
         for line in TABLE.lines().filter(|line| line.starts_with(' ')) {
-            let row = DefinitionLine::read(&line[1..]).unwrap_or_else(|| panic!("{line}"));
+            let row = DefinitionLine::parse(&line[1..]).unwrap_or_else(|| panic!("{line}"));
             assert!(row.revisions.chars().all(|c| ('a'..='e').contains(&c)), "{line}");
             let outside_of_quotes: String = row.kind.split('"').step_by(2).collect();
             for word in outside_of_quotes.split(|c: char| "|[]{}".contains(c)).filter(|word| !word.is_empty()) {
