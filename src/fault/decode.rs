@@ -9,9 +9,9 @@ use super::draw::greatest_burst_share;
 use super::effect::{Copies, FaultEffect, Jitter};
 use super::exchange::ServerEnd;
 use super::grammar::{EFFECT, PLAN, PLANS};
-use super::hearing::{ConnectionFault, Hearing};
 use super::path_reader::{PathReader, items_of, lower_case};
 use super::preset::decode_named;
+use super::request_fault::{ConnectionFault, RequestFault};
 use super::words::{
     AnswerSource, Arrival, BurstUnit, CountScope, IdEdit, LateReply, PlainEffect, SchemaBreach, SearchScope, Side,
     ToolKind, ValueEdit,
@@ -130,7 +130,7 @@ pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fa
     Some(Fault {
         name: name.to_owned(),
         on,
-        hears: node.get("hears").map(|hears| reader.hearing(hears)).unwrap_or_default(),
+        hears: node.get("hears").map(|hears| reader.request_fault(hears)).unwrap_or_default(),
         connection: reader.connection(node),
         answers,
         before: reader.written_items(node.get("before")),
@@ -203,8 +203,8 @@ impl FaultReader<'_> {
         }
     }
 
-    fn hearing(&mut self, node: &Node) -> Hearing {
-        Hearing {
+    fn request_fault(&mut self, node: &Node) -> RequestFault {
+        RequestFault {
             arrival: node.text().and_then(Arrival::parse),
             set: node.get("set").map(|set| self.written_pairs(set)).unwrap_or_default(),
             add: node.get("add").map(|add| self.written_pairs(add)).unwrap_or_default(),

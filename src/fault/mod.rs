@@ -12,7 +12,6 @@ mod draw;
 mod effect;
 mod exchange;
 mod grammar;
-mod hearing;
 mod live_request;
 mod parsed_message;
 mod path_condition;
@@ -22,6 +21,7 @@ mod place;
 mod player;
 mod player_memory;
 mod preset;
+mod request_fault;
 mod schema_check;
 mod strike;
 #[cfg(test)]
@@ -47,7 +47,7 @@ pub use self::strike::{AppliedFault, NotApplied};
 pub use self::words::Arrival;
 
 use self::effect::FaultEffect;
-use self::hearing::{ConnectionFault, Hearing};
+use self::request_fault::{ConnectionFault, RequestFault};
 use self::written::Written;
 use crate::source::manual as sections;
 
@@ -64,7 +64,7 @@ pub struct Fault {
     /// The exchanges that it changes.
     on: Match,
     /// The message that the server receives instead; a recorded server received what was sent.
-    hears: Hearing,
+    hears: RequestFault,
     /// The fault of the process or the connection; only a test of a suite can make it happen.
     connection: ConnectionFault,
     /// The effects on the replies, in order.

@@ -16,10 +16,10 @@ use super::changed_message::{AnswerLoss, ChangedMessage, HeardMessage, MessageCo
 use super::description;
 use super::effect::{EffectContext, FaultEffect, filled_headers, set_headers};
 use super::exchange::{ReplyContent, ServerReply};
-use super::hearing::{ConnectionFault, Hearing};
 use super::live_request::LiveRequest;
 use super::parsed_message::MessageKind;
 use super::player_memory::{NeededMemory, PassedCall, PlayerMemory, Strike, are_served};
+use super::request_fault::{ConnectionFault, RequestFault};
 use super::words::{Arrival, FaultTransport, KillMoment, PlainEffect};
 use super::written::answer_names;
 use super::{Fault, Match};
@@ -459,7 +459,7 @@ impl Fault {
     fn is_about_replies_alone(&self) -> bool {
         let is_elsewhere =
             |effect: &FaultEffect| matches!(effect, FaultEffect::EventId(_) | FaultEffect::AlsoOnListening);
-        let is_quiet = self.hears == Hearing::default() && self.connection == ConnectionFault::default();
+        let is_quiet = self.hears == RequestFault::default() && self.connection == ConnectionFault::default();
         is_quiet && !self.answers.is_empty() && !self.answers.iter().any(is_elsewhere)
     }
 }

@@ -8,7 +8,8 @@ pub mod arguments;
 mod block;
 mod build;
 mod case;
-mod check;
+mod check_servers;
+mod check_trait;
 mod chosen_tools;
 mod expand;
 mod filter;
@@ -34,10 +35,10 @@ pub(crate) mod witness;
 pub use self::block::{Block, CaseSource, GeneratedCalls, ListedTools};
 pub use self::build::{Declaration, build, collect_declaration};
 pub use self::case::{Body, Case, Mistake, MustServe, Place, Plan, Script, SessionNeed, SuitePlan, Template};
-pub use self::check::{
-    BoxFuture, CaseStore, Check, CheckContext, CheckMachine, CloseServer, ClosedServer, FreshServers, OpenServer,
-    RunningServer, ServerChoice, StepOutcome, StepRunner, SuiteSetup,
+pub use self::check_servers::{
+    BoxFuture, CaseStore, CloseServer, ClosedServer, FreshServers, OpenServer, RunningServer, ServerChoice, SuiteSetup,
 };
+pub use self::check_trait::{Check, CheckContext, CheckMachine, StepOutcome, StepRunner};
 pub use self::chosen_tools::{ChosenTools, chosen_tools};
 pub use self::expand::expand;
 pub use self::filter::Filter;

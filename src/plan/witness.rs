@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::arguments::{self, ConfigSource, NotCallable, only_as_task};
-use super::check::CheckContext;
+use super::check_trait::CheckContext;
 use super::generated::{bare, text_node};
 use super::planner::Planner;
 use super::raw;

@@ -10,9 +10,9 @@ use super::clean::CleanStates;
 use super::effect::{EffectCount, ExpectedEffect, ToolNature};
 use super::fault_kind::FaultKind;
 use super::log::{CampaignRow, CampaignVerdict};
+use super::reproduction_test;
 use super::subject::CampaignSubject;
 use super::trial::{CampaignTrial, StruckEnd, StruckRun};
-use super::written;
 use crate::check::evidence::finding_with_help;
 use crate::check::{CheckEnd, Confirmation};
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
@@ -240,7 +240,7 @@ impl CampaignCheck {
             found = found.with_evidence("smallest set", format!("{} of {drawn} faults", set.len()));
         }
         found.severity = Some(Severity::High);
-        tried.test = written::test(trial, clean, &set, &end);
+        tried.test = reproduction_test::build(trial, clean, &set, &end);
         let exchanges = match &mut end {
             StruckEnd::Read(run) => std::mem::take(&mut run.exchanges),
             StruckEnd::Silent(silent) => std::mem::take(&mut silent.exchanges),

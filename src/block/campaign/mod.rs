@@ -15,9 +15,9 @@ mod effect;
 mod fault_kind;
 mod log;
 mod pattern;
+mod reproduction_test;
 mod subject;
 mod trial;
-mod written;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::CallClaim;
-use super::sides::{SideAnswer, Sides};
+use super::setting_sessions::{SettingAnswer, SettingSessions};
 use super::switches::{SwitchedCall, switched_calls};
 use crate::check::CheckEnd;
 use crate::check::answer_data::shows_anything;
@@ -47,16 +47,16 @@ const REFUSING: [&str; 12] = [
     "cannot ",
 ];
 
-pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &CallClaim) -> Result<String, CheckEnd> {
-    let writers = if claim.read_only && claim.refuses.is_empty() { writers(sides)? } else { Vec::new() };
-    let mut witnessed = call_without_setting(sides, claim, &writers).await?;
-    let session = sides.with().await?;
-    let findings = call_with_setting(sides, claim, &mut witnessed, &session).await?;
+pub(crate) async fn judge(sessions: &mut SettingSessions<'_>, claim: &CallClaim) -> Result<String, CheckEnd> {
+    let writers = if claim.read_only && claim.refuses.is_empty() { writers(sessions)? } else { Vec::new() };
+    let mut witnessed = call_without_setting(sessions, claim, &writers).await?;
+    let session = sessions.with().await?;
+    let findings = call_with_setting(sessions, claim, &mut witnessed, &session).await?;
     if findings.is_empty() {
-        sides.end(session).await?;
+        sessions.end(session).await?;
         return Ok(note(&witnessed));
     }
-    Err(sides.fail(session, findings).await)
+    Err(sessions.fail(session, findings).await)
 }
 
 /// The calls of a tool that may change data, of which nobody wrote one: the first that changes something is taken.
@@ -84,56 +84,56 @@ struct Witnessed {
 
 /// The answer to a call without the setting.
 struct AnswerBefore {
-    answer: SideAnswer,
+    answer: SettingAnswer,
     /// The whole answer came again, times and versions included.
     is_steady: bool,
 }
 
 /// Makes the calls without the setting, where they must be served.
 async fn call_without_setting(
-    sides: &mut Sides<'_>,
+    sessions: &mut SettingSessions<'_>,
     claim: &CallClaim,
     writers: &[Writer],
 ) -> Result<Witnessed, CheckEnd> {
     let names = Names::new();
     let mut witnessed = Witnessed { are_found: !writers.is_empty(), ..Witnessed::default() };
-    let Some(session) = sides.without().await? else { return Ok(witnessed) };
+    let Some(session) = sessions.without().await? else { return Ok(witnessed) };
     for step in &claim.serves {
-        let answer = sides.ask(&session, step, &names).await?;
+        let answer = sessions.ask(&session, step, &names).await?;
         if !answer.is_served {
-            return Err(sides.refused_without(&answer));
+            return Err(sessions.refused_without(&answer));
         }
     }
     for step in &claim.differs {
-        let answer = sides.ask(&session, step, &names).await?;
+        let answer = sessions.ask(&session, step, &names).await?;
         let mut is_steady = true;
         if step.expect.is_empty() {
-            let again = sides.ask(&session, step, &names).await?;
+            let again = sessions.ask(&session, step, &names).await?;
             is_steady = again.message.get("result") == answer.message.get("result");
             if result_of(&again.message) != result_of(&answer.message) {
-                let call = sides.call_text(&answer);
+                let call = sessions.call_text(&answer);
                 return Err(CheckEnd::inconclusive(format!(
                     "{call} has two different answers without the setting, so a difference would prove nothing; say with \
                      `expect` what the setting changes"
                 )));
             }
         } else if answer.unmet.is_empty() {
-            let message = format!("{} is answered as expected without the setting, too", sides.call_text(&answer));
+            let message = format!("{} is answered as expected without the setting, too", sessions.call_text(&answer));
             return Err(CheckEnd::inconclusive(format!("{message}, so the expectation says nothing of the setting")));
         }
         witnessed.differs.push(AnswerBefore { answer, is_steady });
     }
     for step in &claim.refuses {
-        let answer = sides.ask(&session, step, &names).await?;
+        let answer = sessions.ask(&session, step, &names).await?;
         if RefusalAnswer::of(&answer) != RefusalAnswer::Served {
-            return Err(sides.refused_without(&answer));
+            return Err(sessions.refused_without(&answer));
         }
         witnessed.refuses.push(step.clone());
     }
     let mut last_refusal = None;
     for writer in writers {
         // Calls that nobody wrote may fail for many reasons.
-        match call_that_changes(sides, writer, &session).await? {
+        match call_that_changes(sessions, writer, &session).await? {
             Ok(step) => witnessed.refuses.push(step),
             Err(refusal) => {
                 witnessed.unproven.extend(writer.calls.first().map(name_of));
@@ -141,9 +141,9 @@ async fn call_without_setting(
             }
         }
     }
-    sides.end(session).await?;
+    sessions.end(session).await?;
     match last_refusal {
-        Some(answer) if witnessed.refuses.is_empty() => Err(sides.refused_without(&answer)),
+        Some(answer) if witnessed.refuses.is_empty() => Err(sessions.refused_without(&answer)),
         _ => Ok(witnessed),
     }
 }
@@ -151,16 +151,16 @@ async fn call_without_setting(
 /// The first call of a tool after which the server shows something else, or the first that it serves; `Err` has the last
 /// refusal where it serves none.
 async fn call_that_changes(
-    sides: &mut Sides<'_>,
+    sessions: &mut SettingSessions<'_>,
     writer: &Writer,
     session: &Session,
-) -> Result<Result<Step, SideAnswer>, CheckEnd> {
-    let view = StateView::of_tools(sides.run.context, sides.run.limits.clone(), &|_| true);
+) -> Result<Result<Step, SettingAnswer>, CheckEnd> {
+    let view = StateView::of_tools(sessions.run.context, sessions.run.limits.clone(), &|_| true);
     let before = view.observe_stable(session, Duration::ZERO).await;
     let mut served: Option<&Step> = None;
     let mut refusal = None;
     for step in &writer.calls {
-        let answer = sides.ask(session, step, &Names::new()).await?;
+        let answer = sessions.ask(session, step, &Names::new()).await?;
         if RefusalAnswer::of(&answer) != RefusalAnswer::Served {
             refusal = Some(answer);
         } else if writer.calls.len() == 1 || before.first_change(&view.observe(session).await).is_some() {
@@ -177,30 +177,32 @@ async fn call_that_changes(
 
 /// Makes the same calls with the setting; returns what is wrong.
 async fn call_with_setting(
-    sides: &mut Sides<'_>,
+    sessions: &mut SettingSessions<'_>,
     claim: &CallClaim,
     witnessed: &mut Witnessed,
     session: &Session,
 ) -> Result<Vec<Finding>, CheckEnd> {
     let names = Names::new();
-    let setting = sides.setting_text();
+    let setting = sessions.setting_text();
     let mut found = Vec::new();
     for step in &claim.serves {
-        let answer = sides.ask(session, step, &names).await?;
-        if !answer.is_served && !only_reads(sides, step) {
-            return Err(sides.refused_with(&answer));
+        let answer = sessions.ask(session, step, &names).await?;
+        if !answer.is_served && !only_reads(sessions, step) {
+            return Err(sessions.refused_with(&answer));
         }
         if !answer.is_served {
-            let message =
-                format!("started with {setting}, the server refuses {}, which it must serve", sides.call_text(&answer));
-            found.push(sides.finding("setting-refuses", message, &answer));
+            let message = format!(
+                "started with {setting}, the server refuses {}, which it must serve",
+                sessions.call_text(&answer)
+            );
+            found.push(sessions.finding("setting-refuses", message, &answer));
         }
         found.extend(answer.unmet.into_iter().map(|found| found.with_evidence("started with", &*setting)));
     }
     for (step, before) in claim.differs.iter().zip(&witnessed.differs) {
-        let answer = sides.ask(session, step, &names).await?;
+        let answer = sessions.ask(session, step, &names).await?;
         let effect = SettingEffect::between(&before.answer.message, &answer.message, before.is_steady);
-        let call = sides.call_text(&answer);
+        let call = sessions.call_text(&answer);
         match effect {
             _ if !step.expect.is_empty() => {}
             SettingEffect::Differs => {}
@@ -218,13 +220,13 @@ async fn call_with_setting(
             }
             SettingEffect::Same => {
                 let message = format!("{setting} has no effect: {call} has the same answer without it");
-                found.push(sides.finding("setting-without-effect", message, &answer));
+                found.push(sessions.finding("setting-without-effect", message, &answer));
             }
         }
         found.extend(answer.unmet.into_iter().map(|found| found.with_evidence("started with", &*setting)));
     }
     if !witnessed.refuses.is_empty() {
-        found.extend(refused_calls(sides, claim, witnessed, session).await?);
+        found.extend(refused_calls(sessions, claim, witnessed, session).await?);
     }
     if found.is_empty() && !witnessed.refuses.is_empty() && witnessed.unchanged.len() == witnessed.refuses.len() {
         let tools = witnessed.unchanged.join(", ");
@@ -265,37 +267,37 @@ impl SettingEffect {
 
 /// Makes the calls that must be refused, each also with every boolean and choice of its tool turned; returns the findings.
 async fn refused_calls(
-    sides: &mut Sides<'_>,
+    sessions: &mut SettingSessions<'_>,
     claim: &CallClaim,
     witnessed: &mut Witnessed,
     session: &Session,
 ) -> Result<Vec<Finding>, CheckEnd> {
     let mut found = Vec::new();
-    let view = StateView::of_tools(sides.run.context, sides.run.limits.clone(), &|_| true);
+    let view = StateView::of_tools(sessions.run.context, sessions.run.limits.clone(), &|_| true);
     let mut state = view.observe_stable(session, Duration::ZERO).await;
     for step in witnessed.refuses.clone() {
         let tried = TriedCall { step: &step, must_refuse: !witnessed.are_found, session, view: &view };
-        match tried.judge(sides, &mut state).await? {
+        match tried.judge(sessions, &mut state).await? {
             (RefusalVerdict::ServedUnchanged, ..) => witnessed.unchanged.push(name_of(&step)),
             (RefusalVerdict::Refused, answer, _) => found.extend(answer.unmet),
-            (RefusalVerdict::RefusedAsSuccess, answer, _) => found.push(unflagged_finding(sides, &answer)),
+            (RefusalVerdict::RefusedAsSuccess, answer, _) => found.push(unflagged_finding(sessions, &answer)),
             (RefusalVerdict::Served, answer, change) => {
-                found.push(served_finding(sides, &answer, change));
+                found.push(served_finding(sessions, &answer, change));
                 continue;
             }
-            (RefusalVerdict::RefusedButDone, answer, change) => found.push(done_finding(sides, &answer, change)),
+            (RefusalVerdict::RefusedButDone, answer, change) => found.push(done_finding(sessions, &answer, change)),
         }
-        for (switch, step) in switched_steps(sides, &step) {
+        for (switch, step) in switched_steps(sessions, &step) {
             witnessed.switched += 1;
             let tried = TriedCall { step: &step, must_refuse: false, session, view: &view };
-            match tried.judge(sides, &mut state).await? {
+            match tried.judge(sessions, &mut state).await? {
                 (RefusalVerdict::ServedUnchanged | RefusalVerdict::Refused | RefusalVerdict::RefusedAsSuccess, ..) => {}
                 (RefusalVerdict::Served, answer, change) => {
-                    found.push(lifted_finding(sides, claim, &switch, &answer, change));
+                    found.push(lifted_finding(sessions, claim, &switch, &answer, change));
                     break;
                 }
                 (RefusalVerdict::RefusedButDone, answer, change) => {
-                    found.push(done_finding(sides, &answer, change));
+                    found.push(done_finding(sessions, &answer, change));
                     break;
                 }
             }
@@ -316,10 +318,10 @@ struct TriedCall<'c> {
 impl TriedCall<'_> {
     async fn judge(
         &self,
-        sides: &mut Sides<'_>,
+        sessions: &mut SettingSessions<'_>,
         state: &mut ShownState,
-    ) -> Result<(RefusalVerdict, SideAnswer, Option<ShownChange>), CheckEnd> {
-        let answer = sides.ask(self.session, self.step, &Names::new()).await?;
+    ) -> Result<(RefusalVerdict, SettingAnswer, Option<ShownChange>), CheckEnd> {
+        let answer = sessions.ask(self.session, self.step, &Names::new()).await?;
         let heard = RefusalAnswer::of(&answer);
         let is_looked_at = !(heard == RefusalAnswer::Served && self.must_refuse);
         let change = if is_looked_at { change_since(self.view, self.session, state).await } else { None };
@@ -332,8 +334,8 @@ impl TriedCall<'_> {
 }
 
 /// The same call with every boolean and choice turned, each with the argument that is another one.
-fn switched_steps(sides: &Sides<'_>, step: &Step) -> Vec<(String, Step)> {
-    let context = sides.run.context;
+fn switched_steps(sessions: &SettingSessions<'_>, step: &Step) -> Vec<(String, Step)> {
+    let context = sessions.run.context;
     let Some((tool, args)) = step.action.as_call() else { return Vec::new() };
     let listed = tool.text().and_then(|name| context.catalog.tool(name));
     let filled = args.map_or_else(|| Some(json!({})), |args| context.fill(args));
@@ -369,7 +371,7 @@ enum RefusalAnswer {
 }
 
 impl RefusalAnswer {
-    fn of(answer: &SideAnswer) -> Self {
+    fn of(answer: &SettingAnswer) -> Self {
         match answer.is_served {
             false => Self::Refused,
             true if says_refusal(&answer.message["result"]) => Self::RefusedInWords,
@@ -410,47 +412,47 @@ fn says_refusal(result: &Value) -> bool {
 }
 
 /// A call that was refused in words only, which is a refusal all the same.
-fn unflagged_finding(sides: &Sides<'_>, answer: &SideAnswer) -> Finding {
-    let (setting, call) = (sides.setting_text(), sides.call_text(answer));
+fn unflagged_finding(sessions: &SettingSessions<'_>, answer: &SettingAnswer) -> Finding {
+    let (setting, call) = (sessions.setting_text(), sessions.call_text(answer));
     let message = format!("started with {setting}, the server refuses {call} in words, without `isError: true`");
     let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
-    let found = sides.finding("error-as-success", message, answer);
+    let found = sessions.finding("error-as-success", message, answer);
     Finding { level: RequirementLevel::Should, help: Some(help), ..found }
 }
 
 /// A call that was served although it must be refused.
-fn served_finding(sides: &Sides<'_>, answer: &SideAnswer, change: Option<ShownChange>) -> Finding {
-    let (setting, call) = (sides.setting_text(), sides.call_text(answer));
+fn served_finding(sessions: &SettingSessions<'_>, answer: &SettingAnswer, change: Option<ShownChange>) -> Finding {
+    let (setting, call) = (sessions.setting_text(), sessions.call_text(answer));
     let message = format!("started with {setting}, the server serves {call}, which it must refuse");
     let help = "refuse the call with `isError: true`, and change nothing".to_owned();
-    let found = Finding { help: Some(help), ..sides.finding("setting-not-enforced", message, answer) };
+    let found = Finding { help: Some(help), ..sessions.finding("setting-not-enforced", message, answer) };
     with_change(found, change)
 }
 
 /// A call that was refused, and that changed something all the same.
-fn done_finding(sides: &Sides<'_>, answer: &SideAnswer, change: Option<ShownChange>) -> Finding {
+fn done_finding(sessions: &SettingSessions<'_>, answer: &SettingAnswer, change: Option<ShownChange>) -> Finding {
     let place = change.as_ref().map(|change| change.place.clone()).unwrap_or_default();
-    let (setting, call) = (sides.setting_text(), sides.call_text(answer));
+    let (setting, call) = (sessions.setting_text(), sessions.call_text(answer));
     let message = format!("started with {setting}, the server refuses {call}, but {place} has changed since");
-    with_change(sides.finding("refused-but-done", message, answer), change)
+    with_change(sessions.finding("refused-but-done", message, answer), change)
 }
 
 /// A call that is refused, but served with another value of one argument, which changes something.
 fn lifted_finding(
-    sides: &Sides<'_>,
+    sessions: &SettingSessions<'_>,
     claim: &CallClaim,
     switch: &str,
-    answer: &SideAnswer,
+    answer: &SettingAnswer,
     change: Option<ShownChange>,
 ) -> Finding {
-    let (setting, call) = (sides.setting_text(), sides.call_text(answer));
+    let (setting, call) = (sessions.setting_text(), sessions.call_text(answer));
     let message = format!("`{switch}` in a call lifts {setting}: the server serves {call}, and it changes data");
-    let (level, help) = if claim.read_only || names_setting(switch, &sides.setting_words()) {
+    let (level, help) = if claim.read_only || names_setting(switch, &sessions.setting_words()) {
         (RequirementLevel::Must, "let no argument of a call lift what the server was started with")
     } else {
         (RequirementLevel::Should, "if no call may change data, say so with `read_only: true`, and this fails")
     };
-    let found = Finding { level, help: Some(help.to_owned()), ..sides.finding("setting-lifted", message, answer) };
+    let found = Finding { level, help: Some(help.to_owned()), ..sessions.finding("setting-lifted", message, answer) };
     with_change(found, change)
 }
 
@@ -473,14 +475,14 @@ async fn change_since(view: &StateView<'_>, session: &Session, before: &ShownSta
 }
 
 /// A step changes nothing, as far as that is known of tools.
-fn only_reads(sides: &Sides<'_>, step: &Step) -> bool {
+fn only_reads(sessions: &SettingSessions<'_>, step: &Step) -> bool {
     let tool = step.action.as_call().and_then(|(tool, _)| tool.text());
-    tool.is_none_or(|tool| sides.run.context.catalog.tool(tool).is_some_and(Tool::only_reads))
+    tool.is_none_or(|tool| sessions.run.context.catalog.tool(tool).is_some_and(Tool::only_reads))
 }
 
 /// Calls of the tools that may change data, as far as they may be called: those of the suite, or some that differ.
-fn writers(sides: &Sides<'_>) -> Result<Vec<Writer>, CheckEnd> {
-    let context = sides.run.context;
+fn writers(sessions: &SettingSessions<'_>) -> Result<Vec<Writer>, CheckEnd> {
+    let context = sessions.run.context;
     let may_write = |tool: &&Tool| !tool.only_reads();
     let (mut writers, mut left) = (Vec::new(), None);
     for tool in context.catalog.tools.iter().filter(may_write) {
@@ -667,7 +669,7 @@ mod tests {
 
     #[test]
     fn refusals_are_told_from_answers() {
-        let answer = |message: Value| SideAnswer {
+        let answer = |message: Value| SettingAnswer {
             exchange: 0,
             is_served: crate::wire::is_served(&message),
             message: message.into(),
@@ -693,7 +695,7 @@ mod tests {
         );
         let Some(SettingClaim::Calls(claim)) = setting.claims.into_iter().next() else { panic!("calls are claimed") };
         let before = || AnswerBefore {
-            answer: SideAnswer { exchange: 0, message: Value::Null.into(), is_served: true, unmet: Vec::new() },
+            answer: SettingAnswer { exchange: 0, message: Value::Null.into(), is_served: true, unmet: Vec::new() },
             is_steady: true,
         };
         let served = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::hints::{Hint, HintCheck};
 use super::page_sizes::{PAGE_SIZE, PageSize, PageSizeCheck};
-use super::sides::Sides;
+use super::setting_sessions::SettingSessions;
 use super::{ConfigSetting, ConfigSettings, HintSettings, PageSizeSettings, SettingClaim, calls, limit, start, values};
 use crate::event::{CheckResult, Reason};
 use crate::plan::planner::Planner;
@@ -128,14 +128,14 @@ struct ClaimCheck {
 impl Check for ClaimCheck {
     fn run<'a>(&'a self, context: CheckContext<'a>) -> BoxFuture<'a, CheckResult> {
         Box::pin(async move {
-            let mut sides = Sides::new(&context, &self.setting);
+            let mut sessions = SettingSessions::new(&context, &self.setting);
             let verdict = match &self.setting.claims[self.at] {
-                SettingClaim::Calls(claim) => calls::judge(&mut sides, claim).await,
-                SettingClaim::Values(claim) => values::judge(&mut sides, claim).await,
-                SettingClaim::Limit(claim) => limit::judge(&mut sides, claim).await,
-                SettingClaim::NoStart => start::judge(&mut sides).await,
+                SettingClaim::Calls(claim) => calls::judge(&mut sessions, claim).await,
+                SettingClaim::Values(claim) => values::judge(&mut sessions, claim).await,
+                SettingClaim::Limit(claim) => limit::judge(&mut sessions, claim).await,
+                SettingClaim::NoStart => start::judge(&mut sessions).await,
             };
-            sides.result(verdict)
+            sessions.result(verdict)
         })
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::LimitClaim;
-use super::sides::{SideAnswer, Sides, names};
+use super::setting_sessions::{SettingAnswer, SettingSessions, names};
 use crate::check::CheckEnd;
 use crate::event::Finding;
 use crate::session::Session;
@@ -14,21 +14,21 @@ use crate::source::duration_text;
 /// The time beyond that of a limit after which new calls must be served.
 const MARGIN: Duration = Duration::from_millis(200);
 
-pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &LimitClaim) -> Result<String, CheckEnd> {
-    if let Some(session) = sides.without().await? {
+pub(crate) async fn judge(sessions: &mut SettingSessions<'_>, claim: &LimitClaim) -> Result<String, CheckEnd> {
+    if let Some(session) = sessions.without().await? {
         for number in 1..=claim.calls + 1 {
-            let answer = call(sides, &session, claim, number).await?;
+            let answer = call(sessions, &session, claim, number).await?;
             if !answer.is_served {
-                return Err(sides.refused_without(&answer));
+                return Err(sessions.refused_without(&answer));
             }
         }
-        sides.end(session).await?;
+        sessions.end(session).await?;
     }
-    let session = sides.with().await?;
-    if let Some(found) = call_with_setting(sides, &session, claim).await? {
-        return Err(sides.fail(session, vec![found]).await);
+    let session = sessions.with().await?;
+    if let Some(found) = call_with_setting(sessions, &session, claim).await? {
+        return Err(sessions.fail(session, vec![found]).await);
     }
-    sides.end(session).await?;
+    sessions.end(session).await?;
     Ok(note(claim))
 }
 
@@ -48,22 +48,22 @@ fn note(claim: &LimitClaim) -> String {
 /// The calls with the setting: as many as are allowed, then as many again, of which none may be served; of a
 /// rate some must be refused.
 async fn call_with_setting(
-    sides: &mut Sides<'_>,
+    sessions: &mut SettingSessions<'_>,
     session: &Session,
     claim: &LimitClaim,
 ) -> Result<Option<Finding>, CheckEnd> {
-    let setting = sides.setting_text();
+    let setting = sessions.setting_text();
     let begun = Instant::now();
     for number in 1..=claim.calls {
-        let answer = call(sides, session, claim, number).await?;
+        let answer = call(sessions, session, claim, number).await?;
         if !answer.is_served {
             return Err(CheckEnd::inconclusive(format!(
                 "with the setting, call {number} of the {} that `calls` allows is refused, so it cannot be told where the \
                  limit is: {} is answered {}; say with `calls` how many are served by a server that has served none yet, \
                  and if it keeps its data, start it with a store of its own",
                 claim.calls,
-                sides.call_text(&answer),
-                sides.answer_text(&answer)
+                sessions.call_text(&answer),
+                sessions.answer_text(&answer)
             )));
         }
     }
@@ -72,7 +72,7 @@ async fn call_with_setting(
     // A rate may be counted in windows, of which the calls may have met two.
     let most = 2 * claim.calls + usize::from(claim.per.is_some());
     for number in claim.calls + 1..=most {
-        let answer = call(sides, session, claim, number).await?;
+        let answer = call(sessions, session, claim, number).await?;
         if answer.is_served {
             last_served = Some((number, answer));
         } else {
@@ -100,12 +100,12 @@ async fn call_with_setting(
                     "started with {setting}, the server serves {number} calls{within}, of which only {} are allowed",
                     claim.calls
                 );
-                sides.finding("limit-exceeded", message, &answer)
+                sessions.finding("limit-exceeded", message, &answer)
             }));
         }
     }
     match claim.per {
-        Some(per) => limit_not_lifted(sides, session, claim, per).await,
+        Some(per) => limit_not_lifted(sessions, session, claim, per).await,
         None => Ok(None),
     }
 }
@@ -141,31 +141,31 @@ impl SeenLimit {
 
 /// The finding where calls are still refused after the time of a rate.
 async fn limit_not_lifted(
-    sides: &mut Sides<'_>,
+    sessions: &mut SettingSessions<'_>,
     session: &Session,
     claim: &LimitClaim,
     per: Duration,
 ) -> Result<Option<Finding>, CheckEnd> {
     let within = duration_text(per);
-    let Some(pause) = sides.run.limits.pause(per + MARGIN) else {
+    let Some(pause) = sessions.run.limits.pause(per + MARGIN) else {
         return Err(CheckEnd::inconclusive(format!("there is no time to wait for {within}; raise `time`")));
     };
     sleep(pause).await;
-    let answer = call(sides, session, claim, 2 * claim.calls + 2).await?;
+    let answer = call(sessions, session, claim, 2 * claim.calls + 2).await?;
     if answer.is_served {
         return Ok(None);
     }
-    let message = format!("{within} after the limit was reached, {} is still refused", sides.call_text(&answer));
-    Ok(Some(sides.finding("limit-not-lifted", message, &answer)))
+    let message = format!("{within} after the limit was reached, {} is still refused", sessions.call_text(&answer));
+    Ok(Some(sessions.finding("limit-not-lifted", message, &answer)))
 }
 
 async fn call(
-    sides: &mut Sides<'_>,
+    sessions: &mut SettingSessions<'_>,
     session: &Session,
     claim: &LimitClaim,
     number: usize,
-) -> Result<SideAnswer, CheckEnd> {
-    sides.ask(session, &claim.step, &names("number", number)).await
+) -> Result<SettingAnswer, CheckEnd> {
+    sessions.ask(session, &claim.step, &names("number", number)).await
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! [`hints`] calls tools that declare to change nothing, or nothing more the second time, and compares what the server
 //! shows and what is in folders ([`watched_files`]). [`page_sizes`] counts what tools return for the size
 //! of a page. The other checks start a server without a setting
-//! and with it ([`sides`]): [`calls`] looks at calls that a setting refuses or changes, also with other
+//! and with it ([`setting_sessions`]): [`calls`] looks at calls that a setting refuses or changes, also with other
 //! booleans and choices ([`switches`]), [`values`] at values that it
 //! forbids, in [`spellings`] of which each means the same, [`limit`] at numbers, and [`start`] at values with which no
 //! server may start.
@@ -16,7 +16,7 @@ mod grammar;
 mod hints;
 mod limit;
 mod page_sizes;
-mod sides;
+mod setting_sessions;
 mod spellings;
 mod start;
 mod switches;

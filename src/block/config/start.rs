@@ -1,6 +1,6 @@
 //! Settings with which a server must not start.
 
-use super::sides::Sides;
+use super::setting_sessions::SettingSessions;
 use crate::check::CheckEnd;
 use crate::check::evidence::finding_with_help;
 use crate::event::{FailureClass, Finding};
@@ -12,27 +12,27 @@ use crate::suite::Action;
 /// The number of characters of standard error that are shown.
 const SHOWN: usize = 300;
 
-pub(crate) async fn judge(sides: &mut Sides<'_>) -> Result<String, CheckEnd> {
-    if let Some(session) = sides.without().await? {
+pub(crate) async fn judge(sessions: &mut SettingSessions<'_>) -> Result<String, CheckEnd> {
+    if let Some(session) = sessions.without().await? {
         // A server that starts and then serves nothing is no witness.
-        let alive = bare(Action::Alive, sides.span());
-        let answer = sides.ask(&session, &alive, &Names::new()).await?;
+        let alive = bare(Action::Alive, sessions.span());
+        let answer = sessions.ask(&session, &alive, &Names::new()).await?;
         if !answer.is_served {
-            return Err(sides.refused_without(&answer));
+            return Err(sessions.refused_without(&answer));
         }
-        sides.end(session).await?;
+        sessions.end(session).await?;
     }
-    let session = match sides.try_with().await {
+    let session = match sessions.try_with().await {
         Ok(session) => session,
         Err(found) => return judge_failed_start(found),
     };
-    let line = line_about_setting(&sides.setting_words(), &session.stderr_tail());
+    let line = line_about_setting(&sessions.setting_words(), &session.stderr_tail());
     session.mark_exit_reported();
-    sides.end(session).await?;
+    sessions.end(session).await?;
     if let Some(line) = line {
         return Ok(format!("the server starts, and says on standard error: {line}"));
     }
-    let setting = sides.setting_text();
+    let setting = sessions.setting_text();
     let message = format!("the server starts with {setting}, and does not say that the value is invalid");
     let help =
         "have the server exit with an error that names the setting, or say on standard error what it uses instead";

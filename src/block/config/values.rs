@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::ValueClaim;
-use super::sides::{SideAnswer, Sides, names};
+use super::setting_sessions::{SettingAnswer, SettingSessions, names};
 use super::spellings::{DeniedSpelling, Meaning, ValueKind, of_denied, of_outside};
 use crate::check::CheckEnd;
 use crate::check::answer_data::{AnswerData, outermost_first, texts_of};
@@ -31,10 +31,10 @@ struct GivenValues {
     served: Vec<String>,
 }
 
-fn fill_templates(sides: &Sides<'_>, values: &[Node]) -> Result<Vec<String>, CheckEnd> {
+fn fill_templates(sessions: &SettingSessions<'_>, values: &[Node]) -> Result<Vec<String>, CheckEnd> {
     let fill = |value: &Node| {
         let unfilled = || CheckEnd::inconclusive(format!("`{}` uses a name that nothing provides", value.to_text()));
-        sides.run.context.fill(value).map(|filled| text_of(&filled)).ok_or_else(unfilled)
+        sessions.run.context.fill(value).map(|filled| text_of(&filled)).ok_or_else(unfilled)
     };
     values.iter().map(fill).collect()
 }
@@ -58,29 +58,31 @@ struct ComparedAnswer {
 #[derive(Default)]
 struct TriedSpellings<'s> {
     /// Served, and known to mean a forbidden value.
-    served: Vec<(&'s TriedSpelling, SideAnswer)>,
+    served: Vec<(&'s TriedSpelling, SettingAnswer)>,
     /// Served, and not known to mean it.
     unknown: Vec<&'s TriedSpelling>,
     refused: Vec<&'static str>,
 }
 
-pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<String, CheckEnd> {
-    let values =
-        GivenValues { refused: fill_templates(sides, &claim.refused)?, served: fill_templates(sides, &claim.served)? };
-    let spellings = compare_spellings(sides, claim, &values).await?;
-    let session = sides.with().await?;
+pub(crate) async fn judge(sessions: &mut SettingSessions<'_>, claim: &ValueClaim) -> Result<String, CheckEnd> {
+    let values = GivenValues {
+        refused: fill_templates(sessions, &claim.refused)?,
+        served: fill_templates(sessions, &claim.served)?,
+    };
+    let spellings = compare_spellings(sessions, claim, &values).await?;
+    let session = sessions.with().await?;
     let mut harmless = Vec::new();
     for value in &values.served {
-        let answer = sides.ask(&session, &claim.step, &names("value", value.as_str())).await?;
+        let answer = sessions.ask(&session, &claim.step, &names("value", value.as_str())).await?;
         if !answer.is_served {
-            return Err(sides.refused_with(&answer));
+            return Err(sessions.refused_with(&answer));
         }
         harmless.push(answer);
     }
     let mut tried = TriedSpellings::default();
     for of_value in &spellings {
         let spelling = &of_value.spelling;
-        let answer = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
+        let answer = sessions.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
         // An answer that names what is denied whatever it was asked for says nothing.
         let is_shown =
             shows(&answer.message, spelling) && !harmless.iter().any(|other| shows(&other.message, spelling));
@@ -91,11 +93,11 @@ pub(crate) async fn judge(sides: &mut Sides<'_>, claim: &ValueClaim) -> Result<S
             false => tried.refused.push(spelling.how),
         }
     }
-    let found = findings(sides, claim, &tried.served);
+    let found = findings(sessions, claim, &tried.served);
     if !found.is_empty() {
-        return Err(sides.fail(session, found).await);
+        return Err(sessions.fail(session, found).await);
     }
-    sides.end(session).await?;
+    sessions.end(session).await?;
     conclude(claim.kind, &spellings, &tried)
 }
 
@@ -139,34 +141,34 @@ fn list_of_texts(spellings: &[&TriedSpelling]) -> String {
 /// The spellings to try. Without the setting everything must be served; spellings that may mean something else are
 /// the same where the server answers them in the same way, and a harmless value in another one.
 async fn compare_spellings(
-    sides: &mut Sides<'_>,
+    sessions: &mut SettingSessions<'_>,
     claim: &ValueClaim,
     values: &GivenValues,
 ) -> Result<Vec<TriedSpelling>, CheckEnd> {
     let spellings: Vec<DeniedSpelling> =
         values.refused.iter().flat_map(|value| of_value(claim, value, &values.served)).collect();
-    let Some(session) = sides.without().await? else {
+    let Some(session) = sessions.without().await? else {
         let same = spellings.into_iter().filter(|spelling| spelling.meaning == Meaning::Same);
         return Ok(same.map(|spelling| TriedSpelling { spelling, compared: None }).collect());
     };
     let mut others = Vec::new();
     for value in values.served.first().map(String::as_str).into_iter().chain([NONSENSE]) {
-        others.push((value, sides.ask(&session, &claim.step, &names("value", value)).await?));
+        others.push((value, sessions.ask(&session, &claim.step, &names("value", value)).await?));
     }
     let mut tried = Vec::new();
     let mut reference: Option<ForbiddenAnswers> = None;
     for spelling in spellings {
         if spelling.is_plain() {
-            let answer = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
+            let answer = sessions.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
             if !answer.is_served && values.refused.contains(&spelling.text) {
-                return Err(sides.refused_without(&answer));
+                return Err(sessions.refused_without(&answer));
             }
             if answer.is_served {
-                let again = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
+                let again = sessions.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
                 let same = if again.is_served { &again.message } else { &answer.message };
                 reference = Some(ForbiddenAnswers {
                     pattern: AnswerPattern::of(&answer.message, same),
-                    shown: answer_text(sides, &answer),
+                    shown: answer_text(sessions, &answer),
                 });
                 tried.push(TriedSpelling { spelling, compared: None });
             }
@@ -176,24 +178,24 @@ async fn compare_spellings(
             tried.push(TriedSpelling { spelling, compared: None });
             continue;
         }
-        let answer = sides.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
+        let answer = sessions.ask(&session, &claim.step, &names("value", spelling.text.as_str())).await?;
         let compared = reference.as_ref().map(|reference| ComparedAnswer {
             likeness: reference.compare(&spelling, &answer, &others),
-            spelling: answer_text(sides, &answer),
+            spelling: answer_text(sessions, &answer),
             value: reference.shown.clone(),
         });
         let meaning = compared.as_ref().filter(|_| answer.is_served).map(|compared| compared.likeness.meaning());
         let spelling = DeniedSpelling { meaning: meaning.unwrap_or(Meaning::Unknown), ..spelling };
         tried.push(TriedSpelling { spelling, compared });
     }
-    sides.end(session).await?;
+    sessions.end(session).await?;
     Ok(tried)
 }
 
 /// The first text of an answer, or else its beginning.
-fn answer_text(sides: &Sides<'_>, answer: &SideAnswer) -> String {
+fn answer_text(sessions: &SettingSessions<'_>, answer: &SettingAnswer) -> String {
     let text = texts_of(&answer.message["result"]).next().map(|text| format!("{text:?}"));
-    beginning(&text.unwrap_or_else(|| sides.answer_text(answer).to_owned()), SHOWN_ANSWER)
+    beginning(&text.unwrap_or_else(|| sessions.answer_text(answer).to_owned()), SHOWN_ANSWER)
 }
 
 /// The answers to a forbidden value without the setting.
@@ -204,10 +206,11 @@ struct ForbiddenAnswers {
 }
 
 impl ForbiddenAnswers {
-    fn compare(&self, spelling: &DeniedSpelling, answer: &SideAnswer, others: &[(&str, SideAnswer)]) -> Likeness {
-        let as_sent = |_: &str, answer: &SideAnswer| self.pattern.matches(&answer.message);
-        let as_echo = |sent: &str, answer: &SideAnswer| self.pattern.matches_echo(&answer.message, sent, &spelling.of);
-        let of = |is_like: &dyn Fn(&str, &SideAnswer) -> bool| AnswerLikeness {
+    fn compare(&self, spelling: &DeniedSpelling, answer: &SettingAnswer, others: &[(&str, SettingAnswer)]) -> Likeness {
+        let as_sent = |_: &str, answer: &SettingAnswer| self.pattern.matches(&answer.message);
+        let as_echo =
+            |sent: &str, answer: &SettingAnswer| self.pattern.matches_echo(&answer.message, sent, &spelling.of);
+        let of = |is_like: &dyn Fn(&str, &SettingAnswer) -> bool| AnswerLikeness {
             forbidden: is_like(&spelling.text, answer),
             other: others.iter().any(|(sent, answer)| is_like(sent, answer)),
         };
@@ -255,7 +258,11 @@ fn of_value(claim: &ValueClaim, value: &str, served: &[String]) -> Vec<DeniedSpe
 }
 
 /// A finding for each value that was served, whatever its spelling.
-fn findings(sides: &Sides<'_>, claim: &ValueClaim, served: &[(&TriedSpelling, SideAnswer)]) -> Vec<Finding> {
+fn findings(
+    sessions: &SettingSessions<'_>,
+    claim: &ValueClaim,
+    served: &[(&TriedSpelling, SettingAnswer)],
+) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let mut reported: Vec<&str> = Vec::new();
     for (TriedSpelling { spelling, compared }, answer) in served {
@@ -266,7 +273,7 @@ fn findings(sides: &Sides<'_>, claim: &ValueClaim, served: &[(&TriedSpelling, Si
         let others = served.iter().map(|(other, _)| &other.spelling);
         let others = others.filter(|other| other.of == spelling.of && other.text != spelling.text);
         let others: Vec<String> = others.map(|other| format!("{}: {:?}", other.how, other.text)).collect();
-        let finding = finding(sides, claim, spelling, answer).with_evidence("served, too", others.join("\n"));
+        let finding = finding(sessions, claim, spelling, answer).with_evidence("served, too", others.join("\n"));
         let compared = compared.as_ref().map(|compared| {
             format!(
                 "without the setting, {:?}: {}\nand {:?}: {}",
@@ -278,18 +285,23 @@ fn findings(sides: &Sides<'_>, claim: &ValueClaim, served: &[(&TriedSpelling, Si
     found
 }
 
-fn finding(sides: &Sides<'_>, claim: &ValueClaim, spelling: &DeniedSpelling, answer: &SideAnswer) -> Finding {
+fn finding(
+    sessions: &SettingSessions<'_>,
+    claim: &ValueClaim,
+    spelling: &DeniedSpelling,
+    answer: &SettingAnswer,
+) -> Finding {
     let (code, why) =
         if claim.is_scope { ("outside-served", "is outside of the scope") } else { ("denied-served", "is denied") };
     let how = if spelling.is_plain() { String::new() } else { format!(" (here {})", spelling.how) };
-    let (value, setting, call) = (&spelling.of, sides.setting_text(), sides.call_text(answer));
+    let (value, setting, call) = (&spelling.of, sessions.setting_text(), sessions.call_text(answer));
     let message = format!("started with {setting}, the server serves {call}, although `{value}` {why}{how}");
     let help = if spelling.is_plain() {
         "refuse the value with `isError: true`"
     } else {
         "bring the value into one form before it is compared, and use what was compared"
     };
-    Finding { help: Some(help.to_owned()), ..sides.finding(code, message, answer) }
+    Finding { help: Some(help.to_owned()), ..sessions.finding(code, message, answer) }
 }
 
 /// An answer has the forbidden value where only another spelling was sent.
@@ -388,7 +400,7 @@ mod tests {
     fn a_spelling_is_told_by_the_answers_of_the_server_without_the_setting() {
         let answer = |text: &str| {
             let message = json!({"result": {"content": [{"type": "text", "text": text}]}});
-            SideAnswer { exchange: 0, is_served: true, message: message.into(), unmet: Vec::new() }
+            SettingAnswer { exchange: 0, is_served: true, message: message.into(), unmet: Vec::new() }
         };
         let spelling = DeniedSpelling {
             text: " rm".to_owned(),

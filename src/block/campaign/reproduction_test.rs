@@ -27,7 +27,7 @@ struct VerifyingStep {
 }
 
 /// The test, as an entry of `tests:`; `None` where a suite cannot say it.
-pub(crate) fn test(
+pub(crate) fn build(
     trial: &CampaignTrial<'_>,
     clean: &CleanStates,
     set: &[FaultKind],

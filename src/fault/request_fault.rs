@@ -12,7 +12,7 @@ use crate::transport::Bandwidth;
 
 /// Changes to the message that the server receives.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Hearing {
+pub(crate) struct RequestFault {
     /// The way in which it arrives; once and whole without it.
     pub(crate) arrival: Option<Arrival>,
     pub(crate) set: Vec<(DottedPath, Written)>,
@@ -25,7 +25,7 @@ pub(crate) struct Hearing {
     pub(crate) times: Option<u32>,
 }
 
-impl Hearing {
+impl RequestFault {
     pub(crate) fn is_about_messages(&self) -> bool {
         !(self.set.is_empty() && self.add.is_empty() && self.remove.is_empty())
     }

@@ -16,7 +16,7 @@ use crate::suite::{AddedSettings, Step};
 use crate::wire::is_served;
 
 /// The sessions of a case so far.
-pub(crate) struct Sides<'a> {
+pub(crate) struct SettingSessions<'a> {
     pub(crate) run: StepRun<'a>,
     setting: &'a ConfigSetting,
     /// The additions to the start of the server that is asked.
@@ -24,7 +24,7 @@ pub(crate) struct Sides<'a> {
 }
 
 /// The answer to a step.
-pub(crate) struct SideAnswer {
+pub(crate) struct SettingAnswer {
     /// Its place among the exchanges of the case.
     pub(crate) exchange: usize,
     pub(crate) message: Arc<Value>,
@@ -34,7 +34,7 @@ pub(crate) struct SideAnswer {
     pub(crate) unmet: Vec<Finding>,
 }
 
-impl<'a> Sides<'a> {
+impl<'a> SettingSessions<'a> {
     pub(crate) fn new(context: &'a CheckContext<'a>, setting: &'a ConfigSetting) -> Self {
         Self {
             run: StepRun::new(context, CheckLimits::new(setting.time, "raise `time`")),
@@ -95,12 +95,17 @@ impl<'a> Sides<'a> {
     }
 
     /// Does a step.
-    pub(crate) async fn ask(&mut self, session: &Session, step: &Step, names: &Names) -> Result<SideAnswer, CheckEnd> {
+    pub(crate) async fn ask(
+        &mut self,
+        session: &Session,
+        step: &Step,
+        names: &Names,
+    ) -> Result<SettingAnswer, CheckEnd> {
         let done = self.run.step(session, step, names).await?;
         let exchange = done.exchange;
         let at = |found: Finding| Finding { exchange: Some(exchange), ..found };
         match done.outcome.answer {
-            Ok(message) => Ok(SideAnswer {
+            Ok(message) => Ok(SettingAnswer {
                 exchange,
                 is_served: is_served(&message),
                 message,
@@ -132,7 +137,7 @@ impl<'a> Sides<'a> {
     }
 
     /// The call of an answer, with what was sent.
-    pub(crate) fn call_text(&self, answer: &SideAnswer) -> String {
+    pub(crate) fn call_text(&self, answer: &SettingAnswer) -> String {
         self.text_of_call(answer.exchange)
     }
 
@@ -147,7 +152,7 @@ impl<'a> Sides<'a> {
     }
 
     /// The beginning of an answer.
-    pub(crate) fn answer_text(&self, answer: &SideAnswer) -> &str {
+    pub(crate) fn answer_text(&self, answer: &SettingAnswer) -> &str {
         &self.run.log.exchanges()[answer.exchange].received
     }
 
@@ -162,12 +167,12 @@ impl<'a> Sides<'a> {
     }
 
     /// A finding about an answer.
-    pub(crate) fn finding(&self, code: &'static str, message: String, answer: &SideAnswer) -> Finding {
+    pub(crate) fn finding(&self, code: &'static str, message: String, answer: &SettingAnswer) -> Finding {
         self.run.log.finding(code.into(), message, answer.exchange)
     }
 
     /// The end of a case where a refusal with the setting would prove nothing: the call is not served without it either.
-    pub(crate) fn refused_without(&self, answer: &SideAnswer) -> CheckEnd {
+    pub(crate) fn refused_without(&self, answer: &SettingAnswer) -> CheckEnd {
         CheckEnd::inconclusive(format!(
             "without the setting {} is refused, too, so its refusal would prove nothing: {}",
             self.call_text(answer),
@@ -177,7 +182,7 @@ impl<'a> Sides<'a> {
 
     /// The end of a case where a call that changes data is refused with the setting: nothing follows, since the data of the
     /// server without it may still be there.
-    pub(crate) fn refused_with(&self, answer: &SideAnswer) -> CheckEnd {
+    pub(crate) fn refused_with(&self, answer: &SettingAnswer) -> CheckEnd {
         CheckEnd::inconclusive(format!(
             "with the setting {} is refused, although it was to be served, so other refusals prove nothing: {}; if the \
              server keeps its data, start it with a store of its own",
