@@ -122,7 +122,7 @@ pub(crate) fn judge_proxy(url: &Url, environment: &BTreeMap<String, String>) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
+    use super::super::ExaminationVerdict;
     use super::*;
 
     #[test]
@@ -135,14 +135,14 @@ mod tests {
             accepts: accepts.map_err(str::to_owned),
         };
         let name = |reach: &Reach| judge_name(reach).map(|judged| judged.verdict);
-        assert_eq!(name(&reach(&[], Err("no address"))), Some(Verdict::Wrong));
-        assert_eq!(name(&reach(&[four], Ok(four))), Some(Verdict::Fine));
+        assert_eq!(name(&reach(&[], Err("no address"))), Some(ExaminationVerdict::Wrong));
+        assert_eq!(name(&reach(&[four], Ok(four))), Some(ExaminationVerdict::Fine));
         assert_eq!(name(&Reach { host: "::1".to_owned(), ..reach(&[six], Ok(six)) }), None);
         for (reach, verdict, words) in [
-            (reach(&[four], Ok(four)), Verdict::Fine, "`localhost:3000` accepts connections"),
-            (reach(&[six, four], Ok(four)), Verdict::Doubtful, "at 127.0.0.1 only, and not at ::1"),
-            (reach(&[four], Err("")), Verdict::Wrong, "nothing listens at `localhost:3000`"),
-            (reach(&[four], Err("no route to host")), Verdict::Wrong, "cannot be reached: no route to host"),
+            (reach(&[four], Ok(four)), ExaminationVerdict::Fine, "`localhost:3000` accepts connections"),
+            (reach(&[six, four], Ok(four)), ExaminationVerdict::Doubtful, "at 127.0.0.1 only, and not at ::1"),
+            (reach(&[four], Err("")), ExaminationVerdict::Wrong, "nothing listens at `localhost:3000`"),
+            (reach(&[four], Err("no route to host")), ExaminationVerdict::Wrong, "cannot be reached: no route to host"),
         ] {
             let judged = judge_port(&reach);
             assert_eq!(judged.verdict, verdict);
@@ -154,14 +154,18 @@ mod tests {
     fn proxies_of_the_environment() {
         for (url, variables, expected) in [
             ("http://127.0.0.1:1/mcp", &[][..], None),
-            ("http://127.0.0.1:1/mcp", &[("HTTP_PROXY", "http://u:p@proxy")], Some(Verdict::Doubtful)),
+            ("http://127.0.0.1:1/mcp", &[("HTTP_PROXY", "http://u:p@proxy")], Some(ExaminationVerdict::Doubtful)),
             ("http://127.0.0.1:1/mcp", &[("HTTPS_PROXY", "http://proxy")], None),
-            ("https://a.example.com/mcp", &[("https_proxy", "http://proxy")], Some(Verdict::Doubtful)),
-            ("https://a.example.com/mcp", &[("ALL_PROXY", "x"), ("no_proxy", ".example.com")], Some(Verdict::Fine)),
+            ("https://a.example.com/mcp", &[("https_proxy", "http://proxy")], Some(ExaminationVerdict::Doubtful)),
+            (
+                "https://a.example.com/mcp",
+                &[("ALL_PROXY", "x"), ("no_proxy", ".example.com")],
+                Some(ExaminationVerdict::Fine),
+            ),
             (
                 "http://localhost:1/mcp",
                 &[("HTTP_PROXY", "x"), ("NO_PROXY", "127.0.0.1, localhost")],
-                Some(Verdict::Fine),
+                Some(ExaminationVerdict::Fine),
             ),
         ] {
             let environment = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();

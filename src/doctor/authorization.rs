@@ -160,7 +160,7 @@ pub(crate) fn judge_metadata(metadata: &ResourceMetadata) -> Examination {
 mod tests {
     use serde_json::json;
 
-    use super::super::Verdict;
+    use super::super::ExaminationVerdict;
     use super::*;
 
     #[test]
@@ -188,9 +188,13 @@ mod tests {
     #[test]
     fn documents_of_metadata() {
         for (answered, verdict, words) in [
-            (Ok(json!({"authorization_servers": ["https://login.test"]})), Verdict::Fine, "`https://login.test`"),
-            (Ok(json!({"resource": "x"})), Verdict::Doubtful, "names no authorization server"),
-            (Err("HTTP 404 Not Found".to_owned()), Verdict::Doubtful, "is not there: HTTP 404"),
+            (
+                Ok(json!({"authorization_servers": ["https://login.test"]})),
+                ExaminationVerdict::Fine,
+                "`https://login.test`",
+            ),
+            (Ok(json!({"resource": "x"})), ExaminationVerdict::Doubtful, "names no authorization server"),
+            (Err("HTTP 404 Not Found".to_owned()), ExaminationVerdict::Doubtful, "is not there: HTTP 404"),
         ] {
             let judged = judge_metadata(&read_metadata("http://a.test/x".to_owned(), answered));
             assert_eq!(judged.verdict, verdict);

@@ -119,7 +119,7 @@ pub(crate) fn judge_certificate(host: &str, certificate: &CertificateFacts, toda
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
+    use super::super::ExaminationVerdict;
     use super::*;
 
     fn der(tag: u8, parts: &[Vec<u8>]) -> Vec<u8> {
@@ -150,9 +150,14 @@ mod tests {
     fn ends_of_certificates() {
         let today = days_since_1970(2026, 11, 27);
         for (tag, end, verdict, words) in [
-            (UTC_TIME, "270201120000Z", Verdict::Fine, "from Example Trust, and valid until 2027-02-01: 66 more days"),
-            (GENERALIZED_TIME, "20261201000000Z", Verdict::Doubtful, "until 2026-12-01: 4 more days"),
-            (GENERALIZED_TIME, "20261128000000Z", Verdict::Doubtful, "until 2026-11-28: 1 more day"),
+            (
+                UTC_TIME,
+                "270201120000Z",
+                ExaminationVerdict::Fine,
+                "from Example Trust, and valid until 2027-02-01: 66 more days",
+            ),
+            (GENERALIZED_TIME, "20261201000000Z", ExaminationVerdict::Doubtful, "until 2026-12-01: 4 more days"),
+            (GENERALIZED_TIME, "20261128000000Z", ExaminationVerdict::Doubtful, "until 2026-11-28: 1 more day"),
         ] {
             let read = read_certificate(&certificate(der(tag, &[end.as_bytes().to_vec()]))).unwrap();
             let judged = judge_certificate("a.test", &read, today);

@@ -101,7 +101,7 @@ pub(crate) fn judge_second(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
+    use super::super::ExaminationVerdict;
     use super::*;
     use crate::session::OpenFailure;
     use crate::transport::ServerExit;
@@ -124,9 +124,9 @@ mod tests {
     fn servers_of_the_older_era_refuse_it() {
         let older = OpenFailure::NotSpoken { asked: Revision::NEWEST, speaks: "an older revision".to_owned() };
         for (failure, verdict) in [
-            (older, Verdict::Fine),
-            (failed(FailureReason::Exited(ServerExit::Status(1))), Verdict::Doubtful),
-            (failed(FailureReason::Timeout(std::time::Duration::from_secs(5))), Verdict::Doubtful),
+            (older, ExaminationVerdict::Fine),
+            (failed(FailureReason::Exited(ServerExit::Status(1))), ExaminationVerdict::Doubtful),
+            (failed(FailureReason::Timeout(std::time::Duration::from_secs(5))), ExaminationVerdict::Doubtful),
         ] {
             assert_eq!(judge_discovery(Err(&failure), true, ConfigSource::Flags).verdict, verdict, "{failure:?}");
         }
@@ -135,11 +135,11 @@ mod tests {
     #[test]
     fn a_revision_that_was_asked_for_is_spoken() {
         let spoken = [Revision::NEWEST_WITH_SESSION];
-        assert_eq!(judge_revision(Revision::NEWEST_WITH_SESSION, &spoken).verdict, Verdict::Fine);
+        assert_eq!(judge_revision(Revision::NEWEST_WITH_SESSION, &spoken).verdict, ExaminationVerdict::Fine);
         let wrong = judge_revision(Revision::NEWEST, &spoken);
         assert_eq!(
             (wrong.verdict, wrong.sentence.as_str()),
-            (Verdict::Wrong, "it speaks 2025-11-25, and not 2026-07-28")
+            (ExaminationVerdict::Wrong, "it speaks 2025-11-25, and not 2026-07-28")
         );
     }
 }

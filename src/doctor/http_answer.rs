@@ -120,7 +120,7 @@ fn title(page: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
+    use super::super::ExaminationVerdict;
     use super::*;
     use crate::transport::HttpRefusal;
 
@@ -169,7 +169,7 @@ mod tests {
             ),
         ] {
             let judged = judge_failure(&failure, url, works_at);
-            assert_eq!(judged.verdict, Verdict::Wrong);
+            assert_eq!(judged.verdict, ExaminationVerdict::Wrong);
             assert!(judged.sentence.contains(sentence), "{}", judged.sentence);
             assert!(judged.cure.as_deref().unwrap_or_default().contains(cure), "{judged:?}");
         }
@@ -184,7 +184,10 @@ mod tests {
             (HttpFailure::UntrustedCertificate("the certificate of `a.test` is self-signed".to_owned()), "whole chain"),
         ] {
             let judged = judge_tls(&failure).unwrap();
-            assert!(judged.verdict == Verdict::Wrong && judged.cure.as_deref().unwrap_or_default().contains(cure));
+            assert!(
+                judged.verdict == ExaminationVerdict::Wrong
+                    && judged.cure.as_deref().unwrap_or_default().contains(cure)
+            );
         }
     }
 }

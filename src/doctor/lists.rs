@@ -85,7 +85,7 @@ pub(crate) fn judge_lists(sizes: &ListSizes) -> Examination {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
+    use super::super::ExaminationVerdict;
     use super::*;
 
     #[test]
@@ -97,10 +97,10 @@ mod tests {
             ..ListSizes::default()
         };
         for (sizes, verdict, words) in [
-            (tools(0, 0), Verdict::Doubtful, "no tool, no resource and no prompt"),
-            (ListSizes { prompts: 1, ..tools(0, 0) }, Verdict::Fine, "1 prompt"),
-            (tools(2, 800), Verdict::Fine, "2 tools; the tools have 800 bytes, about 200 tokens"),
-            (tools(90, 90_000), Verdict::Doubtful, "with every question"),
+            (tools(0, 0), ExaminationVerdict::Doubtful, "no tool, no resource and no prompt"),
+            (ListSizes { prompts: 1, ..tools(0, 0) }, ExaminationVerdict::Fine, "1 prompt"),
+            (tools(2, 800), ExaminationVerdict::Fine, "2 tools; the tools have 800 bytes, about 200 tokens"),
+            (tools(90, 90_000), ExaminationVerdict::Doubtful, "with every question"),
         ] {
             let judged = judge_lists(&sizes);
             assert_eq!(judged.verdict, verdict, "{sizes:?}");

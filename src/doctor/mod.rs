@@ -20,11 +20,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-pub(crate) use self::open::{ServerKind, ServerUnderExamination, examine};
+pub(crate) use self::open::{ServerAccess, ServerUnderExamination, examine};
 
 /// The judgement of one examination, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Verdict {
+pub(crate) enum ExaminationVerdict {
     /// As it should be.
     Fine,
     /// It works, and some clients or users will have trouble with it.
@@ -33,7 +33,7 @@ pub(crate) enum Verdict {
     Wrong,
 }
 
-impl Verdict {
+impl ExaminationVerdict {
     fn as_str(self) -> &'static str {
         match self {
             Self::Fine => "fine",
@@ -48,7 +48,7 @@ impl Verdict {
 pub(crate) struct Examination {
     /// Its subject, in a word or two.
     pub(crate) name: &'static str,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: ExaminationVerdict,
     /// One sentence without a final period.
     pub(crate) sentence: String,
     /// The thing to do; `None` where nothing is to be done.
@@ -62,15 +62,15 @@ pub(crate) struct Examination {
 impl Examination {
     fn fine(name: &'static str, sentence: impl Into<String>) -> Self {
         let (cure, evidence, figures) = (None, Vec::new(), BTreeMap::new());
-        Self { name, verdict: Verdict::Fine, sentence: sentence.into(), cure, evidence, figures }
+        Self { name, verdict: ExaminationVerdict::Fine, sentence: sentence.into(), cure, evidence, figures }
     }
 
     fn doubtful(name: &'static str, sentence: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Doubtful, cure: Some(cure.into()), ..Self::fine(name, sentence) }
+        Self { verdict: ExaminationVerdict::Doubtful, cure: Some(cure.into()), ..Self::fine(name, sentence) }
     }
 
     fn wrong(name: &'static str, sentence: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Wrong, cure: Some(cure.into()), ..Self::fine(name, sentence) }
+        Self { verdict: ExaminationVerdict::Wrong, cure: Some(cure.into()), ..Self::fine(name, sentence) }
     }
 
     fn with_evidence(self, evidence: Vec<String>) -> Self {
@@ -95,14 +95,14 @@ pub(crate) struct Checkup {
 
 impl Checkup {
     /// The worst verdict.
-    pub(crate) fn verdict(&self) -> Verdict {
-        self.examinations.iter().map(|examination| examination.verdict).max().unwrap_or(Verdict::Fine)
+    pub(crate) fn verdict(&self) -> ExaminationVerdict {
+        self.examinations.iter().map(|examination| examination.verdict).max().unwrap_or(ExaminationVerdict::Fine)
     }
 
     /// The first examination that went worst, unless all is fine.
     pub(crate) fn first_trouble(&self) -> Option<&Examination> {
         let worst = self.verdict();
-        self.examinations.iter().find(|examination| examination.verdict == worst && worst != Verdict::Fine)
+        self.examinations.iter().find(|examination| examination.verdict == worst && worst != ExaminationVerdict::Fine)
     }
 
     /// The conclusion, as a sentence.
@@ -110,7 +110,7 @@ impl Checkup {
         let verdict = self.verdict();
         let as_bad = self.examinations.iter().filter(|examination| examination.verdict == verdict).count();
         match (self.first_trouble(), verdict) {
-            (Some(first), Verdict::Wrong) => format!("this server is not ready: {}", first.sentence),
+            (Some(first), ExaminationVerdict::Wrong) => format!("this server is not ready: {}", first.sentence),
             (Some(first), _) if as_bad == 1 => format!("this server is ready, and `{}` is worth a look", first.name),
             (Some(first), _) => {
                 format!("this server is ready; {as_bad} examinations are worth a look, `{}` first", first.name)
@@ -121,7 +121,7 @@ impl Checkup {
 
     /// The one thing to do next, where the server is not ready.
     pub(crate) fn next_step(&self) -> Option<&str> {
-        let first = self.first_trouble().filter(|first| first.verdict == Verdict::Wrong)?;
+        let first = self.first_trouble().filter(|first| first.verdict == ExaminationVerdict::Wrong)?;
         first.cure.as_deref()?.split("; ").next()
     }
 

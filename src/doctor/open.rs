@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::start::ServerOutput;
-use super::{Checkup, Examination, Verdict};
+use super::{Checkup, Examination, ExaminationVerdict};
 use super::{address, authorization, certificate, environment, era, http_answer, lists, program, shutdown, start};
 use crate::event::Finding;
 use crate::plan::arguments::ConfigSource;
@@ -32,7 +32,7 @@ const SECONDS_OF_DAY: u64 = 86_400;
 
 /// The way to a server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum ServerKind<'a> {
+pub(crate) enum ServerAccess<'a> {
     /// A program, over its standard streams.
     Program(&'a ServerCommand),
     /// A server over HTTP that runs already.
@@ -48,7 +48,7 @@ pub(crate) enum ServerKind<'a> {
 pub(crate) struct ServerUnderExamination<'a> {
     /// Its name in the suite.
     pub(crate) name: &'a str,
-    pub(crate) kind: ServerKind<'a>,
+    pub(crate) kind: ServerAccess<'a>,
     /// Makes a connection to a fresh server.
     pub(crate) connect: &'a Connector<'a>,
     pub(crate) start_timeout: Duration,
@@ -66,24 +66,24 @@ pub(crate) struct ServerUnderExamination<'a> {
 /// Examines a server.
 pub(crate) async fn examine(server: ServerUnderExamination<'_>) -> Checkup {
     let checkup = Checkup { server: server.name.to_owned(), ..Checkup::default() };
-    let mut course = Course { server, checkup };
-    course.run().await;
-    course.checkup
+    let mut run = CheckupRun { server, checkup };
+    run.run().await;
+    run.checkup
 }
 
 /// A checkup under way.
-struct Course<'a> {
+struct CheckupRun<'a> {
     server: ServerUnderExamination<'a>,
     checkup: Checkup,
 }
 
-impl Course<'_> {
+impl CheckupRun<'_> {
     fn add(&mut self, examination: impl Into<Option<Examination>>) {
         self.checkup.examinations.extend(examination.into());
     }
 
     fn is_hopeless(&self) -> bool {
-        self.checkup.verdict() == Verdict::Wrong
+        self.checkup.verdict() == ExaminationVerdict::Wrong
     }
 
     fn leave_out(&mut self, names: &[&'static str]) {
@@ -94,7 +94,7 @@ impl Course<'_> {
     /// The examinations of such a server, in order.
     fn all(&self) -> &'static [&'static str] {
         match self.server.kind {
-            ServerKind::Program(_) => &[
+            ServerAccess::Program(_) => &[
                 "program",
                 "start",
                 "output",
@@ -104,10 +104,10 @@ impl Course<'_> {
                 "end of input",
                 "server/discover",
             ],
-            ServerKind::Address(_) => {
+            ServerAccess::Address(_) => {
                 &["port", "HTTP", "initialize", "session", "lists", "second session", "server/discover"]
             }
-            ServerKind::StartedAddress | ServerKind::Inside => {
+            ServerAccess::StartedAddress | ServerAccess::Inside => {
                 &["initialize", "lists", "second session", "server/discover"]
             }
         }
@@ -151,22 +151,22 @@ impl Course<'_> {
     /// What can be seen before anything is sent.
     async fn look_from_outside(&mut self) {
         match self.server.kind {
-            ServerKind::Program(command) => {
+            ServerAccess::Program(command) => {
                 self.add(program::judge_program(&command.program, &program::find_program(command)));
             }
-            ServerKind::Address(address) => {
+            ServerAccess::Address(address) => {
                 let Ok(url) = address.url.parse::<reqwest::Url>() else { return };
                 (self.server.doing)("connecting to its port".to_owned());
                 let reach = address::reach(&url).await;
                 let name = address::judge_name(&reach);
-                let is_named = name.as_ref().is_none_or(|name| name.verdict != Verdict::Wrong);
+                let is_named = name.as_ref().is_none_or(|name| name.verdict != ExaminationVerdict::Wrong);
                 self.add(name);
                 if is_named {
                     self.add(address::judge_proxy(&url, self.server.environment));
                     self.add(address::judge_port(&reach));
                 }
             }
-            ServerKind::StartedAddress | ServerKind::Inside => {}
+            ServerAccess::StartedAddress | ServerAccess::Inside => {}
         }
     }
 
@@ -179,7 +179,7 @@ impl Course<'_> {
     async fn judge_opened(&mut self, session: &Session, era: Era) {
         let frames = session.frames();
         match self.server.kind {
-            ServerKind::Program(command) => {
+            ServerAccess::Program(command) => {
                 self.add(start::judge_start(None, self.server.config_source));
                 let output = ServerOutput::of(&frames);
                 self.add(start::judge_output(&output));
@@ -188,12 +188,12 @@ impl Course<'_> {
                     self.add(environment::judge_lack(&lack, true, own, self.server.config_source));
                 }
             }
-            ServerKind::Address(address) => {
+            ServerAccess::Address(address) => {
                 let secure = tls(address, None).await;
                 self.add(secure);
                 self.add(http_answer::judge_answer(&frames));
             }
-            ServerKind::StartedAddress | ServerKind::Inside => {}
+            ServerAccess::StartedAddress | ServerAccess::Inside => {}
         }
         if era == Era::Session {
             let output = ServerOutput::default();
@@ -201,7 +201,7 @@ impl Course<'_> {
         } else {
             self.add(era::judge_newer_only(&session.server));
         }
-        if let ServerKind::Address(_) = self.server.kind
+        if let ServerAccess::Address(_) = self.server.kind
             && era == Era::Session
         {
             self.add(http_answer::judge_session(&frames));
@@ -223,13 +223,13 @@ impl Course<'_> {
         }
         (self.server.doing)("opening a second session beside the first".to_owned());
         let second = self.open(session.server.revision.era(), self.server.start_timeout).await;
-        let name = if matches!(self.server.kind, ServerKind::Program(_)) { "second start" } else { "second session" };
+        let name = if matches!(self.server.kind, ServerAccess::Program(_)) { "second start" } else { "second session" };
         let failed = second.as_ref().err().map(|failed| &failed.failure);
         self.add(era::judge_second(name, failed, self.server.config_source));
         if let Ok(second) = second {
             second.close(Duration::ZERO).await;
         }
-        if !matches!(self.server.kind, ServerKind::Program(_)) {
+        if !matches!(self.server.kind, ServerAccess::Program(_)) {
             session.close(Duration::ZERO).await;
             return;
         }
@@ -265,12 +265,12 @@ impl Course<'_> {
             failed.connections.iter().flat_map(|connection| connection.frames.iter().cloned()).collect();
         let config_source = self.server.config_source;
         match self.server.kind {
-            ServerKind::Program(command) => {
+            ServerAccess::Program(command) => {
                 let stderr = stderr_of(&failed.failure);
                 let is_known = start::cure_of_lines(stderr).is_some();
                 let lack = environment::find_lack(stderr, &|name| has(command, name)).filter(|_| !is_known);
                 let mut started = start::judge_start(Some(&failed.failure), config_source);
-                let has_started = started.verdict == Verdict::Fine;
+                let has_started = started.verdict == ExaminationVerdict::Fine;
                 if let Some(lack) = &lack {
                     self.add(environment::judge_lack(lack, has_started, self.server.environment, config_source));
                     if !has_started {
@@ -286,8 +286,8 @@ impl Course<'_> {
                     self.add(start::judge_initialize(Err(&failed.failure), &output, config_source));
                 }
             }
-            ServerKind::Address(address) => self.judge_failed_address(address, &failed.failure).await,
-            ServerKind::StartedAddress | ServerKind::Inside => {
+            ServerAccess::Address(address) => self.judge_failed_address(address, &failed.failure).await,
+            ServerAccess::StartedAddress | ServerAccess::Inside => {
                 let output = ServerOutput::default();
                 self.add(start::judge_initialize(Err(&failed.failure), &output, config_source));
             }

@@ -195,7 +195,7 @@ pub(crate) fn judge_program(asked: &str, found: &ProgramFile) -> Examination {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
+    use super::super::ExaminationVerdict;
     use super::*;
 
     #[test]
@@ -230,21 +230,21 @@ mod tests {
     fn every_file_that_is_no_program_has_a_cure() {
         let path = || PathBuf::from("/srv/app");
         for (found, verdict, words) in [
-            (ProgramFile::Executable(path()), Verdict::Fine, "`app` is /srv/app"),
-            (ProgramFile::NotExecutable(path()), Verdict::Wrong, "may not be run"),
-            (ProgramFile::Folder { path: path(), starts_with: None }, Verdict::Wrong, "is a folder"),
-            (ProgramFile::NoFile(path()), Verdict::Wrong, "there is no file `/srv/app`"),
-            (ProgramFile::NotInPath { is_here: false }, Verdict::Wrong, "`app` is in no folder of `PATH`"),
-            (ProgramFile::NotInPath { is_here: true }, Verdict::Wrong, "a file here has this name"),
-            (ProgramFile::NoWorkingFolder(path()), Verdict::Wrong, "does not exist"),
+            (ProgramFile::Executable(path()), ExaminationVerdict::Fine, "`app` is /srv/app"),
+            (ProgramFile::NotExecutable(path()), ExaminationVerdict::Wrong, "may not be run"),
+            (ProgramFile::Folder { path: path(), starts_with: None }, ExaminationVerdict::Wrong, "is a folder"),
+            (ProgramFile::NoFile(path()), ExaminationVerdict::Wrong, "there is no file `/srv/app`"),
+            (ProgramFile::NotInPath { is_here: false }, ExaminationVerdict::Wrong, "`app` is in no folder of `PATH`"),
+            (ProgramFile::NotInPath { is_here: true }, ExaminationVerdict::Wrong, "a file here has this name"),
+            (ProgramFile::NoWorkingFolder(path()), ExaminationVerdict::Wrong, "does not exist"),
             (
                 ProgramFile::WithoutInterpreter { path: path(), interpreter: "node".to_owned() },
-                Verdict::Wrong,
+                ExaminationVerdict::Wrong,
                 "is a script for `node`",
             ),
         ] {
             let judged = judge_program("app", &found);
-            assert_eq!((judged.verdict, judged.cure.is_some()), (verdict, verdict == Verdict::Wrong));
+            assert_eq!((judged.verdict, judged.cure.is_some()), (verdict, verdict == ExaminationVerdict::Wrong));
             assert!(judged.sentence.contains(words), "{}", judged.sentence);
         }
     }

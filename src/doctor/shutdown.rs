@@ -37,16 +37,21 @@ pub(crate) fn judge_shutdown(shutdown: &Shutdown) -> Examination {
 mod tests {
     use std::time::Duration;
 
-    use super::super::Verdict;
+    use super::super::ExaminationVerdict;
     use super::*;
 
     #[test]
     fn ends_of_a_process() {
         for (by, left, verdict, words) in [
-            (ShutdownStep::EndOfInput, vec![], Verdict::Fine, "ended 5 ms after its input"),
-            (ShutdownStep::EndOfInput, vec!["sleep".to_owned()], Verdict::Doubtful, "left processes behind: `sleep`"),
-            (ShutdownStep::Sigterm, vec![], Verdict::Doubtful, "SIGTERM ended it"),
-            (ShutdownStep::Sigkill, vec![], Verdict::Doubtful, "it was killed"),
+            (ShutdownStep::EndOfInput, vec![], ExaminationVerdict::Fine, "ended 5 ms after its input"),
+            (
+                ShutdownStep::EndOfInput,
+                vec!["sleep".to_owned()],
+                ExaminationVerdict::Doubtful,
+                "left processes behind: `sleep`",
+            ),
+            (ShutdownStep::Sigterm, vec![], ExaminationVerdict::Doubtful, "SIGTERM ended it"),
+            (ShutdownStep::Sigkill, vec![], ExaminationVerdict::Doubtful, "it was killed"),
         ] {
             let judged = judge_shutdown(&Shutdown { by, took: Duration::from_millis(5), left });
             assert_eq!(judged.verdict, verdict, "{by:?}");

@@ -204,7 +204,7 @@ fn own_address(line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
+    use super::super::ExaminationVerdict;
     use super::*;
 
     fn exited(exit: ServerExit, stderr: &[&str]) -> OpenFailure {
@@ -241,10 +241,10 @@ mod tests {
             (exited(ServerExit::Status(2), &["python3: can't open file '/x/y.py'"]), "relative to the current folder"),
         ] {
             let judged = judge_start(Some(&failed), ConfigSource::Flags);
-            assert_eq!(judged.verdict, Verdict::Wrong);
+            assert_eq!(judged.verdict, ExaminationVerdict::Wrong);
             assert!(judged.cure.as_deref().unwrap_or_default().contains(words), "{judged:?}");
         }
-        assert_eq!(judge_start(None, ConfigSource::Flags).verdict, Verdict::Fine);
+        assert_eq!(judge_start(None, ConfigSource::Flags).verdict, ExaminationVerdict::Fine);
     }
 
     #[test]
@@ -253,14 +253,14 @@ mod tests {
         let stray = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
         for (output, expected) in [
             (ServerOutput::default(), None),
-            (ServerOutput { first, stray: stray(&[]) }, Some((Verdict::Fine, "came after 5 ms"))),
+            (ServerOutput { first, stray: stray(&[]) }, Some((ExaminationVerdict::Fine, "came after 5 ms"))),
             (
                 ServerOutput { first, stray: stray(&["Ready!"]) },
-                Some((Verdict::Wrong, "1 line on standard output is no message of")),
+                Some((ExaminationVerdict::Wrong, "1 line on standard output is no message of")),
             ),
             (
                 ServerOutput { first, stray: stray(&["Ready!", "v1"]) },
-                Some((Verdict::Wrong, "2 lines on standard output are no messages")),
+                Some((ExaminationVerdict::Wrong, "2 lines on standard output are no messages")),
             ),
         ] {
             let judged = judge_output(&output);

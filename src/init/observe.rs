@@ -72,7 +72,7 @@ pub(crate) async fn observe(
     doing("looking for arguments that its tools serve".to_owned());
     let learning = learn_arguments(context, &|_| true).await;
     let limits = CheckLimits::new(TIME, "");
-    let mut asking = Asking {
+    let mut observer = ServerObserver {
         context,
         redactor,
         limits,
@@ -92,20 +92,20 @@ pub(crate) async fn observe(
         }
     }
     let written =
-        asking.ask_each(writing.iter().map(|(tool, arguments)| ServerQuestion::call(&tool.name, arguments))).await;
+        observer.ask_each(writing.iter().map(|(tool, arguments)| ServerQuestion::call(&tool.name, arguments))).await;
     let mut takers = Vec::new();
     for trip in creators(&writing, &written).iter().flat_map(|creator| trips_of(creator, context)) {
         // Each creator has one id, under one name.
         let is_other = |thing: &MadeThing| thing.creator == trip.made.creator && *thing != trip.made;
-        let is_needed = seen.untested.contains_key(&trip.taker) && !asking.things.iter().any(is_other);
-        let end = asking.try_trip(&trip).await;
+        let is_needed = seen.untested.contains_key(&trip.taker) && !observer.things.iter().any(is_other);
+        let end = observer.try_trip(&trip).await;
         if end == TripEnd::Shown {
             seen.trips.push(trip.clone());
         }
         if is_needed && end >= TripEnd::Served {
             seen.untested.remove(&trip.taker);
-            if !asking.things.contains(&trip.made) {
-                asking.things.push(trip.made.clone());
+            if !observer.things.contains(&trip.made) {
+                observer.things.push(trip.made.clone());
             }
             takers.push(trip);
         }
@@ -121,17 +121,18 @@ pub(crate) async fn observe(
         group.push(ServerQuestion::Call { tool: trip.taker, arguments: trip.taker_arguments, made });
     }
     questions.extend(questions_of_lists(context.catalog));
-    seen.answered = asking.ask_readers(&questions).await;
+    seen.answered = observer.ask_readers(&questions).await;
     seen.writes = !changing.is_empty();
     // What was made is there at each question.
-    let written = if asking.things.is_empty() { written } else { asking.ask_each(changing.into_iter()).await };
+    let written = if observer.things.is_empty() { written } else { observer.ask_each(changing.into_iter()).await };
     seen.answered.extend(written);
-    seen.things = asking.things;
-    seen.failed_start = asking.failed_start;
+    seen.things = observer.things;
+    seen.failed_start = observer.failed_start;
     keep_served(&mut seen);
     for tool in context.catalog.tools.iter().map(|tool| &tool.name) {
         if !is_tested(&seen, tool) {
-            let reason = if asking.too_long.contains(tool) { UntestedReason::TooLong } else { UntestedReason::Silent };
+            let reason =
+                if observer.too_long.contains(tool) { UntestedReason::TooLong } else { UntestedReason::Silent };
             seen.untested.entry(tool.clone()).or_insert(reason);
         }
     }
@@ -188,7 +189,7 @@ fn is_tested(seen: &Observations, tool: &str) -> bool {
 }
 
 /// Opens sessions, and asks in them.
-struct Asking<'a> {
+struct ServerObserver<'a> {
     context: &'a CheckContext<'a>,
     redactor: &'a Redactor,
     limits: CheckLimits,
@@ -203,7 +204,7 @@ struct Asking<'a> {
     doing: &'a (dyn Fn(String) + Sync),
 }
 
-impl<'a> Asking<'a> {
+impl<'a> ServerObserver<'a> {
     async fn open(&mut self) -> Option<CheckSession<'a>> {
         if self.lost > LOST_SESSIONS {
             return None;

@@ -59,7 +59,7 @@ impl SuitePage<'_> {
             text += "\n# Made on each server before anything else, so that tools can be called that take its id.\n";
             text += &yaml_writer::block(&json!({"setup": steps}), 0);
         }
-        let unjudged = self.unjudged();
+        let unjudged = self.unserved_tools();
         if !unjudged.is_empty() {
             text += "\n# No arguments are known that these tools serve, so generated calls say nothing of them.\n";
             text += &yaml_writer::block(&json!({"allow_unjudged": unjudged}), 0);
@@ -186,7 +186,7 @@ impl SuitePage<'_> {
     }
 
     /// The tools that may be called and served nothing.
-    fn unjudged(&self) -> Vec<String> {
+    fn unserved_tools(&self) -> Vec<String> {
         let is_refused = |reason: &UntestedReason| {
             matches!(
                 reason,

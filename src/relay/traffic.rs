@@ -94,7 +94,7 @@ pub(crate) struct RelayedExchange {
     /// The relay may hold it.
     relay: Weak<Relay>,
     pub(crate) live: LiveExchange,
-    call: Mutex<Option<OpenCall>>,
+    call: Mutex<Option<CallUnderWay>>,
     is_struck: AtomicBool,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct CallIntent {
 }
 
 /// A call of a tool without an answer.
-struct OpenCall {
+struct CallUnderWay {
     begun: Instant,
     task: String,
     intent: String,
@@ -125,7 +125,7 @@ impl Relay {
         RelayedExchange { relay: Arc::downgrade(self), live, call: Mutex::new(call), is_struck: AtomicBool::new(false) }
     }
 
-    fn open_call(&self, request: &LiveRequest) -> Option<OpenCall> {
+    fn open_call(&self, request: &LiveRequest) -> Option<CallUnderWay> {
         let tool = request.tool().filter(|_| request.id().is_some())?.to_owned();
         let begun = Instant::now();
         let params = request.params();
@@ -147,7 +147,7 @@ impl Relay {
             number = intent.number;
         }
         let intent = format!("{key:016x}-{number}");
-        Some(OpenCall { begun, task, intent, tool, key, heard: 1, is_misheard: false })
+        Some(CallUnderWay { begun, task, intent, tool, key, heard: 1, is_misheard: false })
     }
 
     /// The message as the server hears it.
@@ -371,9 +371,9 @@ impl RelayedExchange {
         }
     }
 
-    fn report_end(&self, relay: &Relay, call: OpenCall, (outcome, conforms): CallEnd, delay: Duration) {
+    fn report_end(&self, relay: &Relay, call: CallUnderWay, (outcome, conforms): CallEnd, delay: Duration) {
         let Some(watcher) = &relay.watcher else { return };
-        let OpenCall { begun, task, intent, tool, heard, .. } = call;
+        let CallUnderWay { begun, task, intent, tool, heard, .. } = call;
         let (took, is_struck) = (begun.elapsed() + delay, self.is_struck.load(Ordering::Relaxed));
         relay.refuse(watcher.on_call(&RelayedCall {
             session: relay.session(&self.live.request.scope),

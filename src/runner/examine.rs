@@ -11,7 +11,7 @@ use super::snapshot::Recordings;
 use super::target::RunTarget;
 use super::visit::{Visited, interruption};
 use super::{Emitter, Options, names};
-use crate::doctor::{self, Checkup, ServerKind, ServerUnderExamination};
+use crate::doctor::{self, Checkup, ServerAccess, ServerUnderExamination};
 use crate::event::Finding;
 use crate::plan::Plan;
 use crate::plan::arguments::ConfigSource;
@@ -68,10 +68,10 @@ async fn examine(target: &RunTarget, options: &Options, doing: &(dyn Fn(String) 
         Box::pin(async move { resolve::connect(&fresh, start_timeout).await })
     };
     let kind = match &server {
-        Reachable::Command(command) => ServerKind::Program(command),
-        Reachable::Http(address) => ServerKind::Address(address),
-        Reachable::Served(_) => ServerKind::StartedAddress,
-        Reachable::Demo | Reachable::InProcess(_) => ServerKind::Inside,
+        Reachable::Command(command) => ServerAccess::Program(command),
+        Reachable::Http(address) => ServerAccess::Address(address),
+        Reachable::Served(_) => ServerAccess::StartedAddress,
+        Reachable::Demo | Reachable::InProcess(_) => ServerAccess::Inside,
     };
     let has_one_revision = {
         let targets = &target.suite_plan().targets;

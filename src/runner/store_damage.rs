@@ -43,20 +43,20 @@ type Readings = BTreeMap<String, Option<String>>;
 #[derive(Default)]
 pub(crate) struct StoreWatch {
     served: BTreeMap<StorePlace, BTreeSet<String>>,
-    damaged: BTreeMap<StorePlace, Damage>,
+    damaged: BTreeMap<StorePlace, SuspectedDamage>,
     /// The cases that failed: what they did to the store is reported.
     failed: BTreeSet<String>,
 }
 
 /// The case that seems to have damaged a store, and what shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Damage {
+struct SuspectedDamage {
     case: String,
     reader: String,
     words: String,
 }
 
-impl Damage {
+impl SuspectedDamage {
     fn sentence(&self) -> String {
         let Self { case, reader, words } = self;
         format!(
@@ -107,7 +107,7 @@ impl StoreWatch {
             return;
         }
         let Some((reader, words)) = refused_twice(&first, &call_readers(target, served, left).await) else { return };
-        let damage = Damage { case: case.name.clone(), reader, words };
+        let damage = SuspectedDamage { case: case.name.clone(), reader, words };
         if !self.failed.contains(&case.id) {
             let revision = target.known_revision().map(|revision| revision.to_string()).unwrap_or_default();
             target.report(&revision, [damage.finding()]);
@@ -204,7 +204,7 @@ mod tests {
             ("the server does not start: it ended", RequirementLevel::Must),
             ("Unexpected end of JSON input", RequirementLevel::Should),
         ] {
-            let damage = Damage { case: "add".to_owned(), reader: "list".to_owned(), words: words.to_owned() };
+            let damage = SuspectedDamage { case: "add".to_owned(), reader: "list".to_owned(), words: words.to_owned() };
             assert_eq!(damage.finding().level, expected, "{words}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::doctor::{Checkup, Examination, Verdict};
+use crate::doctor::{Checkup, Examination, ExaminationVerdict};
 use crate::report::layout::{self, BOLD, DIM, GREEN, RED, YELLOW};
 use crate::source::Style;
 
@@ -22,9 +22,9 @@ pub(crate) fn checkup_text(checkup: &Checkup, style: &Style) -> String {
         text += &line("-", DIM, "not reached", &names, style);
     }
     let look = match checkup.verdict() {
-        Verdict::Fine => GREEN,
-        Verdict::Doubtful => YELLOW,
-        Verdict::Wrong => RED,
+        ExaminationVerdict::Fine => GREEN,
+        ExaminationVerdict::Doubtful => YELLOW,
+        ExaminationVerdict::Wrong => RED,
     };
     text.push('\n');
     for part in layout::wrap(&checkup.conclusion(), style.width) {
@@ -39,9 +39,9 @@ pub(crate) fn checkup_text(checkup: &Checkup, style: &Style) -> String {
 
 fn examination_text(examination: &Examination, style: &Style) -> String {
     let (mark, look) = match examination.verdict {
-        Verdict::Fine => ("✓", GREEN),
-        Verdict::Doubtful => ("~", YELLOW),
-        Verdict::Wrong => ("✗", RED),
+        ExaminationVerdict::Fine => ("✓", GREEN),
+        ExaminationVerdict::Doubtful => ("~", YELLOW),
+        ExaminationVerdict::Wrong => ("✗", RED),
     };
     let mut text = line(mark, look, examination.name, &examination.sentence, style);
     let margin = " ".repeat(MARGIN + NAMES);
@@ -83,7 +83,7 @@ mod tests {
     fn nothing_is_wider_than_the_terminal() {
         let examination = Examination {
             name: "end of input",
-            verdict: Verdict::Doubtful,
+            verdict: ExaminationVerdict::Doubtful,
             sentence: "the server stayed when its input ended; SIGTERM ended it".to_owned(),
             cure: Some("end the program when standard input ends; clients close it first".to_owned()),
             evidence: vec!["a line that is much longer than the terminal that it is shown in, by far".to_owned()],

@@ -23,7 +23,7 @@ const WARNING: Look = AnsiColor::Yellow.on_default();
 
 /// The offer of one server in one revision.
 #[derive(Debug)]
-pub(crate) struct Offer {
+pub(crate) struct ShownOffer {
     /// The name of the server in its suite, or in the file that describes it.
     name: String,
     /// True if others stand beside it there.
@@ -41,7 +41,7 @@ enum ShownArguments {
     Refused(String),
 }
 
-impl Offer {
+impl ShownOffer {
     /// The offer of a server that is visited, with what its tools served.
     pub(crate) fn of(visit: &ServerVisit<'_>, learning: Option<&Learning>) -> Option<Self> {
         let redactor = visit.redactor;

@@ -73,7 +73,12 @@ impl Folder {
     /// Fails as the error says; what was copied until then is left to whoever removes this folder.
     pub fn copy_from(&self, source: &Self, from: &OsStr, to: &OsStr, limit: CopyLimit) -> Result<(), CopyError> {
         let mut copying = Copying { left: limit };
-        copying.entry(Place { folder: source, name: from }, Place { folder: self, name: to }, Path::new(""), 0)
+        copying.entry(
+            EntryPlace { folder: source, name: from },
+            EntryPlace { folder: self, name: to },
+            Path::new(""),
+            0,
+        )
     }
 }
 
@@ -96,12 +101,17 @@ impl Folder {
     ///
     /// Fails where one of both cannot be read.
     pub fn compare(&self, name: &OsStr, other: &Self, other_name: &OsStr) -> io::Result<Option<(PathBuf, Change)>> {
-        compare(Place { folder: self, name }, Place { folder: other, name: other_name }, Path::new(""), 0)
+        compare(EntryPlace { folder: self, name }, EntryPlace { folder: other, name: other_name }, Path::new(""), 0)
     }
 }
 
-fn compare(one: Place<'_>, other: Place<'_>, path: &Path, depth: usize) -> io::Result<Option<(PathBuf, Change)>> {
-    let kind = |place: Place<'_>| place.folder.kind(place.name).filter(|kind| *kind != Kind::Other);
+fn compare(
+    one: EntryPlace<'_>,
+    other: EntryPlace<'_>,
+    path: &Path,
+    depth: usize,
+) -> io::Result<Option<(PathBuf, Change)>> {
+    let kind = |place: EntryPlace<'_>| place.folder.kind(place.name).filter(|kind| *kind != Kind::Other);
     let change = |change| Ok(Some((path.to_owned(), change)));
     match (kind(one), kind(other)) {
         (None, None) => Ok(None),
@@ -120,7 +130,7 @@ fn compare(one: Place<'_>, other: Place<'_>, path: &Path, depth: usize) -> io::R
             let names: BTreeSet<OsString> =
                 one.entries()?.into_iter().chain(other.entries()?).map(|entry| entry.name).collect();
             for name in &names {
-                let [one, other] = [&one, &other].map(|folder| Place { folder, name });
+                let [one, other] = [&one, &other].map(|folder| EntryPlace { folder, name });
                 if let Some(found) = compare(one, other, &path.join(name), depth + 1)? {
                     return Ok(Some(found));
                 }
@@ -157,14 +167,14 @@ struct Copying {
 
 /// A name in a folder.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct EntryPlace<'a> {
     folder: &'a Folder,
     name: &'a OsStr,
 }
 
 impl Copying {
     /// Copies one name; `path` is where it lies in what is copied, and `depth` the number of folders of that around it.
-    fn entry(&mut self, from: Place<'_>, to: Place<'_>, path: &Path, depth: usize) -> Result<(), CopyError> {
+    fn entry(&mut self, from: EntryPlace<'_>, to: EntryPlace<'_>, path: &Path, depth: usize) -> Result<(), CopyError> {
         let system = |error: io::Error| CopyError::System { path: path.to_owned(), error };
         self.left.entries = self.left.entries.checked_sub(1).ok_or(CopyError::TooLarge)?;
         match from.folder.kind(from.name) {
@@ -177,7 +187,7 @@ impl Copying {
                 let inner = from.folder.open_folder(from.name).map_err(system)?;
                 let made = to.folder.create_folder(to.name, Access::Shared).map_err(system)?;
                 for entry in inner.entries().map_err(system)? {
-                    let [from, to] = [&inner, &made].map(|folder| Place { folder, name: &entry.name });
+                    let [from, to] = [&inner, &made].map(|folder| EntryPlace { folder, name: &entry.name });
                     self.entry(from, to, &path.join(&entry.name), depth + 1)?;
                 }
                 made.take_permissions(&inner).map_err(system)?;
@@ -200,7 +210,7 @@ impl Copying {
 }
 
 /// Copies the content and the permissions of a file; returns the number of bytes, at most one more than the limit.
-fn copy_file(from: Place<'_>, to: Place<'_>, limit: u64) -> io::Result<u64> {
+fn copy_file(from: EntryPlace<'_>, to: EntryPlace<'_>, limit: u64) -> io::Result<u64> {
     let source = from.folder.open_to_read(from.name)?;
     let mut made = to.folder.create_open(to.name, Access::Private)?;
     let copied = io::copy(&mut (&source).take(limit.saturating_add(1)), &mut made)?;

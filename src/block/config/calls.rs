@@ -191,10 +191,8 @@ async fn call_with_setting(
             return Err(sessions.refused_with(&answer));
         }
         if !answer.is_served {
-            let message = format!(
-                "started with {setting}, the server refuses {}, which it must serve",
-                sessions.call_text(&answer)
-            );
+            let call = sessions.call_text(&answer);
+            let message = format!("started with {setting}, the server refuses {call}, which it must serve");
             found.push(sessions.finding("setting-refuses", message, &answer));
         }
         found.extend(answer.unmet.into_iter().map(|found| found.with_evidence("started with", &*setting)));

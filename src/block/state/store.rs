@@ -13,7 +13,7 @@ use super::StateSettings;
 use super::caller::Callers;
 use super::search::Search;
 use super::seen::Seen;
-use super::store_file::{Damage, StoreFile};
+use super::store_file::{FileDamage, StoreFile};
 use crate::check::answer_data::texts_of;
 use crate::check::evidence::finding_with_help;
 use crate::check::visit::ShownText;
@@ -63,7 +63,7 @@ async fn run(check: &StoreCheck, context: &CheckContext<'_>) -> Result<CheckResu
     };
     study.fill().await?;
     let mut notes = Vec::new();
-    for damage in Damage::ALL {
+    for damage in FileDamage::ALL {
         notes.extend(study.judge(damage).await?);
     }
     let StoreStudy { search, exchanges, findings, .. } = study;
@@ -126,7 +126,7 @@ impl DamagedRun {
         self.whole.is_empty() && self.failure.is_none() && !self.shown.iter().any(is_error)
     }
 
-    fn message(&self, damage: Damage, name: &str) -> String {
+    fn message(&self, damage: FileDamage, name: &str) -> String {
         let says = damage.says();
         match &self.failure {
             Some(failure) => format!("{says}, {}, and nothing says that `{name}` is damaged", failure.message),
@@ -209,7 +209,7 @@ impl StoreStudy<'_> {
     }
 
     /// Runs the server on a damaged file, twice if nothing can be read: a note, or none where that is a finding.
-    async fn judge(&mut self, damage: Damage) -> Result<Option<String>, CheckEnd> {
+    async fn judge(&mut self, damage: FileDamage) -> Result<Option<String>, CheckEnd> {
         let note = |how: &str| Ok(Some(format!("{}: {how}", damage.says())));
         for attempt in 0..2 {
             match self.survives(damage).await? {
@@ -223,7 +223,7 @@ impl StoreStudy<'_> {
         Ok(None)
     }
 
-    async fn survives(&mut self, damage: Damage) -> Result<Survival, CheckEnd> {
+    async fn survives(&mut self, damage: FileDamage) -> Result<Survival, CheckEnd> {
         let damaged = damage.of(&self.content);
         let whole = self.canaries_in(&damaged);
         self.replace_content(&damaged)?;
@@ -270,7 +270,7 @@ impl StoreStudy<'_> {
         self.file.write(content).map_err(failed)
     }
 
-    fn add_finding(&mut self, damage: Damage, run: &DamagedRun) {
+    fn add_finding(&mut self, damage: FileDamage, run: &DamagedRun) {
         if self.exchanges.is_empty() {
             self.exchanges
                 .extend(self.search.seen.written.iter().take(1).map(|written| written.shown.exchange.clone()));
@@ -406,9 +406,9 @@ mod tests {
             let text = shown.text.clone();
             let run = DamagedRun { shown: vec![shown], ..run(None, &[]) };
             assert_eq!(run.is_explained("notes"), is_explained, "{text}");
-            assert!(is_explained || run.message(Damage::CutLine, "notes").contains(message), "{text}");
+            assert!(is_explained || run.message(FileDamage::CutLine, "notes").contains(message), "{text}");
         }
-        let exited = run(Some(FailureClass::ProcessExited), &[]).message(Damage::BrokenLine, "notes");
+        let exited = run(Some(FailureClass::ProcessExited), &[]).message(FileDamage::BrokenLine, "notes");
         let expected =
             "with a broken line at the end of the file, it went wrong, and nothing says that `notes` is damaged";
         assert_eq!(exited, expected);

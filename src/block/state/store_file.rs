@@ -116,14 +116,14 @@ fn elsewhere() -> io::Error {
 
 /// The damage that is done to a file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Damage {
+pub(crate) enum FileDamage {
     /// A line is appended that cannot be read.
     BrokenLine,
     /// The end of the last line is missing, as after a crash in the middle of a write.
     CutLine,
 }
 
-impl Damage {
+impl FileDamage {
     pub(crate) const ALL: [Self; 2] = [Self::BrokenLine, Self::CutLine];
 
     /// The condition of the server, in words.
@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn a_line_is_appended_or_cut() {
         let lines = b"{\"a\":1}\n{\"b\":2}\n";
-        assert_eq!(Damage::BrokenLine.of(lines), b"{\"a\":1}\n{\"b\":2}\n{\"mcprove\": \"broken\n");
-        assert_eq!(Damage::CutLine.of(lines), b"{\"a\":1}\n{\"b");
-        assert_eq!(Damage::CutLine.of(b"[1, 2]"), b"[1,");
-        assert_eq!(Damage::CutLine.of(b""), b"");
+        assert_eq!(FileDamage::BrokenLine.of(lines), b"{\"a\":1}\n{\"b\":2}\n{\"mcprove\": \"broken\n");
+        assert_eq!(FileDamage::CutLine.of(lines), b"{\"a\":1}\n{\"b");
+        assert_eq!(FileDamage::CutLine.of(b"[1, 2]"), b"[1,");
+        assert_eq!(FileDamage::CutLine.of(b""), b"");
     }
 
     #[test]

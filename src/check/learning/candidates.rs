@@ -23,7 +23,7 @@ const REMOTE_WORDS: [&str; 6] = ["remote", "remotes", "upstream", "origin", "clo
 
 /// Arguments to try, and the place from which the value that differs came.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Attempt {
+pub(crate) struct CandidateArguments {
     pub(crate) arguments: Value,
     pub(crate) origin: String,
 }
@@ -45,8 +45,8 @@ pub(crate) fn attempts(
     seeds: &Seeds,
     refusal: &str,
     tried: &BTreeSet<String>,
-) -> Vec<Attempt> {
-    let mut found: Vec<Attempt> = Vec::new();
+) -> Vec<CandidateArguments> {
+    let mut found: Vec<CandidateArguments> = Vec::new();
     let mut met: BTreeSet<String> = tried.clone();
     for base in bases(tool, safe.smallest(), refusal) {
         let parameters = options_of(tool, safe, &base, seeds, refusal);
@@ -59,7 +59,7 @@ pub(crate) fn attempts(
             if safe.generator().is_valid(&arguments) && met.insert(arguments.to_string()) {
                 let surest = chosen.iter().max_by_key(|(_, option)| option.fit);
                 let origin = surest.map_or_else(|| "its schema".to_owned(), |(_, option)| option.origin.clone());
-                found.push(Attempt { arguments, origin });
+                found.push(CandidateArguments { arguments, origin });
             }
         }
     }

@@ -14,15 +14,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use self::candidates::{Attempt, attempts};
+use self::candidates::{CandidateArguments, attempts};
 use self::files::add_files;
 use self::seeds::Seeds;
 use super::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::event::{FailureClass, Finding};
 use crate::matching::words_of;
-use crate::plan::{CaseStore, CheckContext, OpenServer};
 use crate::plan::arguments::{SafeArguments, safe_arguments, server_folder};
 use crate::plan::witness::known_arguments;
+use crate::plan::{CaseStore, CheckContext, OpenServer};
 use crate::source::template::has_template;
 use crate::wire::{Tool, is_served, surroundings_lack};
 
@@ -55,7 +55,7 @@ pub(crate) struct Learning {
 }
 
 /// A tool of which no call was served yet.
-struct Pending<'a> {
+struct UnservedTool<'a> {
     tool: &'a Tool,
     safe: SafeArguments,
     tried: BTreeSet<String>,
@@ -68,7 +68,7 @@ struct Pending<'a> {
 pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn(&Tool) -> bool + Sync)) -> Learning {
     let (needed_tools, others): (Vec<_>, Vec<_>) = open_tools(context).into_iter().partition(|open| needed(open.tool));
     let limits = CheckLimits::new(TIME, "").with_max_calls(CALLS_PER_TOOL * needed_tools.len());
-    let mut caller = Caller {
+    let mut caller = LearningSession {
         context,
         limits,
         store: CaseStore::Continued,
@@ -118,9 +118,9 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
     learning.refused = pending.into_iter().map(|one| (one.tool.name.clone(), one.refusal)).collect();
     for (tool, served) in found {
         match caller.call(&tool, &served.arguments).await {
-            Answer::Served(_) => drop(learning.found.insert(tool, served)),
-            Answer::Refused(words) => drop(learning.refused.insert(tool, words)),
-            Answer::Lacking | Answer::None => {}
+            LearningAnswer::Served(_) => drop(learning.found.insert(tool, served)),
+            LearningAnswer::Refused(words) => drop(learning.refused.insert(tool, words)),
+            LearningAnswer::Lacking | LearningAnswer::None => {}
         }
     }
     caller.finish(&mut learning).await;
@@ -128,7 +128,7 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
 }
 
 /// The tools that may be called, and of which the suite gives no arguments.
-fn open_tools<'a>(context: &CheckContext<'a>) -> Vec<Pending<'a>> {
+fn open_tools<'a>(context: &CheckContext<'a>) -> Vec<UnservedTool<'a>> {
     let folder = server_folder(context.suite, context.server_name);
     let tools = context.catalog.tools.iter().filter(|tool| {
         let is_open = context.suite.hazard(context.server_name, tool).is_none() && !tool.is_task_only();
@@ -136,9 +136,9 @@ fn open_tools<'a>(context: &CheckContext<'a>) -> Vec<Pending<'a>> {
     });
     let prepared = tools.filter_map(|tool| {
         let safe = safe_arguments(tool, folder.clone()).ok()?;
-        Some(Pending { tool, safe, tried: BTreeSet::new(), refusal: String::new() })
+        Some(UnservedTool { tool, safe, tried: BTreeSet::new(), refusal: String::new() })
     });
-    let mut open: Vec<Pending<'_>> = prepared.collect();
+    let mut open: Vec<UnservedTool<'_>> = prepared.collect();
     // What needs nothing shows what the others need.
     open.sort_by_key(|open| open.safe.smallest().as_object().map_or(0, serde_json::Map::len));
     open
@@ -146,22 +146,22 @@ fn open_tools<'a>(context: &CheckContext<'a>) -> Vec<Pending<'a>> {
 
 /// Calls each tool with what its schema gives, which it may serve; returns the tools that refuse it.
 async fn call_first<'a>(
-    caller: &mut Caller<'_>,
-    open: Vec<Pending<'a>>,
+    caller: &mut LearningSession<'_>,
+    open: Vec<UnservedTool<'a>>,
     seeds: &mut Seeds,
     served: &mut BTreeMap<String, Value>,
-) -> Vec<Pending<'a>> {
+) -> Vec<UnservedTool<'a>> {
     let mut refused = Vec::new();
     for mut one in open {
         let arguments = one.safe.smallest().clone();
         one.tried.insert(arguments.to_string());
         match caller.call(&one.tool.name, &arguments).await {
-            Answer::Served(result) => {
+            LearningAnswer::Served(result) => {
                 note_served(seeds, one.tool, &arguments, &result);
                 served.insert(one.tool.name.clone(), arguments);
             }
-            Answer::Refused(words) => refused.push(Pending { refusal: words, ..one }),
-            Answer::Lacking | Answer::None => {}
+            LearningAnswer::Refused(words) => refused.push(UnservedTool { refusal: words, ..one }),
+            LearningAnswer::Lacking | LearningAnswer::None => {}
         }
     }
     refused
@@ -176,27 +176,27 @@ fn note_served(seeds: &mut Seeds, tool: &Tool, arguments: &Value, result: &Value
 
 /// Tries what is known by now; the first arguments that are served are enough.
 async fn try_attempts(
-    caller: &mut Caller<'_>,
-    pending: &mut Pending<'_>,
+    caller: &mut LearningSession<'_>,
+    pending: &mut UnservedTool<'_>,
     seeds: &mut Seeds,
 ) -> Option<LearnedArguments> {
     let made = attempts(pending.tool, &pending.safe, seeds, &pending.refusal, &pending.tried);
-    for Attempt { arguments, origin } in made {
+    for CandidateArguments { arguments, origin } in made {
         pending.tried.insert(arguments.to_string());
         match caller.call(&pending.tool.name, &arguments).await {
-            Answer::Served(result) => {
+            LearningAnswer::Served(result) => {
                 note_served(seeds, pending.tool, &arguments, &result);
                 return Some(LearnedArguments { arguments, origin });
             }
-            Answer::Refused(words) => pending.refusal = words,
-            Answer::Lacking | Answer::None => return None,
+            LearningAnswer::Refused(words) => pending.refusal = words,
+            LearningAnswer::Lacking | LearningAnswer::None => return None,
         }
     }
     None
 }
 
 /// An answer as far as it decides what is tried next.
-enum Answer {
+enum LearningAnswer {
     Served(Value),
     /// With the words of the refusal.
     Refused(String),
@@ -207,7 +207,7 @@ enum Answer {
 }
 
 /// Calls tools one after another, on a server of its own.
-struct Caller<'a> {
+struct LearningSession<'a> {
     context: &'a CheckContext<'a>,
     limits: CheckLimits,
     store: CaseStore,
@@ -221,40 +221,42 @@ struct Caller<'a> {
     lacking: BTreeMap<String, String>,
 }
 
-impl Caller<'_> {
-    async fn call(&mut self, tool: &str, arguments: &Value) -> Answer {
+impl LearningSession<'_> {
+    async fn call(&mut self, tool: &str, arguments: &Value) -> LearningAnswer {
         if self.session.is_none() {
             if self.lost > LOST_SERVERS {
-                return Answer::None;
+                return LearningAnswer::None;
             }
             let opened = self.context.servers.open(OpenServer { store: self.store, ..OpenServer::FRESH }).await;
             let Ok(session) = opened else {
                 self.lost = LOST_SERVERS + 1;
-                return Answer::None;
+                return LearningAnswer::None;
             };
             self.session = Some(CheckSession::of(session, self.context, self.limits.clone()));
         }
-        let Some(session) = &self.session else { return Answer::None };
+        let Some(session) = &self.session else { return LearningAnswer::None };
         let timeout = CALL_TIME.min(session.request_timeout());
         self.called = Some((tool.to_owned(), arguments.clone()));
         match session.try_request(CheckRequest::call(tool, arguments).within(timeout)).await {
-            Ok(Some(reply)) if is_served(&reply.message) => Answer::Served(reply.message["result"].clone()),
+            Ok(Some(reply)) if is_served(&reply.message) => LearningAnswer::Served(reply.message["result"].clone()),
             Ok(Some(reply)) => {
                 let words = words_of(&reply.message);
                 if surroundings_lack(&words).is_none() {
-                    return Answer::Refused(words);
+                    return LearningAnswer::Refused(words);
                 }
                 self.lacking.insert(tool.to_owned(), words);
-                Answer::Lacking
+                LearningAnswer::Lacking
             }
-            Ok(None) | Err(CheckEnd::Spent(_) | CheckEnd::Inconclusive(_) | CheckEnd::Skipped(_)) => Answer::None,
+            Ok(None) | Err(CheckEnd::Spent(_) | CheckEnd::Inconclusive(_) | CheckEnd::Skipped(_)) => {
+                LearningAnswer::None
+            }
             Err(
                 end @ (CheckEnd::Unanswered(_) | CheckEnd::Failed(_) | CheckEnd::Unavailable(_) | CheckEnd::Decided(_)),
             ) => {
                 self.lost += 1;
                 self.note_ends(end.into_result().findings);
                 self.close().await;
-                Answer::None
+                LearningAnswer::None
             }
         }
     }

@@ -94,7 +94,7 @@ pub(crate) struct CompleteArgs {
 
 /// A request, as far as it can be made without knowing the server.
 #[derive(Debug)]
-enum Question {
+enum TypedRequest {
     Call { tool: String, arguments: Vec<String> },
     Read { uri: String },
     Prompt { name: String, arguments: Vec<String> },
@@ -122,22 +122,22 @@ pub(crate) fn call(args: ToolCallArgs, console: &Console) -> Result<Exit, Exit> 
         let message = "`--interactive` asks for arguments in a terminal, and standard input is none";
         return Err(console.fail(Exit::Usage, message, Some("write the arguments as `name=value`")));
     }
-    let question = Question::Call { tool: args.tool, arguments: args.arguments };
+    let question = TypedRequest::Call { tool: args.tool, arguments: args.arguments };
     let extras = CallExtras { is_interactive: args.interactive, save: args.save };
     ask(&args.ask, AdHocCommand::Call, question, &extras, console)
 }
 
 pub(crate) fn read(args: ReadArgs, console: &Console) -> Result<Exit, Exit> {
-    ask(&args.ask, AdHocCommand::Read, Question::Read { uri: args.uri }, &CallExtras::default(), console)
+    ask(&args.ask, AdHocCommand::Read, TypedRequest::Read { uri: args.uri }, &CallExtras::default(), console)
 }
 
 pub(crate) fn prompt(args: PromptArgs, console: &Console) -> Result<Exit, Exit> {
-    let question = Question::Prompt { name: args.name, arguments: args.arguments };
+    let question = TypedRequest::Prompt { name: args.name, arguments: args.arguments };
     ask(&args.ask, AdHocCommand::Prompt, question, &CallExtras::default(), console)
 }
 
 pub(crate) fn complete(args: CompleteArgs, console: &Console) -> Result<Exit, Exit> {
-    let question = Question::Complete { reference: args.reference, argument: args.argument };
+    let question = TypedRequest::Complete { reference: args.reference, argument: args.argument };
     ask(&args.ask, AdHocCommand::Complete, question, &CallExtras::default(), console)
 }
 
@@ -152,7 +152,7 @@ struct CallExtras {
 fn ask(
     args: &AskArgs,
     command: AdHocCommand,
-    question: Question,
+    question: TypedRequest,
     extras: &CallExtras,
     console: &Console,
 ) -> Result<Exit, Exit> {
@@ -249,7 +249,7 @@ struct Replied {
 
 /// Asks the servers that it visits.
 struct Asker {
-    question: Question,
+    question: TypedRequest,
     timeout: Duration,
     is_interactive: bool,
     is_saved: bool,
@@ -367,7 +367,7 @@ fn without_secrets(message: &Value, redactor: &Redactor) -> Value {
     }
 }
 
-impl Question {
+impl TypedRequest {
     /// The beginning of the command line that asks it, without words that are no arguments.
     fn example(&self) -> String {
         let with = |command: &str, name: &String, arguments: &[String]| {
@@ -464,10 +464,10 @@ mod tests {
             ..Catalog::default()
         };
         let words = |word: &str| vec![word.to_owned()];
-        let call = |tool: &str, word: &str| Question::Call { tool: tool.to_owned(), arguments: words(word) };
+        let call = |tool: &str, word: &str| TypedRequest::Call { tool: tool.to_owned(), arguments: words(word) };
         let complete =
-            |reference: &str| Question::Complete { reference: reference.to_owned(), argument: "id=u".to_owned() };
-        let greet = Question::Prompt { name: "greet".to_owned(), arguments: words("name=7") };
+            |reference: &str| TypedRequest::Complete { reference: reference.to_owned(), argument: "id=u".to_owned() };
+        let greet = TypedRequest::Prompt { name: "greet".to_owned(), arguments: words("name=7") };
         for (question, method, params) in [
             (call("add", "a=2"), "tools/call", json!({"name": "add", "arguments": {"a": 2}})),
             (greet, "prompts/get", json!({"name": "greet", "arguments": {"name": "7"}})),

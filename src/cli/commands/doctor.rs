@@ -3,11 +3,11 @@
 use clap::Args;
 use serde_json::{Map, json};
 
-use super::visiting::{CurrentStep, Failures, VisitWords, plan_of, work_with};
+use super::visiting::{CurrentStep, FailedServers, VisitWords, plan_of, work_with};
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb};
-use crate::doctor::{Checkup, Verdict};
+use crate::doctor::{Checkup, ExaminationVerdict};
 use crate::runner;
 use crate::show::checkup_text;
 use crate::source::visible_line;
@@ -33,7 +33,7 @@ pub(crate) fn doctor(args: &DoctorArgs, console: &Console) -> Result<Exit, Exit>
     let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
     let plan = plan_of(VERB, &args.words, &args.server, members, console)?;
     let words = VisitWords { undone: "nothing was examined", slow: None };
-    let (current, failures) = (CurrentStep::default(), Failures::AreShown);
+    let (current, failures) = (CurrentStep::default(), FailedServers::AreShown);
     let examined = work_with(plan, &current, words, failures, console, async |plan, options, doing| {
         Box::pin(runner::examine_servers(plan, options, doing)).await
     })?;
@@ -52,7 +52,7 @@ pub(crate) fn doctor(args: &DoctorArgs, console: &Console) -> Result<Exit, Exit>
             format!("{:#}\n", json!({"format": 1, "servers": servers}))
         }
     });
-    let is_wrong = checkups.iter().any(|checkup| checkup.verdict() == Verdict::Wrong);
+    let is_wrong = checkups.iter().any(|checkup| checkup.verdict() == ExaminationVerdict::Wrong);
     let verdict = match (examined.have_failed, is_wrong) {
         (true, _) => Exit::Environment,
         (false, true) => Exit::Findings,

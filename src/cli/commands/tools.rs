@@ -11,7 +11,7 @@ use crate::cli::server::{ServerArgs, Verb};
 use crate::event::Finding;
 use crate::plan::BoxFuture;
 use crate::runner::{ServerVisit, Visitor};
-use crate::show::Offer;
+use crate::show::ShownOffer;
 use crate::suite::AdHocCommand;
 
 const VERB: Verb = Verb { command: AdHocCommand::Tools, does: "list" };
@@ -42,16 +42,16 @@ struct Lister {
 }
 
 impl Visitor for Lister {
-    type Output = Option<Offer>;
+    type Output = Option<ShownOffer>;
 
     fn is_patient(&self) -> bool {
         true
     }
 
-    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Option<Offer>, Finding>> {
+    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Option<ShownOffer>, Finding>> {
         Box::pin(async move {
             let learning = if self.learns { Some(learn_arguments(&visit.context, &|_| true).await) } else { None };
-            Ok(Offer::of(&visit, learning.as_ref()))
+            Ok(ShownOffer::of(&visit, learning.as_ref()))
         })
     }
 }
@@ -63,7 +63,7 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
     let words = VisitWords { undone: "nothing was listed", slow: None };
     let visitor = Lister { learns: args.learned };
     let VisitedServers { outputs, have_failed } = visit(plan, &visitor, &CurrentStep::default(), words, console)?;
-    let mut offers: Vec<Offer> = outputs.into_iter().flatten().collect();
+    let mut offers: Vec<ShownOffer> = outputs.into_iter().flatten().collect();
     if offers.is_empty() {
         let message = "nothing was listed: the server speaks none of the revisions that were asked for";
         return Err(console.fail(Exit::Nothing, message, None));
@@ -72,7 +72,7 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
         for offer in &mut offers {
             offer.select(&args.name);
         }
-        if offers.iter().all(Offer::is_empty) {
+        if offers.iter().all(ShownOffer::is_empty) {
             let message = format!("the server offers nothing that is named `{}`", args.name.join("` or `"));
             return Err(console.fail(Exit::Nothing, message, Some("leave out `--name` to list everything")));
         }
@@ -80,7 +80,7 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
     let listed = console.data(&match args.format {
         ListFormat::Text => offers.iter().map(|offer| offer.text(&console.style)).collect::<Vec<_>>().join("\n"),
         ListFormat::Json => {
-            let servers: Vec<_> = offers.iter().map(Offer::to_json).collect();
+            let servers: Vec<_> = offers.iter().map(ShownOffer::to_json).collect();
             format!("{:#}\n", json!({"format": 1, "servers": servers}))
         }
     });

@@ -101,7 +101,7 @@ pub(crate) fn visit<V: Visitor>(
     words: VisitWords,
     console: &Console,
 ) -> Result<VisitedServers<V::Output>, Exit> {
-    let failures = if visitor.is_patient() { Failures::AreShown } else { Failures::EndTheCommand };
+    let failures = if visitor.is_patient() { FailedServers::AreShown } else { FailedServers::EndTheCommand };
     work_with(plan, current, words, failures, console, async |plan, options, tell| {
         runner::visit_servers(plan, options, tell, visitor).await
     })
@@ -109,7 +109,7 @@ pub(crate) fn visit<V: Visitor>(
 
 /// The meaning of servers that failed, where others did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Failures {
+pub(crate) enum FailedServers {
     /// Nothing is shown of the others.
     EndTheCommand,
     /// They are shown beside the others.
@@ -121,7 +121,7 @@ pub(crate) fn work_with<T>(
     plan: Plan,
     current: &CurrentStep,
     words: VisitWords,
-    failures: Failures,
+    failures: FailedServers,
     console: &Console,
     work: impl AsyncFnOnce(Plan, Options, &(dyn Fn(String) + Sync)) -> Vec<Visited<T>>,
 ) -> Result<VisitedServers<T>, Exit> {
@@ -170,7 +170,7 @@ pub(crate) fn work_with<T>(
             }
         }
     }
-    let is_lost = servers.have_failed && (servers.outputs.is_empty() || failures == Failures::EndTheCommand);
+    let is_lost = servers.have_failed && (servers.outputs.is_empty() || failures == FailedServers::EndTheCommand);
     if is_lost { Err(Exit::Environment) } else { Ok(servers) }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::source::Located;
-use crate::suite::grammar::{Condition, Need};
+use crate::suite::grammar::{Condition, RuleNeed};
 use crate::suite::model::{NeededVariable, Rule, TestNeed};
 use crate::wire::Revision;
 
@@ -17,12 +17,12 @@ pub(crate) fn rule(mut rule: Rule) -> Arc<Rule> {
 }
 
 /// The variables and the other needs of a test.
-pub(crate) fn needs(written: Vec<Need>) -> (Vec<NeededVariable>, Vec<TestNeed>) {
+pub(crate) fn needs(written: Vec<RuleNeed>) -> (Vec<NeededVariable>, Vec<TestNeed>) {
     let (mut variables, mut needs) = (Vec::new(), Vec::new());
     for one in written {
         match one {
-            Need::Variable(variable) => variables.push(variable),
-            Need::Condition(condition) => needs.extend(test_needs(condition)),
+            RuleNeed::Variable(variable) => variables.push(variable),
+            RuleNeed::Condition(condition) => needs.extend(test_needs(condition)),
         }
     }
     (variables, needs)

@@ -14,7 +14,7 @@ use crate::source::{Located, Node, settings};
 use crate::suite::model::{Answers, NeededVariable, RunOptions, Step};
 
 pub(crate) use self::raw::{CancelKeys, CutKeys, EventCount, HEADER, SendKeys, TEXT_OR_BYTES};
-pub(crate) use self::rule::{Condition, Need, NeedKeys, RuleKeys};
+pub(crate) use self::rule::{Condition, NeedKeys, RuleKeys, RuleNeed};
 pub(crate) use self::server::{AuthKeys, RETRIES, ServerKeys};
 pub(crate) use self::step::{ExchangeKeys, SnapshotKeys, StepCondition, StepKeys};
 pub(crate) use self::test::{INJECTED, TestKeys};

@@ -34,12 +34,12 @@ settings! {
 
 /// A need of a test: `env.NAME`, or a condition.
 #[derive(Debug, Clone)]
-pub(crate) enum Need {
+pub(crate) enum RuleNeed {
     Variable(NeededVariable),
     Condition(Condition),
 }
 
-impl Setting for Need {
+impl Setting for RuleNeed {
     const SHAPE: Shape = Shape::Either(&[NeededVariable::SHAPE, Condition::SHAPE]);
 
     fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
@@ -55,7 +55,7 @@ settings! {
     pub(crate) struct NeedKeys as "a test with conditions" {
         /// Conditions, or variables of the environment, such as `env.TOKEN`; if one does not hold or is not set, the test is
         /// skipped.
-        pub(crate) needs: Vec<Need> => shape(Shape::Either(&[NeededVariable::SHAPE, Shape::List(&Need::SHAPE)])),
+        pub(crate) needs: Vec<RuleNeed> => shape(Shape::Either(&[NeededVariable::SHAPE, Shape::List(&RuleNeed::SHAPE)])),
         /// Steps that must succeed first, such as a valid call of the tool that must refuse another one. If they fail, the
         /// test is inconclusive.
         pub(crate) preconditions as "witness": Vec<Step>,

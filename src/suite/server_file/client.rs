@@ -76,7 +76,7 @@ settings! {
 }
 
 /// A way to a server.
-enum Transport {
+enum ClientTransport {
     Process,
     Http,
     OldSse,
@@ -106,7 +106,7 @@ pub(crate) fn server(
     let span = node.span;
     let url = entry.http_url.as_ref().or(entry.server_url.as_ref()).or(entry.url.as_ref());
     let described = match transport {
-        Transport::Process => {
+        ClientTransport::Process => {
             let command = entry.command.as_ref()?;
             let program = if command.items().is_empty() { std::slice::from_ref(command) } else { command.items() };
             let words = program.iter().chain(&entry.args).map(&mut template).collect();
@@ -131,10 +131,10 @@ pub(crate) fn server(
                 span,
             )
         }
-        Transport::Http | Transport::OldSse => {
+        ClientTransport::Http | ClientTransport::OldSse => {
             let url = template(url?);
             let headers = entry.headers.iter().map(|(name, value)| (name.clone(), template(value))).collect();
-            let flavour = matches!(transport, Transport::OldSse).then(|| text("sse", span));
+            let flavour = matches!(transport, ClientTransport::OldSse).then(|| text("sse", span));
             mapping([("url", Some(url)), ("transport", flavour), ("headers", nonempty_mapping(headers, span))], span)
         }
     };
@@ -143,20 +143,20 @@ pub(crate) fn server(
 }
 
 /// The transport that an entry asks for.
-fn transport(entry: &ClientServer, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Transport> {
+fn transport(entry: &ClientServer, node: &Node, found: &mut Vec<Diagnostic>) -> Option<ClientTransport> {
     let url = entry.url.is_some() || entry.server_url.is_some() || entry.http_url.is_some();
     let named = entry.transport.as_ref().or(entry.transport_type.as_ref());
     let transport = match named.map(|named| named.value.as_str()) {
-        None if entry.command.is_some() => Transport::Process,
-        None if url => Transport::Http,
+        None if entry.command.is_some() => ClientTransport::Process,
+        None if url => ClientTransport::Http,
         None => {
             let message = "a server of a client needs a `command` or a `url`";
             found.push(Diagnostic::error("missing-key", message, node.span).of_kind(MistakeKind::MissingKey));
             return None;
         }
-        Some("stdio" | "local") => Transport::Process,
-        Some("sse") => Transport::OldSse,
-        Some("http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote") => Transport::Http,
+        Some("stdio" | "local") => ClientTransport::Process,
+        Some("sse") => ClientTransport::OldSse,
+        Some("http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote") => ClientTransport::Http,
         Some(other) => {
             let message = format!("the transport `{}` is not supported", visible_line(other));
             let help = "expected one of `stdio`, `http`, `sse`".to_owned();
@@ -166,9 +166,9 @@ fn transport(entry: &ClientServer, node: &Node, found: &mut Vec<Diagnostic>) -> 
         }
     };
     let lacks = match transport {
-        Transport::Process if entry.command.is_none() => "command",
-        Transport::Http | Transport::OldSse if !url => "url",
-        Transport::Process | Transport::Http | Transport::OldSse => return Some(transport),
+        ClientTransport::Process if entry.command.is_none() => "command",
+        ClientTransport::Http | ClientTransport::OldSse if !url => "url",
+        ClientTransport::Process | ClientTransport::Http | ClientTransport::OldSse => return Some(transport),
     };
     let message = format!("a server of this `type` needs a `{lacks}`");
     found.push(Diagnostic::error("missing-key", message, node.span).of_kind(MistakeKind::MissingKey));

@@ -148,7 +148,7 @@ fn waits_of_unserving(tools: &BTreeMap<String, ToolCalls>) -> usize {
 
 /// The calls of one session, as far as one of them may be the reason why another waits.
 #[derive(Debug, Default)]
-pub(crate) struct SessionCalls {
+pub(crate) struct OpenCalls {
     open: AtomicUsize,
     /// The tool that got no answer in time; empty where there are several.
     late: Mutex<Option<String>>,
@@ -158,11 +158,11 @@ pub(crate) struct SessionCalls {
 
 /// A call under way, until it is dropped.
 pub(crate) struct OpenCall<'a> {
-    calls: &'a SessionCalls,
+    calls: &'a OpenCalls,
     others: usize,
 }
 
-impl SessionCalls {
+impl OpenCalls {
     /// Takes note that we are about to end the server.
     pub(crate) fn expect_end(&self) {
         self.is_ending.store(true, Ordering::Relaxed);
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn an_end_tells_of_a_call_only_where_nothing_else_explains_it() {
-        let calls = SessionCalls::default();
+        let calls = OpenCalls::default();
         let first = calls.begin();
         assert!(first.is_only_reason());
         let second = calls.begin();
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_alone_if_no_other_tool_holds_it_up() {
-        let calls = SessionCalls::default();
+        let calls = OpenCalls::default();
         let first = calls.begin();
         let beside = calls.begin();
         assert_eq!((first.wait("a"), beside.wait("a")), (Wait::Alone, Wait::InCompany));

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::answered::SessionCalls;
+use super::answered::OpenCalls;
 use super::answers::not_offered;
 use super::call::{client_info, era_meta};
 use super::peer::Connection;
@@ -62,7 +62,7 @@ impl Session {
                 server,
                 earlier: Vec::new(),
                 starting: Mutex::default(),
-                calls: SessionCalls::default(),
+                calls: OpenCalls::default(),
             });
         }
         let mut earlier = Vec::new();
@@ -79,7 +79,7 @@ impl Session {
                 peer.lock().set_era(identity.revision.era());
                 peer.lock().headers.speak(identity.revision);
                 let server = ServerIdentity { ready: begun.elapsed(), ..identity };
-                Ok(Self { peer, settings, server, earlier, starting: Mutex::default(), calls: SessionCalls::default() })
+                Ok(Self { peer, settings, server, earlier, starting: Mutex::default(), calls: OpenCalls::default() })
             }
             Err(failure) => {
                 earlier.push(peer.close(Duration::ZERO).await);

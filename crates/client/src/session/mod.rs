@@ -35,7 +35,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
-use self::answered::SessionCalls;
+use self::answered::OpenCalls;
 use self::peer::Connection;
 use crate::transport::{Shutdown, ShutdownOrder, TransportKind};
 use crate::wire::{Catalog, Era, ForgottenCalls, Frame, Revision};
@@ -97,7 +97,7 @@ pub struct Session {
     pub earlier: Vec<ClosedSession>,
     /// Held while a server starts that no handshake waited for.
     starting: Mutex<Option<OwnedSemaphorePermit>>,
-    calls: SessionCalls,
+    calls: OpenCalls,
 }
 
 /// A server's identity and capabilities, from the handshake.

@@ -31,7 +31,7 @@ pub struct ForgottenTool {
 
 /// As much of a request as tells the tool that it calls; the arguments may be long.
 #[derive(Deserialize)]
-struct SentCall<'a> {
+struct CallHead<'a> {
     #[serde(borrow)]
     id: &'a RawValue,
     #[serde(borrow)]
@@ -59,7 +59,7 @@ impl ForgottenCalls {
         }
         match frame.direction {
             Direction::Sent => {
-                let Ok(call) = serde_json::from_slice::<SentCall<'_>>(&frame.bytes) else { return };
+                let Ok(call) = serde_json::from_slice::<CallHead<'_>>(&frame.bytes) else { return };
                 if call.method == "tools/call" {
                     self.tools.entry(call.params.name.clone().into_owned()).or_default().sent += 1;
                     self.open.insert(call.id.get().to_owned(), call.params.name.into_owned());
