@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::words::{ArgumentFit, ToolKind};
 use crate::schema::{Judge, Keyword};
-use crate::source::words;
+use crate::source::{singular, words};
 use crate::wire::{Catalog, Tool};
 
 /// Compiled schemas by the tool's name and the member that declares them.
@@ -158,8 +158,7 @@ fn writes(tool: &Tool) -> Vec<String> {
 
 /// The things that the name of a tool is about, each in the singular: all words after the verb.
 fn things(name: &str) -> Vec<String> {
-    let singular = |word: &String| word.strip_suffix('s').unwrap_or(word).to_owned();
-    words(name).iter().skip(1).map(singular).collect()
+    words(name).iter().skip(1).map(|word| singular(word)).collect()
 }
 
 /// Verbs that add something each time they are obeyed.

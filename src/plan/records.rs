@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::source::{Located, Node, words};
+use crate::source::{Located, Node, singular, words};
 use crate::suite::Suite;
 use crate::wire::Tool;
 
@@ -76,7 +76,7 @@ impl Record<'_> {
         }
         let wanted = thing(&self.create.name, "create")?;
         let is_meant = |tool: &&Tool| match thing(&tool.name, role) {
-            Some(found) if role == "list" => singular(&found) == singular(&wanted),
+            Some(found) if role == "list" => with_last_singular(found) == with_last_singular(wanted.clone()),
             Some(found) => found == wanted,
             None => false,
         };
@@ -103,10 +103,11 @@ fn thing(name: &str, role: &str) -> Option<Vec<String>> {
 }
 
 /// The words with the last one as a list of one would name it.
-fn singular(words: &[String]) -> String {
-    let name = words.join(" ");
-    let without_ies = name.strip_suffix("ies").map(|stem| format!("{stem}y"));
-    without_ies.unwrap_or_else(|| name.strip_suffix('s').unwrap_or(&name).to_owned())
+fn with_last_singular(mut words: Vec<String>) -> Vec<String> {
+    if let Some(last) = words.last_mut() {
+        *last = singular(last);
+    }
+    words
 }
 
 /// The parameter of a tool that takes the id of a record: the only one that it requires, the `usual` one, or its only one.
@@ -160,6 +161,12 @@ mod tests {
                 "",
                 json!({"createNote": {"create": "createNote", "read": "getNote", "key": "id", "update": "editNote",
                     "update_key": "id"}}),
+            ),
+            (
+                vec![plain("create_address"), by_id("get_address"), plain("list_addresses")],
+                "",
+                json!({"create_address": {"create": "create_address", "read": "get_address", "key": "id",
+                    "list": "list_addresses"}}),
             ),
             // Two parameters, and none of them is the id.
             (vec![plain("create_user"), tool("get_user", &["name", "team"], &["name", "team"])], "", json!({})),

@@ -76,6 +76,38 @@ fn begins_word(letters: &[char], at: usize) -> bool {
     !after_capital || (is_small(at + 1) && !is_plural)
 }
 
+/// Nouns that end like a plural and are none.
+const SINGULARS: [&str; 10] =
+    ["alias", "analysis", "bus", "canvas", "gas", "lens", "news", "series", "status", "virus"];
+
+/// Plurals that follow no rule.
+const IRREGULAR_PLURALS: [(&str, &str); 6] = [
+    ("caches", "cache"),
+    ("children", "child"),
+    ("cookies", "cookie"),
+    ("indices", "index"),
+    ("movies", "movie"),
+    ("people", "person"),
+];
+
+/// A noun in lower case without the ending of the English plural, for comparing the names of tools and members.
+pub fn singular(word: &str) -> String {
+    let ends_in_hiss = |stem: &&str| stem.len() > 1 && ["ss", "sh", "ch", "x"].iter().any(|hiss| stem.ends_with(hiss));
+    let is_listed = |stem: &&str| SINGULARS.contains(stem);
+    if let Some((_, single)) = IRREGULAR_PLURALS.iter().find(|(plural, _)| *plural == word) {
+        return (*single).to_owned();
+    }
+    if is_listed(&word) || word.ends_with("ss") {
+        return word.to_owned();
+    }
+    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 1) {
+        return format!("{stem}y");
+    }
+    let after_hiss = word.strip_suffix("es").filter(|stem| ends_in_hiss(stem) || is_listed(stem));
+    let usual = word.strip_suffix('s').filter(|stem| stem.len() > 1);
+    after_hiss.or(usual).unwrap_or(word).to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -86,6 +118,39 @@ mod tests {
     fn texts_change_and_nothing_else_does() {
         let value = json!({"a": ["b", 1, null, {"c": true}]});
         assert_eq!(map_texts(value, &str::to_uppercase), json!({"A": ["B", 1, null, {"C": true}]}));
+    }
+
+    #[test]
+    fn a_noun_and_its_plural_have_one_singular() {
+        for (plural, noun) in [
+            ("users", "user"),
+            ("ids", "id"),
+            ("apis", "api"),
+            ("menus", "menu"),
+            ("cases", "case"),
+            ("databases", "database"),
+            ("sizes", "size"),
+            ("branches", "branch"),
+            ("boxes", "box"),
+            ("indexes", "index"),
+            ("hashes", "hash"),
+            ("classes", "class"),
+            ("addresses", "address"),
+            ("statuses", "status"),
+            ("aliases", "alias"),
+            ("entries", "entry"),
+            ("ties", "tie"),
+            ("caches", "cache"),
+            ("cookies", "cookie"),
+            ("indices", "index"),
+            ("people", "person"),
+        ] {
+            assert_eq!(singular(plural), noun, "{plural}");
+            assert_eq!(singular(noun), noun);
+        }
+        for word in ["", "s", "is", "as", "us", "series", "status", "analysis", "data"] {
+            assert_eq!(singular(word), word);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::check::answer_data::AnswerData;
-use crate::source::words;
+use crate::source::{singular, words};
 
 /// The least number of calls between an answer and the calls that use it: as many are never under way, so that what a
 /// call uses does not depend on which of them was quicker.
@@ -56,16 +56,15 @@ impl ConsumedArgument {
         let is_same_kind = own.last() == Some(kind);
         let is_of_owner = owner.is_empty()
             || own[..own.len().saturating_sub(1)] == *owner
-            || before.last().is_some_and(|parent| singular(&words(parent)) == *owner);
+            || before.last().is_some_and(|parent| with_last_singular(words(parent)) == *owner);
         names_thing && is_same_kind && (is_of_owner || own.len() == 1)
     }
 }
 
 /// `users` are things of which each is a `user`.
-fn singular(words: &[String]) -> Vec<String> {
-    let mut words = words.to_vec();
-    if let Some(last) = words.last_mut().filter(|last| last.len() > 3 && last.ends_with('s')) {
-        last.pop();
+fn with_last_singular(mut words: Vec<String>) -> Vec<String> {
+    if let Some(last) = words.last_mut() {
+        *last = singular(last);
     }
     words
 }
@@ -164,6 +163,9 @@ mod tests {
             ("user_id", json!({"type": "string"}), &["users", "id"][..], json!("u1"), true),
             ("user_id", json!({"type": "string"}), &["user", "id"], json!("u1"), true),
             ("userId", json!({"type": "string"}), &["user_id"], json!("u1"), true),
+            ("entry_id", json!({"type": "string"}), &["entries", "id"], json!("e1"), true),
+            ("branch_key", json!({"type": "string"}), &["branches", "item_key"], json!("b1"), true),
+            ("branch_key", json!({"type": "string"}), &["boxes", "item_key"], json!("b1"), false),
             ("id", json!({"type": "string"}), &["order_id"], json!("o1"), true),
             ("user_id", json!({"type": "string"}), &["order_id"], json!("o1"), false),
             ("user_id", json!({"type": "string"}), &["name"], json!("Ann"), false),

@@ -11,7 +11,7 @@ use crate::event::ReproductionCall;
 use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Rng};
 use crate::plan::arguments::SafeArguments;
 use crate::schema::{Judge, UnusableSchema};
-use crate::source::words;
+use crate::source::{singular, words};
 use crate::wire::Tool;
 
 /// The number of valid values at edges that are tried one after the other.
@@ -337,7 +337,7 @@ fn rebase(edge: &Value, smallest: &Value, base: &Value) -> Option<Value> {
 
 /// The words of a tool's name after the first, which is mostly a verb, in the singular.
 fn nouns(name: &str) -> impl Iterator<Item = String> {
-    words(name).into_iter().skip(1).map(|word| word.strip_suffix('s').map_or(word.clone(), str::to_owned))
+    words(name).into_iter().skip(1).map(|word| singular(&word))
 }
 
 /// A success shows that a broken rule is not looked at; of the other rules SDKs are known to be generous.
@@ -522,9 +522,15 @@ mod tests {
 
     #[test]
     fn tools_about_the_same_things_are_related() {
-        for (name, expected) in
-            [("get_user", &["user"][..]), ("list_users", &["user"]), ("getUserNotes", &["user", "note"]), ("ping", &[])]
-        {
+        for (name, expected) in [
+            ("get_user", &["user"][..]),
+            ("list_users", &["user"]),
+            ("getUserNotes", &["user", "note"]),
+            ("list_branches", &["branch"]),
+            ("search_entries", &["entry"]),
+            ("get_address", &["address"]),
+            ("ping", &[]),
+        ] {
             assert_eq!(nouns(name).collect::<Vec<_>>(), expected, "{name}");
         }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::clients::NumberedAnswer;
 use crate::check::answer_data::{AnswerData, outermost_first};
 use crate::check::canary::Canaries;
-use crate::source::words;
+use crate::source::{singular, words};
 
 /// The identifier in the answer to a write.
 pub(crate) fn identifier_of_write(write: &NumberedAnswer, tool: &str, canaries: &Canaries) -> Option<String> {
@@ -37,8 +37,7 @@ fn own_identifier(value: &Value, tool: &str, canary: &str, is_whole: bool) -> Op
 fn is_identifier(member: &str, tool: &str) -> bool {
     let name = words(member);
     let Some((last, noun)) = name.split_last() else { return false };
-    let is_of_tool =
-        |noun: &String| words(tool).iter().any(|word| word == noun || word.strip_suffix('s') == Some(noun));
+    let is_of_tool = |noun: &String| words(tool).iter().any(|word| word == noun || singular(word) == *noun);
     last == "id" && (noun.is_empty() || noun.len() == 1 && is_of_tool(&noun[0]))
 }
 
@@ -63,6 +62,26 @@ mod tests {
         check(json!({"total": 3, "created_at": 1_700_000_000}), None);
         check(json!({"transaction_id": 9}), None);
         check(json!({"id": "zq1"}), None);
+    }
+
+    #[test]
+    fn a_member_is_an_identifier_by_its_name_and_that_of_the_tool() {
+        for (member, tool, expected) in [
+            ("id", "create_user", true),
+            ("ID", "create_user", true),
+            ("user_id", "create_users", true),
+            ("userId", "createUser", true),
+            ("entryId", "add_entries", true),
+            ("address_id", "add_addresses", true),
+            ("batch_id", "create_user", false),
+            ("user_name", "create_user", false),
+            ("user_order_id", "create_user_order", false),
+            ("ids", "create_user", false),
+            ("userid", "create_user", false),
+            ("", "create_user", false),
+        ] {
+            assert_eq!(is_identifier(member, tool), expected, "{member} {tool}");
+        }
     }
 
     #[test]
