@@ -111,7 +111,8 @@ fn takes_any_integer(schema: &Value) -> bool {
     // Many servers declare whole numbers as numbers.
     let is_integer = |kind: &Value| kind == "integer" || kind == "number";
     let kind = &schema["type"];
-    let kinds = schema["anyOf"].as_array().into_iter().flatten().map(|one| &one["type"]);
+    let alternatives = ["anyOf", "oneOf"].iter().filter_map(|key| schema[*key].as_array()).flatten();
+    let kinds = alternatives.map(|one| &one["type"]);
     let is_taken = is_integer(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(is_integer));
     let is_bound = ["enum", "const", "multipleOf"].iter().any(|key| schema.get(key).is_some());
     (is_taken || kinds.into_iter().any(is_integer)) && !is_bound
@@ -402,6 +403,26 @@ mod tests {
         assert_eq!(size_of(&json!({"per_page": narrow}), &[]), size("per_page", &[5], false));
         assert_eq!(size_of(&json!({"limit": {"type": "string"}, "limits": integer}), &[]), None);
         assert_eq!(size_of(&json!({"limit": {"type": "integer", "enum": [1, 5]}}), &[]), None);
+    }
+
+    #[test]
+    fn a_page_size_takes_any_integer() {
+        for (schema, expected) in [
+            (json!({"type": "integer"}), true),
+            (json!({"type": "number", "minimum": 1}), true),
+            (json!({"type": ["integer", "null"]}), true),
+            (json!({"anyOf": [{"type": "integer"}, {"type": "null"}]}), true),
+            (json!({"oneOf": [{"type": "null"}, {"type": "integer"}]}), true),
+            (json!({"type": "string"}), false),
+            (json!({"type": "integer", "enum": [10, 20]}), false),
+            (json!({"type": "integer", "const": 10}), false),
+            (json!({"type": "integer", "multipleOf": 10}), false),
+            (json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), false),
+            (json!({}), false),
+            (json!(true), false),
+        ] {
+            assert_eq!(takes_any_integer(&schema), expected, "{schema}");
+        }
     }
 
     #[test]
