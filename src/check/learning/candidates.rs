@@ -255,6 +255,46 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_repeats_texts_and_long_numbers() {
+        for (text, value, expected) in [
+            ("no user `ann`", json!("ann"), true),
+            ("no user 17", json!(17), true),
+            ("no users 5, 17", json!([17, 3]), true),
+            ("no user `bob`", json!("ann"), false),
+            // One letter or digit stands in nearly every sentence.
+            ("a is no user", json!("a"), false),
+            ("1 error", json!(1), false),
+            ("it is null", json!(null), false),
+            ("it is true", json!(true), false),
+            ("no {\"id\":17}", json!({"id": 17}), false),
+            ("no text", json!(""), false),
+        ] {
+            assert_eq!(said_in(text, &value), expected, "{text} {value}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_sent_in_the_type_of_its_argument() {
+        let (text, number) = (json!({"items": {"type": "string"}}), json!({"items": {"type": "integer"}}));
+        for (value, schema, present, expected) in [
+            (json!("a"), &text, json!("x"), Some(json!("a"))),
+            (json!(7), &text, json!("x"), Some(json!("7"))),
+            (json!(7), &text, json!(1), Some(json!(7))),
+            (json!("7"), &text, json!(1), Some(json!(7))),
+            (json!("7.5"), &text, json!(1), Some(json!(7.5))),
+            (json!("seven"), &text, json!(1), None),
+            (json!("7"), &number, json!([]), Some(json!([7]))),
+            (json!(7), &text, json!(["x"]), Some(json!(["7"]))),
+            (json!("a"), &text, json!([["x"]]), None),
+            (json!("a"), &text, json!(true), None),
+            (json!("a"), &text, json!({"x": 1}), None),
+            (json!(null), &text, json!("x"), None),
+        ] {
+            assert_eq!(convert(&value, schema, &present), expected, "{value} {present}");
+        }
+    }
+
+    #[test]
     fn what_writes_gets_no_path_that_is_there() {
         let mut seeds = Seeds::default();
         seeds.add_path("file", "/srv/a.txt");

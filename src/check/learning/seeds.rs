@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::check::answer_data::{AnswerData, AnswerLeaf, texts_of};
-use crate::source::words;
+use crate::source::{singular, words};
 use crate::wire::{Catalog, read_json};
 
 /// The most values that are kept, of one answer and in all, and the length of a text.
@@ -104,7 +104,8 @@ impl Seeds {
                     Some((_, item)) => item,
                     None => plain.as_str(),
                 };
-                if !item.trim().is_empty() && !item.trim().contains(' ') {
+                // A heading such as `Files:` is no item.
+                if !item.trim().is_empty() && !item.trim().contains(' ') && !item.trim_end().ends_with(':') {
                     self.add(&[], tool, Value::from(item.trim()), origin);
                 }
             }
@@ -225,15 +226,6 @@ const PATH_WORDS: [&str; 14] = [
 ];
 const SEARCH_WORDS: [&str; 8] = ["query", "search", "term", "keyword", "text", "q", "pattern", "topic"];
 
-/// A word without the ending of the plural.
-fn singular(word: &str) -> String {
-    match word {
-        _ if word.len() > 4 && word.ends_with("ies") => format!("{}y", &word[..word.len() - 3]),
-        _ if word.len() > 2 && word.ends_with('s') && !word.ends_with("ss") => word[..word.len() - 1].to_owned(),
-        _ => word.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -272,6 +264,59 @@ mod tests {
             ("paint", "colour", None),
         ] {
             assert_eq!(best(&seeds, tool, argument), expected, "{tool} {argument}");
+        }
+    }
+
+    #[test]
+    fn a_value_fits_an_argument_by_the_words_of_both() {
+        let seed = |names: &[&str], tool: &str, value: Value| {
+            let mut seeds = Seeds::default();
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            seeds.add(&names, tool, value, "a test");
+            seeds.found.remove(0)
+        };
+        for (tool, argument, seed, expected) in [
+            ("get_user", "id", seed(&["users", "id"], "list_users", json!("u1")), Some(100)),
+            ("get_order", "id", seed(&["users", "id"], "list_users", json!("u1")), Some(90)),
+            ("get_order", "user_id", seed(&["users", "id"], "list_users", json!("u1")), Some(85)),
+            ("merge", "branch_name", seed(&["branches", "name"], "list_branches", json!("main")), Some(85)),
+            ("route", "address_id", seed(&["addresses", "id"], "list_addresses", json!(3)), Some(85)),
+            ("get_order", "team_id", seed(&["users", "id"], "list_users", json!("u1")), Some(45)),
+            ("get_user", "id", seed(&["user_id"], "login", json!("u1")), Some(80)),
+            ("get_order", "id", seed(&["user_id"], "login", json!("u1")), Some(40)),
+            ("open", "project", seed(&["projects", "name"], "list_projects", json!("alpha")), Some(70)),
+            ("read", "path", seed(&[], "list_files", json!("a.txt")), Some(60)),
+            ("read", "path", seed(&["home"], "status", json!("/srv/a")), Some(55)),
+            ("close", "box", seed(&[], "list_boxes", json!("inbox")), Some(35)),
+            ("paint", "query", seed(&["colour"], "palette", json!("red")), Some(30)),
+            // A number is not searched for, and nothing ties a colour to a count.
+            ("paint", "query", seed(&["total"], "palette", json!(7)), None),
+            ("paint", "count", seed(&["colour"], "palette", json!("red")), None),
+            ("paint", "colour", seed(&[], "list_files", json!("a.txt")), None),
+        ] {
+            assert_eq!(fit(&words(tool), &words(argument), &seed), expected, "{tool} {argument} {seed:?}");
+        }
+    }
+
+    #[test]
+    fn lines_of_plain_text_show_values_and_sentences_do_not() {
+        for (line, expected) in [
+            ("ID: 7", Some(("id", json!("7")))),
+            ("- **Mode**: `fast`", Some(("mode", json!("fast")))),
+            ("Name: \"Ann\"", Some(("name", json!("Ann")))),
+            ("[FILE] a.txt", Some(("", json!("a.txt")))),
+            ("* inbox", Some(("", json!("inbox")))),
+            ("https://a.example/b", Some(("", json!("https://a.example/b")))),
+            ("Nothing was found", None),
+            ("[FILE] two words", None),
+            ("Note: ", None),
+            (&format!("{}: 7", "a very long name ".repeat(3)), None),
+            ("---", None),
+        ] {
+            let mut seeds = Seeds::default();
+            seeds.add_line(line, "show", "a test");
+            let found = seeds.found.first().map(|seed| (seed.name.join(" "), seed.value.clone()));
+            assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)), "{line}");
         }
     }
 
