@@ -124,10 +124,11 @@ impl StoreSource {
         let written = &self.written;
         let help = match config_source {
             ConfigSource::Suite => self.help(),
-            ConfigSource::Flags => format!(
+            ConfigSource::Flags if self.is_missing() => format!(
                 "name the file or folder in which the server keeps its data; if the server makes it, make an empty one \
                  first: `touch {written}`, or `mkdir {written}`"
             ),
+            ConfigSource::Flags => "name the file or folder in which the server keeps its data".to_owned(),
         };
         Some(Diagnostic::error("bad-store", problem, span).with_help(help))
     }
@@ -136,11 +137,20 @@ impl StoreSource {
         if self.noun == "fixture" {
             return "name a folder with the files that are needed, relative to the suite's file".to_owned();
         }
+        let named = "name the file or folder in which the server keeps its data, relative to the suite's file";
+        if !self.is_missing() {
+            return named.to_owned();
+        }
         let written = &self.written;
         format!(
-            "name the file or folder in which the server keeps its data, relative to the suite's file; if the server makes \
-             it, write `store: {{ path: {written}, create: file }}`, or `create: folder` for an empty folder"
+            "{named}; if the server makes it, write `store: {{ path: {written}, create: file }}`, or `create: folder` for an \
+             empty folder"
         )
+    }
+
+    /// Nothing is there, so that the server may be the one who makes it.
+    fn is_missing(&self) -> bool {
+        fs::metadata(self.path()).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
 
     fn path(&self) -> PathBuf {
@@ -157,12 +167,12 @@ impl StoreSource {
         Finding { help: Some(self.help()), ..Finding::new("bad-store", message) }
     }
 
-    /// Puts a copy into a folder of its own.
     /// What is copied, links that the user names followed; `None` where the store begins empty.
     fn copied_path(&self) -> Option<PathBuf> {
         if self.create.is_some() { None } else { fs::canonicalize(self.path()).ok() }
     }
 
+    /// Puts a copy into a folder of its own.
     fn copy_to(&self, to: &Folder, run: &Path) -> Result<(), Finding> {
         let name = self.name();
         match self.create {
