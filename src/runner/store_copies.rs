@@ -227,6 +227,15 @@ impl StoreSource {
     }
 }
 
+/// The cure where the system makes no folder for the files of a run.
+pub(crate) fn cure_of_temporary_folder(error: &io::Error) -> &'static str {
+    if has_no_room(error) {
+        "free some space, or set TMPDIR to a folder on another disk"
+    } else {
+        "set TMPDIR to a folder in which files may be made"
+    }
+}
+
 /// Returns true if no more can be written to a disk.
 fn has_no_room(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge | io::ErrorKind::QuotaExceeded)
@@ -317,13 +326,8 @@ impl StoreCopies {
         let base = self.base(owner);
         let names = std::iter::once(base.clone()).chain((2..).map(|number: u32| format!("{base}-{number}")));
         let (to, folder) = self.run.create(names).map_err(|error| {
-            let found = self.source.unusable(&error);
-            let why = format!("{}: no folder can be made in `{}`", found.message, self.run.path().display());
-            Finding {
-                message: why,
-                help: Some("set TMPDIR to a folder in which files may be made".to_owned()),
-                ..found
-            }
+            let why = format!("no folder can be made in `{}`: {error}", self.run.path().display());
+            Finding { help: Some(cure_of_temporary_folder(&error).to_owned()), ..self.source.unusable(why) }
         })?;
         if let Err(found) = self.source.copy_to(&to, self.run.path()) {
             drop(to);
@@ -387,6 +391,42 @@ impl Drop for CopyLease {
         let mut user = self.0.user.lock();
         if matches!(*user, CopyUser::Starting) {
             *user = CopyUser::None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_cannot_be_copied_says_why_and_only_a_missing_one_can_be_made() {
+        for (written, says, can_be_made) in [
+            ("src", None, false),
+            ("Cargo.toml", None, false),
+            ("no/such.json", Some("the store `no/such.json` does not exist"), true),
+            ("/dev/null", Some("the store `/dev/null` is a pipe, a socket or a device"), false),
+            ("Cargo.toml/x", Some("the store `Cargo.toml/x` cannot be read: "), false),
+        ] {
+            let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+            let store = StoreSource { noun: "store", written: written.to_owned(), folder, create: None };
+            let problem = store.problem();
+            assert_eq!(problem.is_some(), says.is_some(), "{problem:?}");
+            assert!(problem.unwrap_or_default().starts_with(says.unwrap_or_default()), "{written}");
+            assert_eq!(store.help().contains("create: file"), can_be_made, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_full_disk_needs_room_and_any_other_refusal_another_folder() {
+        for (kind, says) in [
+            (io::ErrorKind::StorageFull, "free some space"),
+            (io::ErrorKind::QuotaExceeded, "free some space"),
+            (io::ErrorKind::NotFound, "in which files may be made"),
+            (io::ErrorKind::PermissionDenied, "in which files may be made"),
+            (io::ErrorKind::ReadOnlyFilesystem, "in which files may be made"),
+        ] {
+            assert!(cure_of_temporary_folder(&kind.into()).contains(says), "{kind}");
         }
     }
 }

@@ -18,7 +18,7 @@ use super::names::GivenNames;
 use super::resolve::{self, Reachable, Starts};
 use super::scan::ScanResults;
 use super::shutdowns::ShutdownCounts;
-use super::store_copies::{StoreCopies, StoreSource};
+use super::store_copies::{StoreCopies, StoreSource, cure_of_temporary_folder};
 use super::store_move::absolute_path;
 use super::untold_ends::UntoldEnds;
 use super::{Emitter, Options, RunFolder, SessionFrames, Stop, Tamper, finding, micros, names};
@@ -387,6 +387,6 @@ impl RunTarget {
 
 fn unusable_run_folder(folder: &Path, error: &io::Error) -> Finding {
     let message = format!("the folder of this run, `{}`, cannot be made: {error}", folder.display());
-    let help = "set TMPDIR to a folder in which files may be made".to_owned();
+    let help = cure_of_temporary_folder(error).to_owned();
     Finding { help: Some(help), ..Finding::new("bad-store", message) }
 }

@@ -110,6 +110,24 @@ fn a_store_that_cannot_be_copied_is_one_clear_error() {
 }
 
 #[test]
+fn without_a_folder_for_its_files_a_run_ends_with_one_clear_error() {
+    for (name, suite) in [
+        ("data", SUITE.replace("data/entries.txt", "'{{ run.dir }}/entries.txt'").replace("store: data, ", "")),
+        ("words", SUITE.replace("text: hello", "text: '{{ run.dir }}'").replace("store: data, ", "")),
+    ] {
+        let scene = scene(&format!("no-folder-{name}"), "free", 2);
+        scene.write("suite.yml", &suite.replace("MODE", "free").replace("ENTRIES", "2"));
+        let seen = scene.line("TMPDIR=none mcprove run suite.yml");
+        let text: Vec<&str> = seen.stdout.split_whitespace().collect();
+        let text = text.join(" ");
+        assert_eq!(seen.status, 3, "{name}: {text}");
+        assert_eq!(text.matches("the folder of this run, `").count(), 1, "{name}: {text}");
+        assert!(text.contains("help: set TMPDIR to a folder in which files may be made"), "{name}: {text}");
+        assert_store_is_untouched(&scene);
+    }
+}
+
+#[test]
 fn pipes_are_not_copied() {
     let scene = scene("pipe", "free", 2);
     assert_eq!(scene.line("sh -c 'mkfifo data/pipe'").status, 0);
