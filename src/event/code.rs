@@ -41,6 +41,8 @@ impl Code {
     pub const NOT_ISOLATED: Self = Self::new("not-isolated");
     /// A text reached a session or run that it does not belong to.
     pub const STATE_LEAK: Self = Self::new("state-leak");
+    /// The store of a server, or the files of a test, cannot be copied.
+    pub const BAD_STORE: Self = Self::new("bad-store");
     /// Another server accepted a text of a server that is not trusted.
     pub const UNTRUSTED_TEXT: Self = Self::new("untrusted-text");
     /// A tool has the name of another server's tool.

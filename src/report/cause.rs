@@ -54,7 +54,8 @@ pub(crate) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
             .as_ref()
             .filter(|_| is_general)
             .map(|quote| (quote.file.clone(), quote.line, quote.column)),
-        says: if is_general { without_names(message) } else { message.clone() },
+        // A test may have files of its own, which the message names.
+        says: if is_general && !is_bad_store(finding) { without_names(message) } else { message.clone() },
         is_general,
     }
 }
@@ -90,9 +91,10 @@ fn is_general(result: &CaseResult, finding: &Finding) -> bool {
     if is_of_scan && finding.class == Some(FailureClass::ProtocolError) {
         return true;
     }
-    // A server that does not start, or lacks a variable, says the same of every case.
+    // A server that does not start, or lacks a variable or its store, says the same of every case.
     let is_unfilled = finding.step_problem.as_deref() == Some(&StepProblem::Unfilled);
-    if result.outcome == Outcome::Errored && (finding.class.is_some() || is_unfilled) {
+    let is_of_start = finding.class.is_some() || is_unfilled || is_bad_store(finding);
+    if result.outcome == Outcome::Errored && is_of_start {
         return true;
     }
     if finding.class.is_some() || finding.reproduction.is_some() {
@@ -102,6 +104,11 @@ fn is_general(result: &CaseResult, finding: &Finding) -> bool {
         return builtin_name(&quote.file).is_some();
     }
     is_of_scan || result.case.probes.iter().any(|probe| probe == "negative-path")
+}
+
+/// The store of a server or the files of a test cannot be copied.
+fn is_bad_store(finding: &Finding) -> bool {
+    finding.code == Code::BAD_STORE
 }
 
 /// A reason in which the names in backticks stand nowhere else: servers repeat them in what they answer.

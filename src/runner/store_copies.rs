@@ -14,7 +14,7 @@ use tokio::task::spawn_blocking;
 
 use super::run_folder::RunFolder;
 use super::store_move::{StoreMove, absolute_path};
-use crate::event::Finding;
+use crate::event::{Code, Finding};
 use crate::files::{CopyError, CopyLimit, Folder, Kind};
 use crate::plan::arguments::ConfigSource;
 use crate::source::template::{Names, Unfilled, fill, text_of};
@@ -164,7 +164,7 @@ impl StoreSource {
 
     fn unusable(&self, why: impl std::fmt::Display) -> Finding {
         let message = format!("the {} `{}` cannot be copied: {why}", self.noun, self.written);
-        Finding { help: Some(self.help()), ..Finding::new("bad-store", message) }
+        Finding { help: Some(self.help()), ..Finding::new(Code::BAD_STORE, message) }
     }
 
     /// What is copied, links that the user names followed; `None` where the store begins empty.
@@ -184,7 +184,7 @@ impl StoreSource {
             None => {}
         }
         if let Some(problem) = self.problem() {
-            return Err(Finding { help: Some(self.help()), ..Finding::new("bad-store", problem) });
+            return Err(Finding { help: Some(self.help()), ..Finding::new(Code::BAD_STORE, problem) });
         }
         // A link that the user names is followed; links in what it names are not.
         let real = fs::canonicalize(self.path()).map_err(|error| self.unusable(error))?;

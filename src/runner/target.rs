@@ -22,7 +22,7 @@ use super::store_copies::{StoreCopies, StoreSource, cure_of_temporary_folder};
 use super::store_move::absolute_path;
 use super::untold_ends::UntoldEnds;
 use super::{Emitter, Options, RunFolder, SessionFrames, Stop, Tamper, finding, micros, names};
-use crate::event::{Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
+use crate::event::{Code, Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
 use crate::plan::{Body, Case, ChosenTools, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
 use crate::redact::Redactor;
 use crate::session::{AnsweredTools, ClosedSession, ServerIdentity, Session};
@@ -388,5 +388,5 @@ impl RunTarget {
 fn unusable_run_folder(folder: &Path, error: &io::Error) -> Finding {
     let message = format!("the folder of this run, `{}`, cannot be made: {error}", folder.display());
     let help = cure_of_temporary_folder(error).to_owned();
-    Finding { help: Some(help), ..Finding::new("bad-store", message) }
+    Finding { help: Some(help), ..Finding::new(Code::BAD_STORE, message) }
 }

@@ -36,6 +36,20 @@ fn rows_of_a_test_with_one_cause_are_shown_once() {
 }
 
 #[test]
+fn a_store_that_cannot_be_copied_is_shown_once_and_every_store_by_its_name() {
+    let case = |number: usize| {
+        let name = if number < 20 { "a" } else { "b" };
+        let found = Finding::new("bad-store", format!("the fixture `{name}` cannot be copied: the disk is full"));
+        CaseResult { outcome: Outcome::Errored, ..broken(number, found) }
+    };
+    let text = text_of((0..42).map(case));
+    assert_eq!(text.matches("error[bad-store]").count(), 2, "{text}");
+    for more in ["and 19 more with the same cause: case 1,", "and 21 more with the same cause: case 21,"] {
+        assert!(text.contains(more), "{text}");
+    }
+}
+
+#[test]
 fn what_a_scan_found_everywhere_is_shown_once_and_hides_nothing_else() {
     let scanned = |number: usize| {
         let message = format!("the key `key {number}` of a `_meta` breaks the grammar");
