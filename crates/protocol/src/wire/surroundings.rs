@@ -1,4 +1,5 @@
-//! The words of a server that lacks something of the machine it runs on: a network, a browser, a program, a key.
+//! The words of a server that lacks something of the machine it runs on: a network, a browser, a program, room on
+//! a disk, a key.
 //!
 //! A refusal in such words says nothing about the server, nor about the call.
 
@@ -31,7 +32,7 @@ const FAILURES: [&str; 13] = [
 ];
 
 /// Words that programs use for nothing else, in lower case.
-const MARKS: [&str; 48] = [
+const MARKS: [&str; 52] = [
     // No network, or no service behind an address.
     "getaddrinfo",
     "enotfound",
@@ -83,6 +84,11 @@ const MARKS: [&str; 48] = [
     "can't open lib",
     "no suitable driver",
     "cannot open shared object file",
+    // No room on the disk.
+    "no space left on device",
+    "enospc",
+    "disk quota exceeded",
+    "database or disk is full",
 ];
 
 /// What may be missing, and the words that say so, in lower case.
@@ -147,6 +153,11 @@ mod tests {
                 Some("dial tcp 127.0.0.1:6443: connect: connection refused"),
             ),
             (r#"{"content":[{"type":"text","text":"spawn ffmpeg ENOENT\nat x"}]}"#, Some("spawn ffmpeg ENOENT")),
+            ("ENOSPC: no space left on device, write", Some("ENOSPC: no space left on device, write")),
+            ("OSError: [Errno 28] No space left on device", Some("OSError: [Errno 28] No space left on device")),
+            ("database or disk is full", Some("database or disk is full")),
+            ("the disk `d9` is full of notes", None),
+            ("no space is left between two words", None),
             ("there is no user `u9`", None),
             ("`url` is required", None),
             ("the file was not found", None),
