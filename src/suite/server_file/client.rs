@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::variables::{literal, template_text};
-use super::{Inputs, Surroundings, env_file, list, mapping, nonempty_mapping, text};
+use super::{Inputs, Surroundings, env_file, list, mapping, nonempty_mapping, text, with_example};
 use crate::redact::is_secret;
 use crate::source::grammar::{self, Shape};
 use crate::source::settings::Setting;
@@ -151,7 +151,8 @@ fn transport(entry: &ClientServer, node: &Node, found: &mut Vec<Diagnostic>) -> 
         None if url => ClientTransport::Http,
         None => {
             let message = "a server of a client needs a `command` or a `url`";
-            found.push(Diagnostic::error("missing-key", message, node.span).of_kind(MistakeKind::MissingKey));
+            let missing = Diagnostic::error("missing-key", message, node.span).of_kind(MistakeKind::MissingKey);
+            found.push(missing.with_help(EXAMPLE.to_owned()));
             return None;
         }
         Some("stdio" | "local") => ClientTransport::Process,
@@ -175,10 +176,14 @@ fn transport(entry: &ClientServer, node: &Node, found: &mut Vec<Diagnostic>) -> 
     None
 }
 
+/// The help for a server of which nothing shows how it is reached.
+const EXAMPLE: &str =
+    "write for example `{\"command\": \"node\", \"args\": [\"server.js\"]}`, or `{\"url\": \"https://…/mcp\"}`";
+
 /// A mistake as it counts for a client's file: settings that only the client reads are none.
 fn of_client(mistake: Diagnostic, node: &Node) -> Option<Diagnostic> {
     let unknown = node.entries().iter().find(|(key, _)| mistake.is_unknown_key_at(key.span));
-    let Some((key, _)) = unknown else { return Some(mistake) };
+    let Some((key, _)) = unknown else { return Some(with_example(mistake, node.span, Some(EXAMPLE))) };
     if FOREIGN_SETTINGS.contains(&key.value.as_str()) {
         return None;
     }

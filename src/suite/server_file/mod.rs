@@ -106,7 +106,8 @@ impl ServerFile {
         let Some(servers) = servers else { return Err(vec![without_servers(&name, &root, is_suite)]) };
         let found = grammar::check(&servers, &Shape::Map(&Shape::Any));
         if !found.is_empty() {
-            return Err(found);
+            let example = if is_suite { None } else { Some(EXAMPLE_OF_FILE) };
+            return Err(found.into_iter().map(|mistake| with_example(mistake, servers.span, example)).collect());
         }
         let inputs = root.get("inputs").map(Node::items).unwrap_or_default().to_vec();
         Ok(Self { name, folder, format, servers: servers.entries().to_vec(), inputs })
@@ -184,12 +185,21 @@ fn workspace(folder: &Path) -> PathBuf {
     folder.parent().filter(|_| is_hidden).unwrap_or(folder).to_owned()
 }
 
+/// The help for a file of which nothing shows what was meant.
+const EXAMPLE_OF_FILE: &str =
+    "write for example `{\"mcpServers\": {\"users\": {\"command\": \"node\", \"args\": [\"server.js\"]}}}`";
+
+/// A mistake with an example for help, where all that stands at a place is wrong.
+fn with_example(mistake: Diagnostic, place: Span, example: Option<&str>) -> Diagnostic {
+    let is_whole = mistake.label.as_ref().is_some_and(|label| label.span == place);
+    let is_wanted = is_whole && mistake.help.is_none();
+    if is_wanted { mistake.with_help(example.map(str::to_owned)) } else { mistake }
+}
+
 fn without_servers(name: &str, root: &Node, is_suite: bool) -> Diagnostic {
     if root.value == Value::Null {
-        return Diagnostic::without_place("no-servers", format!("`{name}` is empty")).with_help(
-            "write for example `{\"mcpServers\": {\"users\": {\"command\": \"node\", \"args\": [\"server.js\"]}}}`"
-                .to_owned(),
-        );
+        let message = format!("`{name}` is empty");
+        return Diagnostic::without_place("no-servers", message).with_help(EXAMPLE_OF_FILE.to_owned());
     }
     let message = format!("`{name}` describes no servers");
     let help = if is_suite {
