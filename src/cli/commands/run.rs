@@ -25,7 +25,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, refuse_only, registry, require_cases};
 use crate::cli::{state, written_files};
-use crate::event::Proof;
+use crate::event::{Proof, Severity};
 use crate::files::{FilePlace, FolderPlace};
 use crate::plan::{GeneratedCases, Plan};
 use crate::prove::{RecordedSecrets, RunRecorder};
@@ -275,8 +275,10 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let roots = if consent == Consent::None { recorded::Roots::default() } else { recorded::roots(&run.plan) };
     let roots = SuiteFolders::new(&roots);
     let (wish, stop) = Stop::new();
+    let least = args.keeping.fail_on.unwrap_or(Severity::Low);
     let options = Options { baseline: Arc::clone(&run.known), snapshots, ..args.options(now, stop, console) };
-    let signalled = SignalledRun { plan: run.plan.clone(), registry: run.registry, options: options.clone(), wish };
+    let signalled =
+        SignalledRun { plan: run.plan.clone(), registry: run.registry, options: options.clone(), wish, least };
     let Some((mut summary, mut watch, urgency)) = run_plan(signalled, watch, args.budget, console) else {
         return Err(console.fail(Exit::Internal, "the run cannot start: the system provides no async runtime", None));
     };
@@ -335,31 +337,53 @@ struct EndedRun<'a> {
     is_out_of_time: bool,
 }
 
+/// The verdict of a summary, before proof and coverage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SummaryVerdict {
+    Interrupted,
+    Internal,
+    Failed,
+    /// Cases passed only after they had failed, which counts as a failure.
+    Flaky,
+    Errored,
+    OutOfTime,
+    NothingJudged,
+    /// Nothing speaks against the run.
+    Judged,
+}
+
+/// Judges a summary by its most pressing trait.
+fn judge(summary: &Summary, is_out_of_time: bool, fails_on_flaky: bool) -> SummaryVerdict {
+    let verdicts = [
+        (summary.interrupted && !is_out_of_time, SummaryVerdict::Interrupted),
+        (summary.internal > 0, SummaryVerdict::Internal),
+        (summary.failed > 0, SummaryVerdict::Failed),
+        (fails_on_flaky && !summary.flaky.is_empty(), SummaryVerdict::Flaky),
+        (summary.errored > 0, SummaryVerdict::Errored),
+        (is_out_of_time, SummaryVerdict::OutOfTime),
+        (summary.judged == 0, SummaryVerdict::NothingJudged),
+    ];
+    verdicts.into_iter().find(|(holds, _)| *holds).map_or(SummaryVerdict::Judged, |(_, verdict)| verdict)
+}
+
 impl EndedRun<'_> {
     /// The exit code, most pressing reason first (docs/semantics.md).
     fn verdict(&self, proof: Option<&Proof>) -> Exit {
         let Self { args, console, summary, .. } = self;
-        if summary.interrupted && !self.is_out_of_time {
-            return Exit::Interrupted;
-        }
-        if summary.internal > 0 {
-            return Exit::Internal;
-        }
-        if summary.failed > 0 {
-            return Exit::Findings;
-        }
-        if args.trust.fail_on_flaky && !summary.flaky.is_empty() {
-            return self.report_flaky();
-        }
-        if summary.errored > 0 {
-            return Exit::Environment;
-        }
         let nothing = |message: &str| console.fail(Exit::Nothing, message, None);
-        if self.is_out_of_time {
-            return nothing("the time of `--budget` was over before every case was judged");
-        }
-        if summary.judged == 0 {
-            return nothing("no case reached a verdict: every case was skipped or inconclusive");
+        match judge(summary, self.is_out_of_time, args.trust.fail_on_flaky) {
+            SummaryVerdict::Interrupted => return Exit::Interrupted,
+            SummaryVerdict::Internal => return Exit::Internal,
+            SummaryVerdict::Failed => return Exit::Findings,
+            SummaryVerdict::Flaky => return self.report_flaky(),
+            SummaryVerdict::Errored => return Exit::Environment,
+            SummaryVerdict::OutOfTime => {
+                return nothing("the time of `--budget` was over before every case was judged");
+            }
+            SummaryVerdict::NothingJudged => {
+                return nothing("no case reached a verdict: every case was skipped or inconclusive");
+            }
+            SummaryVerdict::Judged => {}
         }
         match (proof, &summary.coverage) {
             (Some(proof), _) if !proof.has_green_case() => {
@@ -383,5 +407,35 @@ impl EndedRun<'_> {
         let message = format!("{cases} flaky, passed only after a retry: {named}{more}");
         let help = "`--repeat 10` without `--fail-on-flaky` shows how often they pass";
         self.console.fail(Exit::Findings, message, Some(help))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_judged_by_its_most_pressing_trait() {
+        let judged = || Summary { judged: 3, ..Summary::default() };
+        let cut_off = || Summary { interrupted: true, ..Summary::default() };
+        let flaky = || Summary { flaky: vec!["a".to_owned()], ..judged() };
+        for (summary, is_out_of_time, fails_on_flaky, expected) in [
+            (judged(), false, false, SummaryVerdict::Judged),
+            (Summary::default(), false, false, SummaryVerdict::NothingJudged),
+            (Summary { failed: 1, errored: 1, ..judged() }, false, false, SummaryVerdict::Failed),
+            (Summary { failed: 1, internal: 1, ..judged() }, false, false, SummaryVerdict::Internal),
+            (Summary { errored: 1, ..judged() }, false, false, SummaryVerdict::Errored),
+            (flaky(), false, true, SummaryVerdict::Flaky),
+            (flaky(), false, false, SummaryVerdict::Judged),
+            (Summary { failed: 1, ..cut_off() }, false, false, SummaryVerdict::Interrupted),
+            // The time is over: what was found counts, and cases that passed are not all that were asked for.
+            (judged(), true, false, SummaryVerdict::OutOfTime),
+            (cut_off(), true, false, SummaryVerdict::OutOfTime),
+            (Summary { failed: 1, ..cut_off() }, true, false, SummaryVerdict::Failed),
+            (Summary { errored: 1, ..cut_off() }, true, false, SummaryVerdict::Errored),
+        ] {
+            let verdict = judge(&summary, is_out_of_time, fails_on_flaky);
+            assert_eq!(verdict, expected, "{summary:?} {is_out_of_time} {fails_on_flaky}");
+        }
     }
 }

@@ -13,6 +13,7 @@ use crate::event::{CaseResult, Outcome, SessionJudged, Severity};
 use crate::files::FolderPlace;
 use crate::findings::{Keeper, KeptFinding};
 use crate::plan::Plan;
+use crate::runner::Summary;
 
 /// Which findings count and are kept.
 #[derive(Debug, Args)]
@@ -89,6 +90,11 @@ impl Severities {
         self.0[least as usize..].iter().sum()
     }
 
+    /// The summary of a run that was cut off: what was found counts, although nobody summed up.
+    pub(crate) fn summarize_cut_off_run(&self) -> Summary {
+        Summary { interrupted: true, failed: self.at_least(Severity::Low), ..Summary::default() }
+    }
+
     /// `1 critical, 2 high`; empty where there are none.
     pub(crate) fn words(&self) -> String {
         let worst_first = Severity::ALL.into_iter().rev().filter(|severity| self.0[*severity as usize] > 0);
@@ -114,5 +120,29 @@ pub(crate) fn keep(suites: &SuiteArgs, state: &FolderPlace, found: KeptFinding, 
     for (count, reason) in left_out {
         let more = if is_any_kept { format!("{count} more") } else { counted(count) };
         console.note(&format!("{more} {} not kept: {reason}", if count == 1 { "is" } else { "are" }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_of_a_run_that_is_cut_off_count_by_their_severity() {
+        use Severity::{Critical, High, Low, Medium};
+        for (found, all, high, words) in [
+            (&[][..], 0, 0, ""),
+            (&[Low], 1, 0, "1 low"),
+            (&[Medium, High], 2, 1, "1 high, 1 medium"),
+            (&[Critical, High, High, Low], 4, 3, "1 critical, 2 high, 1 low"),
+        ] {
+            let mut severities = Severities::default();
+            for severity in found {
+                severities.add(*severity);
+            }
+            let summary = severities.summarize_cut_off_run();
+            assert_eq!((summary.failed, summary.interrupted, summary.judged), (all, true, 0), "{words}");
+            assert_eq!((severities.at_least(High), severities.words().as_str()), (high, words));
+        }
     }
 }

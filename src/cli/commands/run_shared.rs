@@ -9,6 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use super::run_findings::Severities;
 use super::run_watch::RunWatch;
 use super::signals::{self, RunEnding, RunningTask, Urgency};
 use crate::cli::console::Console;
@@ -25,6 +26,8 @@ pub(crate) struct SignalledRun<'a> {
     pub(crate) options: Options,
     /// Asks the run to stop.
     pub(crate) wish: watch::Sender<Option<RunEnd>>,
+    /// The least severity of failures that count.
+    pub(crate) least: Severity,
 }
 
 /// Runs a plan until it ends, a signal ends it, or its budget is spent; `None` where the system provides no runtime.
@@ -35,11 +38,11 @@ pub(crate) fn run_plan(
     console: &Console,
 ) -> Option<(Summary, RunWatch, watch::Receiver<Urgency>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-    let SignalledRun { plan, registry, options, wish } = run;
+    let SignalledRun { plan, registry, options, wish, least } = run;
     let mut watch = SharedWatch::new(watch);
     let (shared, console) = (watch.clone(), console.clone());
-    let running =
-        RunningTask { runtime: runtime.handle().clone(), cleanup: Box::new(move || shared.abandon(&console)) };
+    let cleanup = Box::new(move || shared.abandon(&console).at_least(least));
+    let running = RunningTask { runtime: runtime.handle().clone(), cleanup };
     let mut urgency = signals::listen(wish, RunEnding::Reports, Some(running), budget);
     let summary = runtime.block_on(async {
         tokio::select! {
@@ -50,9 +53,7 @@ pub(crate) fn run_plan(
     let watch = watch.into_watch();
     // Servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
-    // Failures that were told count, although nobody summed up.
-    let told = || Summary { interrupted: true, failed: watch.severities.at_least(Severity::Low), ..Summary::default() };
-    let summary = summary.unwrap_or_else(told);
+    let summary = summary.unwrap_or_else(|| watch.severities.summarize_cut_off_run());
     Some((summary, watch, urgency))
 }
 
@@ -76,15 +77,15 @@ impl SharedWatch {
         self.take_watch().unwrap_or_else(|| wait_for_the_end())
     }
 
-    /// Writes the reports of what is known so far; the program ends after this. Returns not where the run is over, and
+    /// Writes the reports of what is known so far; the program ends after this. Does not return where the run is over, and
     /// the other thread is about to write them.
-    pub(crate) fn abandon(&self, console: &Console) {
+    pub(crate) fn abandon(&self, console: &Console) -> Severities {
         self.0.is_abandoned.store(true, Ordering::Release);
-        match self.take_watch() {
-            // A report that could not be written has caused an error message already.
-            Some(watch) => drop(watch.finish(console)),
-            None => wait_for_the_end(),
-        }
+        let watch = self.take_watch().unwrap_or_else(|| wait_for_the_end());
+        let severities = watch.severities;
+        // A report that could not be written has caused an error message already.
+        drop(watch.finish(console));
+        severities
     }
 
     fn take_watch(&self) -> Option<RunWatch> {
@@ -141,7 +142,7 @@ mod tests {
         let console = Console::new(ColorWhen::Never, Environment::read(), "");
         let shared = SharedWatch::new(RunWatch::new(&[target], None, 1, &console).unwrap());
         shared.with(|_| {});
-        shared.abandon(&console);
+        assert_eq!(shared.abandon(&console).at_least(Severity::Low), 0);
         let other = shared.clone();
         let told = thread::spawn(move || other.with(|_| {}));
         let written: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();

@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use crate::cli::exit::Exit;
 use crate::event::RunEnd;
 use crate::runner::remove_run_folders;
 use crate::transport::orphans;
@@ -20,10 +21,6 @@ const STUCK_AFTER: Duration = Duration::from_secs(2);
 
 /// The interval at which that is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-/// The exit codes of a program that leaves at once.
-const INTERRUPTED: i32 = 130;
-const NOT_JUDGED: i32 = 4;
 
 /// The urgency with which the user wants the run to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,8 +83,11 @@ pub(crate) struct RunningTask {
     /// The one runtime that everything runs on.
     pub(crate) runtime: Handle,
     /// Runs in any case before the program exits.
-    pub(crate) cleanup: Box<dyn FnOnce() + Send>,
+    pub(crate) cleanup: Cleanup,
 }
+
+/// The work before the program exits; returns the number of failures that were found until then.
+pub(crate) type Cleanup = Box<dyn FnOnce() -> usize + Send>;
 
 /// Listens for signals once it returns: `stop` is set by the first one, the receiver follows each.
 ///
@@ -120,8 +120,7 @@ pub(crate) fn listen(
                             let _ = sender.send(Urgency::Overdue);
                             wait_until_stuck(runtime.as_ref()).await;
                             print_notice("the time of `--budget` is over, and the run does not stop");
-                            run_cleanup(cleanup, &mut signals).await;
-                            exit_now(NOT_JUDGED);
+                            exit_now(exit_after_budget(run_cleanup(cleanup, &mut signals).await));
                         }
                     }
                 }
@@ -134,12 +133,12 @@ pub(crate) fn listen(
                 let _ = sender.send(Urgency::Now);
                 print_notice(now);
                 if !is_stuck_before_signal(&mut signals, runtime.as_ref()).await {
-                    exit_now(INTERRUPTED);
+                    exit_now(Exit::Interrupted);
                 }
             }
             print_notice(ending.stuck_words());
             run_cleanup(cleanup, &mut signals).await;
-            exit_now(INTERRUPTED);
+            exit_now(Exit::Interrupted);
         });
     });
     // A signal that comes before it is listened for would end the program without a report, or be lost. Where the
@@ -172,20 +171,29 @@ async fn wait_until_stuck(running: Option<&Handle>) {
     }
 }
 
-/// Runs the cleanup before the program ends, until the next signal.
-async fn run_cleanup(cleanup: Option<Box<dyn FnOnce() + Send>>, signals: &mut Signals) {
-    let Some(cleanup) = cleanup else { return };
+/// Runs the cleanup before the program ends; returns the failures that were found, or `None` after the next signal.
+async fn run_cleanup(cleanup: Option<Cleanup>, signals: &mut Signals) -> Option<usize> {
+    let Some(cleanup) = cleanup else { return Some(0) };
     tokio::select! {
-        _ = tokio::task::spawn_blocking(cleanup) => {}
-        () = signals.next() => {}
+        failures = tokio::task::spawn_blocking(cleanup) => Some(failures.unwrap_or_default()),
+        () = signals.next() => None,
+    }
+}
+
+/// The exit code of a run that does not stop after its budget. Failures count, although not every case was judged.
+fn exit_after_budget(failures: Option<usize>) -> Exit {
+    match failures {
+        None => Exit::Interrupted,
+        Some(0) => Exit::Nothing,
+        Some(_) => Exit::Findings,
     }
 }
 
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
-fn exit_now(code: i32) -> ! {
+fn exit_now(exit: Exit) -> ! {
     orphans::kill_all_children();
     remove_run_folders();
-    std::process::exit(code);
+    std::process::exit(exit as i32);
 }
 
 /// Prints a notice to stderr; a closed stderr is no error.
@@ -248,6 +256,15 @@ mod tests {
     fn is_given_up(running: &Handle) -> bool {
         let watching = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         watching.block_on(async { timeout(Duration::from_secs(60), wait_until_stuck(Some(running))).await.is_ok() })
+    }
+
+    #[test]
+    fn failures_count_though_the_run_does_not_stop_after_its_budget() {
+        for (failures, expected) in
+            [(Some(0), Exit::Nothing), (Some(1), Exit::Findings), (Some(7), Exit::Findings), (None, Exit::Interrupted)]
+        {
+            assert_eq!(exit_after_budget(failures), expected, "{failures:?}");
+        }
     }
 
     #[test]

@@ -129,7 +129,7 @@ pub(crate) fn work_with<T>(
     let no_runtime = |_| console.fail(Exit::Internal, "the system provides no async runtime", None);
     let runtime = runtime.map_err(no_runtime)?;
     let (wish, stop) = Stop::new();
-    let running = RunningTask { runtime: runtime.handle().clone(), cleanup: Box::new(|| {}) };
+    let running = RunningTask { runtime: runtime.handle().clone(), cleanup: Box::new(|| 0) };
     let mut urgency = signals::listen(wish, RunEnding::Plain, Some(running), None);
     let environment = Arc::clone(&console.environment.variables);
     let options = Options { environment, ..Options::new(0, stop.clone()) };
