@@ -258,6 +258,17 @@ mod tests {
     }
 
     #[test]
+    fn the_worse_of_two_outcomes_decides_in_any_order() {
+        use Outcome::{Errored, Failed, Inconclusive, Passed, Skipped, Warned};
+        let by_weight = [Skipped, Passed, Inconclusive, Errored, Warned, Failed];
+        for (at, one) in by_weight.into_iter().enumerate() {
+            for (other_at, other) in by_weight.into_iter().enumerate() {
+                assert_eq!(worse(one, other), by_weight[at.max(other_at)], "{one:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
     fn rules_are_listed_by_page_and_revision() {
         use RequirementLevel::Must;
         let cases = [

@@ -381,6 +381,25 @@ mod tests {
         assert!(!has_words(r#"{"error": {"code": -32603}}"#));
     }
 
+    #[test]
+    fn an_end_or_silence_is_no_word_about_the_damage() {
+        use FailureClass::{AuthRequired, HttpStatus, Internal, TlsError};
+        for (class, expected) in [
+            (FailureClass::ProcessExited, true),
+            (FailureClass::Timeout, true),
+            (FailureClass::ConnectionRefused, true),
+            (FailureClass::ConnectionLost, true),
+            (FailureClass::ProtocolError, false),
+            (HttpStatus, false),
+            (AuthRequired, false),
+            (TlsError, false),
+            (Internal, false),
+        ] {
+            assert_eq!(is_end(&Finding::failure(class, String::new())), expected, "{class:?}");
+        }
+        assert!(!is_end(&Finding::new("output-schema", "the answer does not fit")));
+    }
+
     fn read(text: &str, is_served: bool) -> ShownText {
         ShownText::of_test("get", text, is_served)
     }

@@ -118,3 +118,23 @@ pub(crate) fn assemble(events: &[Value]) -> Option<Value> {
     }
     Some(json!({ "content": blocks, "stop_reason": reason, "usage": usage }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_that_is_no_object_is_sent_back_as_one() {
+        let call = |input: Value| json!({ "type": "tool_use", "id": "t1", "input": input });
+        for (block, expected) in [
+            (call(json!({"a": 1})), call(json!({"a": 1}))),
+            (call(json!({})), call(json!({}))),
+            (call(json!("{cut")), call(json!({"INVALID_JSON": "{cut"}))),
+            (call(json!([1])), call(json!({"INVALID_JSON": [1]}))),
+            (call(json!(null)), call(json!({"INVALID_JSON": null}))),
+            (json!({"type": "text", "text": "hi"}), json!({"type": "text", "text": "hi"})),
+        ] {
+            assert_eq!(with_object_input(&block), expected, "{block}");
+        }
+    }
+}

@@ -145,3 +145,25 @@ pub(crate) fn assemble(events: &[Value]) -> Option<Value> {
     }
     Some(json!({ "choices": [{ "message": message, "finish_reason": reason }], "usage": usage }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_completed_with_what_servers_leave_out() {
+        let call =
+            |id: &str, arguments: Value| json!({ "id": id, "function": { "name": "add", "arguments": arguments } });
+        for (written, expected) in [
+            (call("c1", json!("{}")), call("c1", json!("{}"))),
+            (call("", json!("{}")), call("call_3", json!("{}"))),
+            (call("c1", json!({"a": 1})), call("c1", json!("{\"a\":1}"))),
+            (call("c1", json!(null)), call("c1", json!(""))),
+            (call("c1", json!("{cut")), call("c1", json!("{cut"))),
+            (json!({"function": {"name": "add"}}), call("call_3", json!(""))),
+            (json!({"id": 7}), json!({"id": "call_3"})),
+        ] {
+            assert_eq!(complete_call(&written, 2), expected, "{written}");
+        }
+    }
+}
