@@ -252,7 +252,7 @@ mod tests {
         seeds.add_given("describe_sheets", &json!({"workbook": "/srv/book.xlsx", "sheet": "Sheet1", "rows": [1]}));
         for (tool, argument, expected) in [
             ("read_sheet", "workbook", Some(json!("/srv/book.xlsx"))),
-            ("read_sheet", "sheet_name", None),
+            ("read_sheet", "sheet", Some(json!("Sheet1"))),
             ("get_user", "id", Some(json!("u1"))),
             ("get_order", "userId", Some(json!("u1"))),
             ("get_user", "email", Some(json!("a@b.c"))),
