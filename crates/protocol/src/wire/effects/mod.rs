@@ -6,7 +6,7 @@
 mod verbs;
 
 use self::verbs::{
-    CHANGING_VERBS, CODE, COMPUTING, DESTRUCTIVE_IN_NAMES, DESTRUCTIVE_VERBS, FAR_REACHING_VERBS,
+    CHANGING_VERBS, CODE, COMMANDS, COMPUTING, DESTRUCTIVE_IN_NAMES, DESTRUCTIVE_VERBS, FAR_REACHING_VERBS,
     LEADING_CHANGING_VERBS, LOOKING, NEGATIONS, READING_VERBS, RUNNING, UNDOUBTED_VERBS,
 };
 use super::Tool;
@@ -21,10 +21,12 @@ impl Tool {
         }
     }
 
-    /// A call could do harm that cannot be undone, according to the hints, or to the name where there are none.
+    /// A call could do harm that cannot be undone, according to the hints, or to the name where there are none; commands
+    /// reach beyond the server, whatever the hints say.
     pub fn may_destroy(&self) -> bool {
         match (self.hint("readOnlyHint"), self.hint("destructiveHint")) {
             (Some(true), _) => false,
+            _ if self.takes_commands() => true,
             (_, Some(destructive)) => destructive || name_sounds_destructive(&self.name),
             (Some(false), None) => true,
             (None, None) => name_sounds_destructive(&self.name),
@@ -37,6 +39,12 @@ impl Tool {
         let words = words(&self.name);
         let ends = [words.first(), words.last()];
         ends.into_iter().flatten().any(|word| UNDOUBTED_VERBS.contains(&word.as_str())) && !has_any(&words, LOOKING)
+    }
+
+    /// An argument holds a command for a shell, to be executed now or later.
+    fn takes_commands(&self) -> bool {
+        let arguments = self.input_schema()["properties"].as_object().into_iter().flatten();
+        arguments.flat_map(|(name, _)| words(name)).any(|word| COMMANDS.contains(&word.as_str()))
     }
 
     /// It runs code from callers, so that errors of an interpreter may be about that.
@@ -156,6 +164,13 @@ mod tests {
         check(json!({"name": "write", "annotations": {"readOnlyHint": false}}), true);
         check(json!({"name": "write", "annotations": {"readOnlyHint": false, "destructiveHint": false}}), false);
         check(json!({"name": "write", "annotations": {"destructiveHint": true}}), true);
+        let task = |argument: &str, hints: Value| {
+            json!({"name": "add_task", "annotations": hints, "inputSchema": {"properties": {argument: {"type": "string"}}}})
+        };
+        check(task("shellCommand", json!({"readOnlyHint": false, "destructiveHint": false})), true);
+        check(task("cmd", json!({})), true);
+        check(task("command", json!({"readOnlyHint": true})), false);
+        check(task("schedule", json!({})), false);
     }
 
     #[test]

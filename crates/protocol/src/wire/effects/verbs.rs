@@ -190,6 +190,9 @@ pub(crate) const RUNNING: &[&str] = &[
 pub(crate) const CODE: &[&str] =
     &["code", "command", "cmd", "expr", "expression", "formula", "program", "script", "source", "sql", "statement"];
 
+/// Words in names of arguments that hold what a shell executes.
+pub(crate) const COMMANDS: &[&str] = &["command", "commands", "cmd", "shell"];
+
 /// Words among those of running and of code that speak of sums.
 pub(crate) const COMPUTING: &[&str] = &["calc", "calculate", "calculator", "expr", "expression", "formula"];
 
