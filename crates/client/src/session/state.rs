@@ -31,6 +31,9 @@ const EARNED: (usize, usize) = (100, 1 << 20);
 /// A message of fewer bytes takes little memory, whatever is in it.
 const SURELY_READ: usize = 128 << 10;
 
+/// The code of JSON-RPC 2.0 for what cannot be parsed.
+const PARSE_ERROR: i64 = -32700;
+
 /// The number of violations of one session that are kept; a server that floods its output would fill the memory.
 const MOST_VIOLATIONS: usize = 100;
 
@@ -588,9 +591,10 @@ impl SessionState {
     }
 }
 
-/// A server that answers a notification has no id to give, and nothing to say.
+/// A server that answers a notification has no id to give, and nothing to say; what it could not parse was no notification.
 fn may_answer_notification(json: &Value) -> bool {
     let has_id = json.member("id").is_some_and(|id| !id.is_null());
     let says_something = json.member("result").and_then(Value::as_object).is_some_and(|result| !result.is_empty());
-    !has_id && !says_something
+    let is_parse_error = json["error"]["code"] == PARSE_ERROR;
+    !has_id && !says_something && !is_parse_error
 }

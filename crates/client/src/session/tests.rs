@@ -165,7 +165,8 @@ async fn an_answer_to_a_notification_leaves_the_next_request_alone() {
         (json!({"jsonrpc": "2.0", "result": null}), true, "served"),
         (json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32601, "message": "no"}}), true, "served"),
         (json!({"jsonrpc": "2.0", "result": null}), false, "no usable `id`"),
-        // What says something is the answer itself.
+        // The request could not be read, or this is its answer.
+        (json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no"}}), true, "no usable `id`"),
         (json!({"jsonrpc": "2.0", "result": {"content": []}}), true, "no usable `id`"),
     ];
     for (stray, is_answered, expected) in strays {
