@@ -165,7 +165,8 @@ mod tests {
         check(json!({"name": "write", "annotations": {"readOnlyHint": false, "destructiveHint": false}}), false);
         check(json!({"name": "write", "annotations": {"destructiveHint": true}}), true);
         let task = |argument: &str, hints: Value| {
-            json!({"name": "add_task", "annotations": hints, "inputSchema": {"properties": {argument: {"type": "string"}}}})
+            let properties = json!({argument: {"type": "string"}});
+            json!({"name": "add_task", "annotations": hints, "inputSchema": {"properties": properties}})
         };
         check(task("shellCommand", json!({"readOnlyHint": false, "destructiveHint": false})), true);
         check(task("cmd", json!({})), true);
