@@ -86,7 +86,7 @@ pub use self::names::{redactor, variables_in};
 pub use self::options::{
     Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
 };
-pub use self::run_folder::{RunFolder, remove_run_folders};
+pub use self::run_folder::{RunFolder, end_run_folders, remove_run_folders};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};
 pub use self::start::{Started, starts, store_mistakes};
 pub(crate) use self::target::REQUEST_TIMEOUT;

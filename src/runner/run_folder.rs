@@ -18,8 +18,9 @@ use crate::matching::{FoundFile, RunFiles};
 /// The largest file that is looked at, in bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// The folders that were made and may still be there, for a program that ends at once.
-static MADE: Mutex<Vec<Weak<RunFolder>>> = Mutex::new(Vec::new());
+/// The folders that were made and may still be there, for a program that ends at once; `None` once it does, and nothing
+/// more is made.
+static MADE: Mutex<Option<Vec<Weak<RunFolder>>>> = Mutex::new(Some(Vec::new()));
 
 /// The time that a program which ends at once has for a folder that somebody uses.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -133,10 +134,11 @@ impl RunFolder {
         let mut made = self.made.lock();
         if made.is_none() {
             let (parent, name) = (self.path().parent(), self.path().file_name());
+            // Known before it is there: whoever ends the program waits for this lock.
+            MADE.lock().as_mut().ok_or(io::ErrorKind::Interrupted)?.push(Arc::downgrade(self));
             let folder =
                 TemporaryFolder::create(parent.unwrap_or(Path::new("/")), name.unwrap_or_default(), Access::Private)?;
             *made = Some(folder);
-            MADE.lock().push(Arc::downgrade(self));
         }
         let folder = made.as_ref().and_then(TemporaryFolder::folder);
         work(folder.ok_or_else(|| io::Error::other("something else is in the place of the folder of this run"))?)
@@ -202,9 +204,20 @@ impl RunFiles for RunFolder {
     }
 }
 
-/// Removes the folders of all runs, for a program that ends at once.
+/// Removes the folders of all runs that are over, or were given up.
 pub fn remove_run_folders() {
-    for folder in std::mem::take(&mut *MADE.lock()) {
+    let made = MADE.lock().as_mut().map(std::mem::take);
+    remove_all(made.unwrap_or_default());
+}
+
+/// Removes the folders of all runs, for a program that ends at once; no run makes one after that.
+pub fn end_run_folders() {
+    let made = MADE.lock().take();
+    remove_all(made.unwrap_or_default());
+}
+
+fn remove_all(folders: Vec<Weak<RunFolder>>) {
+    for folder in folders {
         // Whoever holds it may be removing it.
         let removed = folder.upgrade().map(|folder| folder.made.try_lock_for(LONGEST_WAIT).map(|mut made| made.take()));
         drop(removed);

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::cli::exit::Exit;
 use crate::event::RunEnd;
-use crate::runner::remove_run_folders;
+use crate::runner::end_run_folders;
 use crate::transport::orphans;
 
 /// The time for which tasks that were asked to end may block all others. Whoever sends a signal often waits no longer than
@@ -192,7 +192,7 @@ fn exit_after_budget(failures: Option<usize>) -> Exit {
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
 fn exit_now(exit: Exit) -> ! {
     orphans::kill_all_children();
-    remove_run_folders();
+    end_run_folders();
     std::process::exit(exit as i32);
 }
 
