@@ -17,7 +17,7 @@ use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection};
 use crate::runner::{Options, Stop, store_mistakes};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Label, SourceId, Sources, parse};
-use crate::suite::{AdHocCommand, CommandLine, LoadedSuite, Servers, builtin_name, builtin_text, is_named};
+use crate::suite::{AdHocCommand, CommandLine, LoadedSuite, Servers, Suite, builtin_name, builtin_text, is_named};
 use crate::taxonomy::Registry;
 
 /// Which suites, and which of their cases.
@@ -243,13 +243,15 @@ impl FlaggedCampaign {
         mistakes: &mut Vec<Diagnostic>,
     ) {
         self.may_call.add_to(&mut loaded.suite);
-        let file = shell_words::quote(&loaded.suite.file).into_owned();
-        loaded.suite.ran_by = Some(CommandLine {
+        let by_file = |suite: &Suite| CommandLine {
             command: AdHocCommand::Chaos,
-            flags: self.flags.clone(),
-            target: file,
+            flags: String::new(),
+            target: shell_words::quote(&suite.file).into_owned(),
             is_program: false,
-        });
+        };
+        let on = loaded.suite.ran_by.take().unwrap_or_else(|| by_file(&loaded.suite));
+        let flags = format!("{} {}", on.flags, self.flags).trim().to_owned();
+        loaded.suite.ran_by = Some(CommandLine { command: AdHocCommand::Chaos, flags, ..on });
         let is_own = |block: &plan::Block| block.key == campaign::KEY;
         if self.settings.is_none() && loaded.blocks.iter().any(is_own) {
             return;
@@ -315,6 +317,7 @@ impl GivenServers {
                 }
                 _ => given.clone(),
             };
+            suite.is_server_given = true;
             self.may_call.add_to(suite);
             let asked = &self.suite.asked;
             let word = builtin_name(&suite.file).map_or_else(|| suite.file.clone(), |name| format!("builtin:{name}"));

@@ -268,6 +268,7 @@ impl<S> Loader<'_, S> {
             file: self.sources.file(id).name.clone(),
             asked: None,
             ran_by: None,
+            is_server_given: false,
             read_only: false,
             needs: keys.needs,
             environment: None,

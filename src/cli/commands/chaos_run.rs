@@ -11,17 +11,21 @@ use serde_json::json;
 use super::adhoc::{AdHocSettings, flag_key, key};
 use super::parsing::{duration, typed_duration};
 use super::run::{RunArgs, RunRequest, run};
+use super::run_command::OtherServerArgs;
 use crate::block::campaign;
-use crate::cli::calls::CallArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
+use crate::cli::server::is_server;
 use crate::cli::suites::FlaggedCampaign;
 use crate::files::FilePlace;
+
+/// The suite for a server that is named without one.
+const NO_TESTS: &str = "builtin:faults";
 
 /// Crosses the tools of a suite's servers that may change data with faults of the network: lost, doubled, late and broken
 /// messages.
 ///
-/// Each fault strikes a call that the suite makes. What reading shows afterwards is compared with runs without faults, and
+/// Each fault strikes a call that the suite makes, or one with generated arguments: a server needs no suite. What reading shows afterwards is compared with runs without faults, and
 /// the smallest set of faults that breaks a server is printed as a test.
 #[derive(Debug, Args)]
 pub(crate) struct ChaosRunArgs {
@@ -51,12 +55,19 @@ pub(crate) struct ChaosRunArgs {
     #[arg(long, value_name = "FILE")]
     write: Option<FilePlace>,
     #[command(flatten)]
-    may_call: CallArgs,
-    #[command(flatten)]
     run: RunArgs,
+    #[command(flatten)]
+    other: OtherServerArgs,
 }
 
 pub(crate) fn run_campaign(mut args: ChaosRunArgs, console: &Console) -> Result<Exit, Exit> {
+    // They hold for the suite's own server, too.
+    let may_call = std::mem::take(&mut args.other.calls);
+    let paths = &mut args.run.suites.paths;
+    if args.other.is_named() && paths.is_empty() || matches!(paths.as_slice(), [word] if is_server(word)) {
+        paths.insert(0, NO_TESTS.to_owned());
+    }
+    args.other.put_into(&mut args.run.suites, args.run.read_only, console)?;
     let mut own = AdHocSettings::default();
     own.block(
         campaign::KEY,
@@ -72,11 +83,11 @@ pub(crate) fn run_campaign(mut args: ChaosRunArgs, console: &Console) -> Result<
     );
     own.flags.extend(args.durable.then(|| "--durable".to_owned()));
     let settings = own.members.remove(campaign::KEY).filter(|settings| *settings != json!({}));
-    let flags = [own.flags, args.may_call.flags()].concat();
+    let flags = [own.flags, may_call.flags()].concat();
     args.run.suites.campaign = Some(FlaggedCampaign {
         settings: settings.map(|settings| settings.to_string()),
         flags: shell_words::join(flags),
-        may_call: args.may_call,
+        may_call,
     });
     run(&RunRequest { failing_tests: args.write, ..RunRequest::from(args.run) }, console)
 }

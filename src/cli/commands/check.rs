@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::run_command::OtherServerArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, refuse_only};
@@ -11,9 +12,12 @@ use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, refuse_only};
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     suites: SuiteArgs,
+    #[command(flatten)]
+    other: OtherServerArgs,
 }
 
-pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn check(mut args: CheckArgs, console: &Console) -> Result<Exit, Exit> {
+    args.other.put_into(&mut args.suites, false, console)?;
     let plan = args.suites.plan(ChosenRegistry::BUILTIN, AllowedCalls::AsSuitesSay, console)?;
     refuse_only(&plan, console)?;
     let suites = if plan.suites.len() == 1 { "suite is" } else { "suites are" };

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::run_command::OtherServerArgs;
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
-
 use crate::cli::suites::{AllowedCalls, SuiteArgs, registry};
 use crate::coverage::{Claims, Planned, gates, parse_threshold, with_claims};
 use crate::event::{Coverage, Figure, Gate, Proof, ProvenSuite};
@@ -41,6 +41,8 @@ pub(crate) struct FaultCoverageArgs {
     format: ListFormat,
     #[command(flatten)]
     thresholds: ThresholdArgs,
+    #[command(flatten)]
+    other: OtherServerArgs,
 }
 
 /// The least coverage in percent.
@@ -54,8 +56,9 @@ pub(crate) struct ThresholdArgs {
     threshold_weighted: Option<f64>,
 }
 
-pub(crate) fn fault_coverage(args: &FaultCoverageArgs, console: &Console) -> Result<Exit, Exit> {
-    let coverage = coverage(args, console)?;
+pub(crate) fn fault_coverage(mut args: FaultCoverageArgs, console: &Console) -> Result<Exit, Exit> {
+    args.other.put_into(&mut args.suites, false, console)?;
+    let coverage = coverage(&args, console)?;
     let written = console.data(&match args.format {
         ListFormat::Text => report::coverage::fault_coverage(&coverage, &console.style),
         ListFormat::Json => format!("{:#}\n", report::coverage::to_json(&coverage)),

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::run_command::OtherServerArgs;
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, require_cases};
@@ -24,9 +25,12 @@ pub(crate) struct PlanArgs {
     /// The format of the list.
     #[arg(long, value_enum, default_value = "text")]
     format: ListFormat,
+    #[command(flatten)]
+    other: OtherServerArgs,
 }
 
-pub(crate) fn plan(args: &PlanArgs, console: &Console) -> Result<Exit, Exit> {
+pub(crate) fn plan(mut args: PlanArgs, console: &Console) -> Result<Exit, Exit> {
+    args.other.put_into(&mut args.suites, false, console)?;
     let plan = args.suites.plan(ChosenRegistry::BUILTIN, AllowedCalls::AsSuitesSay, console)?;
     require_cases(&plan, console)?;
     let registry = Registry::builtin();

@@ -1,14 +1,15 @@
-//! `mcprove run` and `mcprove prove` as they are typed: suites, and perhaps a server in the place of the one that they name.
+//! `mcprove run` and `mcprove prove` as they are typed, and the server that every command about suites takes in the place
+//! of the one that they name.
 
 use clap::Args;
 use serde_json::{Map, json};
 
-use super::adhoc::CallingArgs;
 use super::run::{RunArgs, RunRequest, run};
+use crate::cli::calls::CallArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::server::{Verb, is_server};
-use crate::cli::suites::{AdHocSuite, GivenServers};
+use crate::cli::server::{ServerArgs, Verb, is_server};
+use crate::cli::suites::{AdHocSuite, GivenServers, SuiteArgs};
 use crate::suite::AdHocCommand;
 
 const VERB: Verb = Verb { command: AdHocCommand::Run, does: "run the suites on" };
@@ -17,33 +18,60 @@ const VERB: Verb = Verb { command: AdHocCommand::Run, does: "run the suites on" 
 #[derive(Debug, Args)]
 pub(crate) struct RunCommandArgs {
     #[command(flatten)]
-    on: CallingArgs,
+    run: RunArgs,
+    #[command(flatten)]
+    other: OtherServerArgs,
+}
+
+/// A server in the place of the one that suites name.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options for a server in the place of the one that the suites name")]
+pub(crate) struct OtherServerArgs {
+    #[command(flatten)]
+    pub(crate) calls: CallArgs,
+    #[command(flatten)]
+    server: ServerArgs,
     /// The command that starts the server on which the suites run, in the place of their own.
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", help_heading = None)]
     command: Vec<String>,
 }
 
 impl RunCommandArgs {
     /// The run that is asked for, on the server that the command line names, if it names one.
     pub(crate) fn into_run(self, console: &Console) -> Result<RunArgs, Exit> {
-        let Self { on: CallingArgs { calls, server, run: mut args }, command } = self;
-        let TypedWords { suites, server: words } = parse_words(std::mem::take(&mut args.suites.paths), command);
-        args.suites.paths = suites;
-        if words.is_empty() && !server.names_server() {
-            let Some(flag) = calls.flags().into_iter().chain(server.flags()).next() else { return Ok(args) };
+        let Self { mut run, mut other } = self;
+        other.put_into(&mut run.suites, run.read_only, console)?;
+        Ok(run)
+    }
+}
+
+impl OtherServerArgs {
+    /// True if it is named behind `--` or by a flag.
+    pub(crate) fn is_named(&self) -> bool {
+        !self.command.is_empty() || self.server.names_server()
+    }
+
+    /// Takes the suites from the words before and after `--`, and gives them the server that is named among these words or
+    /// by flags, if any is.
+    pub(crate) fn put_into(&mut self, suites: &mut SuiteArgs, read_only: bool, console: &Console) -> Result<(), Exit> {
+        let Self { calls, server, command } = self;
+        let words = parse_words(std::mem::take(&mut suites.paths), std::mem::take(command));
+        suites.paths = words.suites;
+        if words.server.is_empty() && !server.names_server() {
+            let Some(flag) = calls.flags().into_iter().chain(server.flags()).next() else { return Ok(()) };
             let message = format!("`{flag}` is about a server of the command line, and none is named");
             let help = "name it behind the suites, as in `mcprove run suite.yml -- node server.js`, or write into the suite \
                         what the flag says";
             return Err(console.fail(Exit::Usage, message, Some(help)));
         }
-        let target = server.target(VERB, &words, console)?;
-        let read_only = args.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
+        let target = server.target(VERB, &words.server, console)?;
+        let read_only = read_only.then(|| "--read-only".to_owned()).into_iter().collect();
         // A suite without any block is refused; of this one only the servers are used.
         let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
         let suite = target.suite(members, &[calls.flags(), read_only].concat());
         let suite = AdHocSuite { tools: calls.named_tools(), ..suite };
-        args.suites.given = Some(GivenServers { suite, may_call: calls });
-        Ok(args)
+        suites.given = Some(GivenServers { suite, may_call: std::mem::take(calls) });
+        Ok(())
     }
 }
 

@@ -48,6 +48,8 @@ pub struct Suite {
     /// The command line that runs it, where its file alone does not say all: another one runs one of its blocks, or one
     /// that it does not have, or names the server.
     pub ran_by: Option<CommandLine>,
+    /// True if the command line names its server, in the place of the one that it names itself.
+    pub is_server_given: bool,
     /// True if only tools that change nothing are called, whatever else the suite says.
     pub read_only: bool,
     /// The variables without which none of its cases runs.
@@ -119,7 +121,7 @@ impl Suite {
 
     /// The name that stands for what flags say, in the place of a file; `None` where they say nothing.
     pub fn file_of_flags(&self) -> Option<&str> {
-        let given = self.ran_by.as_ref().filter(|line| line.command == AdHocCommand::Run);
+        let given = self.ran_by.as_ref().filter(|_| self.is_server_given);
         self.asked.as_ref().map(|_| self.file.as_str()).or(given.map(|line| line.command.as_str()))
     }
 
