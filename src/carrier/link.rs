@@ -13,7 +13,7 @@ use crate::fault::{
 };
 use crate::transport::relay::{Interceptor, Passed, intercept};
 use crate::transport::{
-    Disruption, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, Scheduled, ServerExit,
+    Disruption, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, Owner, Scheduled, ServerExit,
     TransportKind,
 };
 use crate::wire::{Era, HttpHead, RpcMessage, classify, messages_in, read_json_bytes};
@@ -75,8 +75,8 @@ pub trait LinkPlayer<E>: Send + 'static {
 pub struct SaidMessage<'a> {
     /// The message, or a line of a raw one.
     pub bytes: &'a [u8],
-    /// The case that sends it; empty for handshakes and discovery.
-    pub owner: &'a str,
+    /// Who sends it.
+    pub owner: &'a Owner,
     /// The headers of its request, over HTTP.
     pub headers: &'a [(String, String)],
     /// Its frame; zero for a raw message.
@@ -117,7 +117,7 @@ impl LinkPlayer<LiveExchange> for SessionFaults {
                 .collect(),
             query: Map::new(),
         });
-        let request = LiveRequest::new(said.bytes, self.scope.clone(), head).of_case(said.owner);
+        let request = LiveRequest::new(said.bytes, self.scope.clone(), head).of(said.owner);
         let exchange = self.faults.match_request(request);
         self.calls.extend(exchange.request.call.map(|call| (said.frame, call)));
         BegunExchange {
@@ -254,7 +254,7 @@ impl<E, P: LinkPlayer<E>> LinkFaults<P, E> {
     }
 
     /// Takes in a raw message, which may be several.
-    fn send_raw(&mut self, pieces: Vec<Vec<u8>>, owner: String) -> Passed {
+    fn send_raw(&mut self, pieces: Vec<Vec<u8>>, owner: Owner) -> Passed {
         let bytes = pieces.concat();
         let (mut is_heard, mut back) = (true, Vec::new());
         for line in messages_in(&bytes) {

@@ -4,6 +4,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::session::{RawExchange, Session};
+use crate::transport::Owner;
 use crate::transport::http::{AfterRequest, Endpoint, RawRequest, ReadUntil};
 
 /// The header that names a session.
@@ -21,7 +22,7 @@ pub(crate) struct HttpProbe<'a> {
 
 impl HttpProbe<'_> {
     /// Sends it on a connection of its own; `None` where there is none to be had.
-    pub(crate) async fn send(&self, session: &Session, owner: &str) -> Option<RawExchange> {
+    pub(crate) async fn send(&self, session: &Session, owner: &Owner) -> Option<RawExchange> {
         let endpoint = session.endpoint()?;
         let body = self.body.map(|body| body.to_string().into_bytes());
         let target = if self.body.is_some() { endpoint.target() } else { Endpoint::own_target(endpoint) };

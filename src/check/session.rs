@@ -11,6 +11,7 @@ use super::{CheckEnd, CheckLimits};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{CheckContext, CloseServer, OpenServer};
 use crate::session::{AwaitedAnswers, CallFailure, RawMessage, Session, SessionReply, SessionRequest};
+use crate::transport::Owner;
 use crate::wire::ListKind;
 
 /// A session with a fresh server, or another one with the same server, and the check to which it belongs.
@@ -23,7 +24,7 @@ pub(crate) struct CheckSession<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct SessionCaller {
     session: Arc<Session>,
-    owner: Arc<str>,
+    owner: Owner,
     request_timeout: Duration,
     limits: CheckLimits,
 }
@@ -79,7 +80,7 @@ impl<'a> CheckSession<'a> {
 
     /// Takes over a session that was opened in another way.
     pub(crate) fn of(session: Session, context: &'a CheckContext<'a>, limits: CheckLimits) -> Self {
-        let (owner, request_timeout) = (context.owner.into(), context.request_timeout);
+        let (owner, request_timeout) = (context.owner.clone(), context.request_timeout);
         Self { context, caller: SessionCaller { session: Arc::new(session), owner, request_timeout, limits } }
     }
 
@@ -122,7 +123,7 @@ impl SessionCaller {
         &self.session
     }
 
-    pub(crate) fn owner(&self) -> &str {
+    pub(crate) fn owner(&self) -> &Owner {
         &self.owner
     }
 

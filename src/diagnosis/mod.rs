@@ -119,10 +119,11 @@ fn relative_to(config_source: ConfigSource) -> &'static str {
 
 impl From<&UnreportedExit> for Finding {
     fn from(exited: &UnreportedExit) -> Self {
+        let pending: Vec<String> = exited.pending.iter().map(ToString::to_string).collect();
         let finding = Self::failure(FailureClass::ProcessExited, exited.to_string())
             .with_evidence(EXIT, exited.exit.to_string())
-            .with_evidence(LAST_CASE, exited.last_owner.as_deref().unwrap_or_default())
-            .with_evidence(CASES, exited.pending.join("\n"));
+            .with_evidence(LAST_CASE, exited.last_case.as_deref().unwrap_or_default())
+            .with_evidence(CASES, pending.join("\n"));
         with_output(finding, &exited.stderr, &[])
     }
 }

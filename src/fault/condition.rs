@@ -16,6 +16,7 @@ use super::words::{
 };
 use crate::path::DottedPath;
 use crate::source::{FNV, fnv};
+use crate::transport::Owner;
 use crate::wire::{Catalog, Tool};
 
 /// The conditions on an exchange; keys that are left out match everything.
@@ -215,8 +216,8 @@ impl Match {
     /// Matches the owner, and the first or a later one of equal requests.
     pub(crate) fn is_of(&self, exchange: &MessageExchange) -> bool {
         let is_owner = match self.by {
-            Some(ExchangeOwner::Cases) => !exchange.owner.is_empty(),
-            Some(ExchangeOwner::Discovery) => exchange.owner.is_empty(),
+            Some(ExchangeOwner::Cases) => exchange.owner != Owner::Session,
+            Some(ExchangeOwner::Discovery) => exchange.owner == Owner::Session,
             Some(ExchangeOwner::Any) | None => true,
         };
         is_owner && self.occurrence.is_none_or(|wanted| (wanted == Occurrence::First) == (exchange.occurrence == 0))

@@ -6,13 +6,14 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use crate::transport::Owner;
 use crate::wire::{Catalog, HttpHead};
 
 /// One message of the client and everything that came because of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageExchange {
-    /// The case that it belongs to; empty for handshakes and discovery.
-    pub owner: String,
+    /// To whom it belongs.
+    pub owner: Owner,
     /// The session within the case, counted from zero.
     pub session: u32,
     /// The number of equal requests before it in that session, by the same owner.
@@ -175,7 +176,7 @@ pub struct ExchangeHistory<'a> {
 impl MessageExchange {
     /// An exchange that begins; of discovery, and the first one of its kind, unless its fields are set.
     pub fn new(sent: ClientMessage) -> Self {
-        Self { owner: String::new(), session: 0, occurrence: 0, sent, replies: Vec::new() }
+        Self { owner: Owner::Session, session: 0, occurrence: 0, sent, replies: Vec::new() }
     }
 
     /// The method; `None` for raw messages.

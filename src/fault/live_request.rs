@@ -8,6 +8,7 @@ use super::condition::task_of;
 use super::exchange::{ClientMessage, MessageExchange};
 use super::parsed_message::{MessageKind, ParsedMessage, RequestHead, split_http};
 use super::words::FaultTransport;
+use crate::transport::Owner;
 use crate::wire::value_memory;
 
 /// The header with which a client names the task of a call.
@@ -65,9 +66,9 @@ impl LiveRequest {
         Some(Self::new(body, scope, Some(head)))
     }
 
-    /// The same as a message of a case.
+    /// The same as a message of somebody.
     #[must_use]
-    pub fn of_case(mut self, owner: &str) -> Self {
+    pub fn of(mut self, owner: &Owner) -> Self {
         owner.clone_into(&mut self.exchange.owner);
         self
     }

@@ -11,6 +11,7 @@ use crate::reproduce::{is_discovery, is_handshake, sent_call};
 use crate::runner::SessionFrames;
 use crate::session::WrittenRequest;
 use crate::source::map_texts;
+use crate::transport::Owner;
 use crate::wire::{Channel, Direction, Frame};
 
 /// The number of requests of a session that are kept: the last ones.
@@ -73,7 +74,7 @@ pub(crate) struct SentCalls<'a> {
 
 impl<'a> SentCalls<'a> {
     pub(crate) fn of(session: &'a SessionFrames, redactor: &Redactor) -> Self {
-        let nobody: &[u32] = session.owners.get("").map_or(&[], Vec::as_slice);
+        let nobody: &[u32] = session.owners.get(&Owner::Session).map_or(&[], Vec::as_slice);
         let mut calls = Vec::new();
         for frame in session.frames.iter().filter(|frame| frame.direction == Direction::Sent) {
             if frame.channel == Channel::Http {
@@ -93,14 +94,15 @@ impl<'a> SentCalls<'a> {
             let params = params.map(|params| map_texts(params, &|text| redactor.restorable(text)));
             (*frame, Arc::new(WrittenRequest { params, ..written.clone() }))
         });
-        let cases = session.owners.iter().filter(|(owner, _)| !owner.is_empty());
+        let cases = session.owners.iter().filter(|(owner, _)| **owner != Owner::Session);
         let begun = cases.filter_map(|(_, frames)| frames.first().copied()).min().unwrap_or(u32::MAX);
         Self { session, calls, written: written.collect(), begun, is_confidential }
     }
 
     /// Everything that was said, seen from one of the session's cases or from outside of them.
     pub(crate) fn seen_from(&self, case: Option<&str>) -> SessionCalls {
-        let own: &[u32] = case.and_then(|case| self.session.owners.get(case)).map_or(&[], Vec::as_slice);
+        let own: &[u32] =
+            case.and_then(|case| self.session.owners.get(&Owner::of_case(case))).map_or(&[], Vec::as_slice);
         let exit = self.session.ending.and_then(|ending| ending.exit).map(|exit| exit.to_string());
         let unplayable = self.is_confidential.then_some(CAPTURED_SECRET);
         let mut said = SessionCalls { unplayable, exit, ..SessionCalls::default() };

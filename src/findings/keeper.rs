@@ -12,6 +12,7 @@ use crate::event::{
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::runner::SessionFrames;
+use crate::transport::Owner;
 
 /// The number of findings of a run that are kept.
 const MOST: usize = 200;
@@ -89,7 +90,7 @@ impl Keeper {
             }
             return;
         }
-        let is_here = |result: &CaseResult| session.owners.contains_key(&result.case.id);
+        let is_here = |result: &CaseResult| session.owners.contains_key(&Owner::of_case(&result.case.id));
         let (here, elsewhere) = std::mem::take(&mut self.pending).into_iter().partition(is_here);
         self.pending = elsewhere;
         let here: Vec<CaseResult> = here;

@@ -3,7 +3,7 @@
 //! Knows nothing of where findings are kept, nor of how servers are started. Start reading in [`replay`].
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -17,10 +17,11 @@ use crate::reproduce::{Player, WATCH};
 use crate::session::{Session, SessionReply};
 use crate::source::template::{Names, fill, from_json, literal_text};
 use crate::source::{Node, SourceFile, Sources, Span, map_texts};
+use crate::transport::Owner;
 use crate::wire::{Catalog, canonical};
 
 /// The owner of a replay's frames.
-const OWNER: &str = "replay";
+static OWNER: LazyLock<Owner> = LazyLock::new(|| Owner::of_case("replay"));
 
 /// The time for which a server that is expected to end is watched after its last answer.
 const EXIT_GRACE: Duration = Duration::from_millis(100);
@@ -125,7 +126,7 @@ async fn host(reproduction: &Reproduction, stage: &ReplayStage<'_>) -> Result<Op
         return Ok(None);
     };
     let session = stage.servers.open(OpenServer::FRESH).await.map_err(Box::new)?;
-    let player = Player { session: &session, owner: OWNER, timeout: stage.patience };
+    let player = Player { session: &session, owner: &OWNER, timeout: stage.patience };
     for call in first {
         // The finding shows in the second session.
         let _ = player.send(call).await;
@@ -175,7 +176,7 @@ async fn play(
                 break;
             }
         };
-        match (Player { session: &session, owner: OWNER, timeout }).send(&call).await {
+        match (Player { session: &session, owner: &OWNER, timeout }).send(&call).await {
             Ok(reply) => {
                 if let Err(found) = capture(&call, reply.as_ref(), names) {
                     played.failed.push((about(&call).to_owned(), found));
@@ -191,8 +192,8 @@ async fn play(
             break;
         }
     }
-    let mut violations = session.take_violations(OWNER);
-    violations.extend(session.take_violations(""));
+    let mut violations = session.take_violations(&OWNER);
+    violations.extend(session.take_violations(&Owner::Session));
     let frames = session.frames();
     let ends = matches!(check, ReproductionCheck::Ends) && played.failed.is_empty();
     let closed = session.close(if ends { EXIT_GRACE } else { WATCH }).await;

@@ -12,6 +12,7 @@ use crate::fault::Fault;
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Answers, Fixture, Handshake, Recovery, Rule, Step, Suite, Test};
+use crate::transport::Owner;
 
 /// Everything that would run.
 #[derive(Debug, Clone)]
@@ -135,6 +136,11 @@ pub struct Case {
 }
 
 impl Case {
+    /// The owner of its messages.
+    pub fn owner(&self) -> Owner {
+        Owner::of_case(&self.id)
+    }
+
     /// Returns true if it is about a variant: by what it does, or because its suite says so.
     pub fn is_about(&self, variant: &str) -> bool {
         self.variants.contains(variant) || self.claims.contains(variant)

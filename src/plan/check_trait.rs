@@ -15,6 +15,7 @@ use crate::session::{ServerIdentity, Session};
 use crate::source::template::{Names, fill};
 use crate::source::{Node, Sources};
 use crate::suite::{Step, Suite};
+use crate::transport::Owner;
 use crate::wire::{Catalog, MAX_COMPARED_MEMORY};
 
 /// Runs steps of the suite in the sessions of a check.
@@ -39,8 +40,8 @@ pub struct StepOutcome {
 /// The facts that a check can use, and the way to its servers.
 #[derive(Clone, Copy)]
 pub struct CheckContext<'a> {
-    /// The id of the case: frames belong to it.
-    pub owner: &'a str,
+    /// To whom frames belong.
+    pub owner: &'a Owner,
     /// The suite: what it allows, which arguments it gives.
     pub suite: &'a Suite,
     /// The name of the server in the suite.

@@ -74,7 +74,7 @@ pub(crate) fn broken(judged: &SessionJudged) -> Vec<(String, Code)> {
 /// The difference between a recorded case and its replay.
 fn unlike(recorded: Outcome, result: &CaseResult, results: &RunResults) -> Option<String> {
     let id = &result.case.id;
-    if results.log.left.iter().any(|moment| moment.owner == *id) {
+    if results.log.left.iter().any(|moment| moment.owner.is_case(id)) {
         return Some("it asked for something that is not in the recording".to_owned());
     }
     if result.outcome == recorded {

@@ -18,6 +18,7 @@ use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::runner::Bail;
 use crate::taxonomy::{Leaf, Mutant as FaultOperator, Variant};
+use crate::transport::Owner;
 
 /// The most suggested tests for one mutant.
 const MOST_TESTS: usize = 4;
@@ -217,10 +218,10 @@ impl MutationRunner<'_> {
 
     /// The cases that a mutant reaches.
     pub(crate) fn plan_reached(&self, target: &RecordedTarget<'_>, injection: &MutantInjection) -> Plan {
-        let owners: BTreeSet<&str> = injection.sites.iter().map(|site| site.owner.as_str()).collect();
-        let is_everywhere = owners.contains("");
+        let owners: BTreeSet<&Owner> = injection.sites.iter().map(|site| &site.owner).collect();
+        let is_everywhere = owners.contains(&Owner::Session);
         only(&self.plan, &|planned, case| {
-            owners.contains(case.id.as_str()) || is_everywhere && planned.target_id(case.target) == target.name
+            owners.contains(&case.owner()) || is_everywhere && planned.target_id(case.target) == target.name
         })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::recording::{ExchangeKey, RunRecording, TargetRecording};
+use super::recording::{RequestKey, RunRecording, TargetRecording};
 use super::replay::MutatedReplies;
 use crate::event::{MutantSubject, SubjectKind};
 use crate::fault::{
@@ -17,6 +17,7 @@ use crate::plan::Plan;
 use crate::reproduce::is_volatile;
 use crate::runner::REQUEST_TIMEOUT;
 use crate::taxonomy::Mutant;
+use crate::transport::Owner;
 use crate::wire::{Catalog, ListKind};
 
 /// A recorded target, with what its server offers.
@@ -125,8 +126,8 @@ pub(crate) struct MutantInjection {
 pub(crate) struct InjectionSite {
     /// The index of the exchange in the target.
     pub(crate) at: usize,
-    /// The case; empty for handshakes and discovery.
-    pub(crate) owner: String,
+    /// Who asked.
+    pub(crate) owner: Owner,
 }
 
 /// The most prompts, resources or templates that are looked at; all tools are.
@@ -146,8 +147,7 @@ impl Placement {
         let shown = mutant.shown_by.as_ref().map(|shown_by| target.places_showing(shown_by)).unwrap_or_default();
         for (at, exchange) in target.recorded.exchanges.iter().enumerate() {
             // A suite's setup that goes wrong is no verdict on the server.
-            let counts =
-                if exchange.owner.is_empty() { is_discovery(exchange) } else { green.contains(&exchange.owner) };
+            let counts = exchange.owner.case().map_or_else(|| is_discovery(exchange), |case| green.contains(case));
             if !counts {
                 continue;
             }
@@ -319,9 +319,9 @@ fn answer_value(exchange: &MessageExchange, field: &str) -> Option<Value> {
 
 /// Requests that were made more than once: the first and the last exchange of each.
 fn same_requests(exchanges: &[MessageExchange]) -> BTreeMap<usize, (usize, usize)> {
-    let mut by_request: BTreeMap<ExchangeKey, Vec<usize>> = BTreeMap::new();
+    let mut by_request: BTreeMap<RequestKey, Vec<usize>> = BTreeMap::new();
     for (at, exchange) in exchanges.iter().enumerate().filter(|(_, exchange)| exchange.tool().is_some()) {
-        by_request.entry(ExchangeKey::of("", &exchange.sent)).or_default().push(at);
+        by_request.entry(RequestKey::of(&exchange.sent)).or_default().push(at);
     }
     let repeated = by_request.into_values().filter(|same| same.len() > 1);
     repeated.flat_map(|same| same.clone().into_iter().map(move |at| (at, (same[0], same[same.len() - 1])))).collect()

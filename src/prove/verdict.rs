@@ -114,7 +114,7 @@ fn reaction(plan: &Plan, result: &CaseResult, log: &ReplayLog) -> CaseReaction {
 
 fn react_to_no_verdict(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     let name = &result.case.name;
-    if log.left.iter().any(|moment| moment.owner == result.case.id || moment.owner.is_empty()) {
+    if log.left.iter().any(|moment| moment.owner.case().is_none_or(|case| case == result.case.id)) {
         return CaseReaction::Unclear(format!("`{name}` left the recording before it came to a verdict"));
     }
     if matches!(result.reason, Some(Reason::ModelDiverged)) {
@@ -134,7 +134,8 @@ fn react_to_failure(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     let Some(first) = broken.peek().copied() else { return CaseReaction::Green };
     // What the suite asked for counts before what every run looks at.
     let finding = broken.find(|finding| by(finding) == By::Expectation).unwrap_or(first);
-    let of_case = |moments: &[ReplayMoment]| moments.iter().find(|moment| moment.owner == result.case.id).cloned();
+    let of_case =
+        |moments: &[ReplayMoment]| moments.iter().find(|moment| moment.owner.is_case(&result.case.id)).cloned();
     if let Some(left) = of_case(&log.left)
         && finding.frame.is_none_or(|frame| frame >= left.frame)
     {
@@ -177,6 +178,7 @@ fn by(finding: &Finding) -> By {
 mod tests {
     use super::*;
     use crate::event::SessionJudged;
+    use crate::transport::Owner;
 
     fn case_result(outcome: Outcome, findings: Vec<Finding>) -> CaseResult {
         let session = SessionJudged {
@@ -191,8 +193,8 @@ mod tests {
         CaseResult { findings, ..CaseResult::beside(session.info(), outcome, String::new()) }
     }
 
-    fn moments(owner: &str, frame: Option<u32>) -> Vec<ReplayMoment> {
-        frame.map(|frame| ReplayMoment { owner: owner.to_owned(), frame, session: 0 }).into_iter().collect()
+    fn moments(owner: &Owner, frame: Option<u32>) -> Vec<ReplayMoment> {
+        frame.map(|frame| ReplayMoment { owner: owner.clone(), frame, session: 0 }).into_iter().collect()
     }
 
     fn word(reaction: &CaseReaction) -> &'static str {
@@ -217,7 +219,7 @@ mod tests {
         ] {
             let finding = Finding { frame: Some(failure), ..Finding::new("equals", "1 instead of 2") };
             let result = case_result(Outcome::Failed, vec![finding]);
-            let owner = &result.case.id;
+            let owner = &Owner::of_case(&result.case.id);
             let log = ReplayLog { left: moments(owner, left), struck: moments(owner, struck), ..ReplayLog::default() };
             assert_eq!(word(&react_to_failure(&result, &log)), expected, "{failure} {left:?} {struck:?}");
         }
@@ -234,12 +236,12 @@ mod tests {
     fn a_case_without_a_verdict_kills_nothing() {
         let result = case_result(Outcome::Inconclusive, Vec::new());
         for (owner, left, expected) in [
-            (result.case.id.as_str(), None, "unjudged"),
-            (result.case.id.as_str(), Some(2), "unclear"),
-            ("", Some(2), "unclear"),
-            ("another", Some(2), "unjudged"),
+            (Owner::of_case(&result.case.id), None, "unjudged"),
+            (Owner::of_case(&result.case.id), Some(2), "unclear"),
+            (Owner::Session, Some(2), "unclear"),
+            (Owner::of_case("another"), Some(2), "unjudged"),
         ] {
-            let log = ReplayLog { left: moments(owner, left), ..ReplayLog::default() };
+            let log = ReplayLog { left: moments(&owner, left), ..ReplayLog::default() };
             assert_eq!(word(&react_to_no_verdict(&result, &log)), expected, "{owner} {left:?}");
         }
     }

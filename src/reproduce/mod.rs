@@ -14,6 +14,7 @@ use std::time::Duration;
 use crate::diagnosis::of_violations;
 use crate::event::{Finding, ReproductionCall};
 use crate::session::{AwaitedAnswers, CallFailure, FailureReason, RawMessage, Session, SessionReply, SessionRequest};
+use crate::transport::Owner;
 use crate::wire::Era;
 
 pub use self::confidence::{
@@ -36,7 +37,7 @@ pub struct Player<'a> {
     /// The session.
     pub session: &'a Session,
     /// The case to which the frames belong.
-    pub owner: &'a str,
+    pub owner: &'a Owner,
     /// The time for one request.
     pub timeout: Duration,
 }

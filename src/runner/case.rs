@@ -40,6 +40,7 @@ use crate::session::OwnedViolation;
 use crate::source::duration_text;
 use crate::source::template::{Names, fill, from_json};
 use crate::suite::{Action, Handshake, Order};
+use crate::transport::Owner;
 use crate::wire::MAX_COMPARED_MEMORY;
 
 /// The event that a case begins an attempt.
@@ -78,7 +79,8 @@ pub(crate) async fn run(sessions: Arc<TargetSessions>, case: Arc<Case>, options:
             let retries = options.retries.unwrap_or(case.retries);
             let is_once = options.repeat <= 1 && retries == 0;
             let limits = CaseLimits { timeout, left: timeout, stop: &options.stop, turn: SessionUse::First, is_once };
-            let run = CaseRun { sessions: &sessions, target, case: &case, script, limits, faults: None };
+            let owner = case.owner();
+            let run = CaseRun { sessions: &sessions, target, case: &case, owner: &owner, script, limits, faults: None };
             let mut result =
                 if options.repeat > 1 { Box::pin(run.repeat(options.repeat)).await } else { run.retry(retries).await };
             if case.session == SessionNeed::Shared && options.order_of(&planned.suite) == Order::Shuffled {
@@ -96,6 +98,8 @@ pub(crate) struct CaseRun<'a> {
     pub(crate) sessions: &'a TargetSessions,
     pub(crate) target: &'a RunTarget,
     pub(crate) case: &'a Case,
+    /// The owner of its messages.
+    pub(crate) owner: &'a Owner,
     pub(crate) script: &'a Script,
     pub(crate) limits: CaseLimits<'a>,
     /// The faults that strike its messages.
@@ -420,7 +424,7 @@ impl CaseRun<'_> {
     fn converse<'a>(&'a self, opened: &'a OpenSession) -> Conversation<'a> {
         let (target, case) = (self.target, self.case);
         if target.is_generated(case) || self.script.rounds.is_some() {
-            opened.session.limit_answers(&case.id, MAX_COMPARED_MEMORY);
+            opened.session.limit_answers(self.owner, MAX_COMPARED_MEMORY);
         }
         let mut names = opened.names.clone();
         names.extend(case.all_names());
@@ -431,11 +435,11 @@ impl CaseRun<'_> {
             names.insert("hints".to_owned(), filled.to_json());
         }
         if let Some(fixtures) = target.fixtures_of(case) {
-            let path = fixtures.path_of(None, &case.id).display().to_string();
+            let path = fixtures.path_of(None, self.owner).display().to_string();
             names.insert("fixture".to_owned(), path.into());
         }
         super::names::fill_given_arguments(&mut names, target.suite());
-        let speaker = CaseSpeaker { session: &opened.session, owner: &case.id, catalog: target.known_catalog() };
+        let speaker = CaseSpeaker { session: &opened.session, owner: self.owner, catalog: target.known_catalog() };
         let recorder = Some(SnapshotRecorder {
             emitter: &target.emitter,
             planned: target.suite_plan(),
@@ -570,13 +574,13 @@ impl CaseRun<'_> {
         let mut result = with_notices(result, notices);
         result.exchanges = conversation.exchanges;
         result.protocol_revision = opened.session.server.revision.to_string();
-        result.frames = opened.session.frames_of(&self.case.id);
+        result.frames = opened.session.frames_of(self.owner);
         result
     }
 
     /// Takes the violations that the scans found during the case and that no other case reports.
     fn take_violations(&self, opened: &OpenSession) -> Vec<OwnedViolation> {
-        let found = opened.session.take_violations(&self.case.id);
+        let found = opened.session.take_violations(self.owner);
         if found.is_empty() {
             return found;
         }

@@ -29,6 +29,7 @@ use crate::plan::{
 use crate::session::Session;
 use crate::source::template::Names;
 use crate::suite::Step;
+use crate::transport::Owner;
 use crate::wire::Catalog;
 
 /// Runs the check of a case, which keeps its own time.
@@ -50,9 +51,10 @@ pub(crate) async fn run_check(
     let record = |file: PathBuf, value: Value| {
         snapshot::hand_on(&target.emitter, case, target.suite().folder.join(file), &value);
     };
+    let owner = case.owner();
     let context = CheckContext {
         record: (recordings.snapshots.purpose == Purpose::Update).then_some(&record),
-        ..servers.context(&case.id, &catalog, &names)
+        ..servers.context(&owner, &catalog, &names)
     };
     let probed = tokio::select! {
         probed = check.run(context) => probed,
@@ -131,13 +133,13 @@ impl<'a> TargetServers<'a> {
         let target = self.target();
         let mut names = self.sessions.shared.names(target).await;
         if let Some(stores) = &target.stores {
-            names.insert("store".to_owned(), stores.first_path(&self.case.id).display().to_string().into());
+            names.insert("store".to_owned(), stores.first_path(&self.case.owner()).display().to_string().into());
         }
         names
     }
 
     /// The context of work on the target; frames belong to `owner`.
-    pub(crate) fn context<'b>(&'b self, owner: &'b str, catalog: &'b Catalog, names: &'b Names) -> CheckContext<'b> {
+    pub(crate) fn context<'b>(&'b self, owner: &'b Owner, catalog: &'b Catalog, names: &'b Names) -> CheckContext<'b> {
         let target = self.target();
         CheckContext {
             owner,
@@ -275,7 +277,8 @@ impl StepRunner for TargetServers<'_> {
             let mut known = self.sessions.shared.names(target).await;
             known.extend(self.setup_names());
             known.extend(names.clone());
-            let speaker = CaseSpeaker { session, owner: &self.case.id, catalog: target.known_catalog() };
+            let owner = self.case.owner();
+            let speaker = CaseSpeaker { session, owner: &owner, catalog: target.known_catalog() };
             let mut conversation = Conversation::new(speaker, known, target);
             let (index, answered) = conversation.speak(Phase::Steps, step).await;
             let (answer, unmet) = match answered {

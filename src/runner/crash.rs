@@ -10,7 +10,7 @@ use super::target::RunTarget;
 use super::{hang, silence};
 use crate::event::{CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel};
 use crate::plan::Case;
-use crate::transport::TransportKind;
+use crate::transport::{Owner, TransportKind};
 
 /// The result of a case after an attempt in a shared session; where another case may be the reason for a failure, the
 /// case runs again alone with a fresh server.
@@ -34,8 +34,9 @@ pub(crate) async fn rerun_to_attribute(
     }
     if timed_out(&attempted) && may_be_repeated(target, &attempted) {
         let silent = hang::tool_without_answer(target, case, &attempted);
-        if silent.is_some_and(|tool| target.answered.as_ref().is_some_and(|known| known.is_silent(&tool, "", || true)))
-        {
+        if silent.is_some_and(|tool| {
+            target.answered.as_ref().is_some_and(|known| known.is_silent(&tool, &Owner::Session, || true))
+        }) {
             sessions.shared.note_slow_call();
             sessions.shared.retire_if_silent(target, opened).await;
             return attempted;

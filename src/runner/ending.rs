@@ -80,7 +80,7 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEn
         SessionEndReason::CaseOver(case) | SessionEndReason::Shutdown(case, _) => {
             let violations = target.scan_results.take_unclaimed(Some(case), violations, session, &closed.frames);
             // Only one case used this server, so naming the last one says nothing.
-            let exit = exit.map(|exit| Finding::from(&UnreportedExit { last_owner: None, ..exit }));
+            let exit = exit.map(|exit| Finding::from(&UnreportedExit { last_case: None, ..exit }));
             target.emitter.session(target.frames_of(revision, Some(case), closed));
             EndedSession { violations, exit, shutdown, frames: None }
         }

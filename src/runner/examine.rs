@@ -17,6 +17,7 @@ use crate::plan::Plan;
 use crate::plan::arguments::ConfigSource;
 use crate::session::Connector;
 use crate::suite::Protocol;
+use crate::transport::Owner;
 
 /// Examines every server of a plan once; `doing` is told what is done next. Texts are without secrets. The result is an
 /// error where the settings of a server cannot be filled in.
@@ -57,7 +58,9 @@ async fn examine(target: &RunTarget, options: &Options, doing: &(dyn Fn(String) 
         let number = starts.fetch_add(1, Ordering::Relaxed);
         let server = target.server.clone()?;
         match target.stores.as_ref().filter(|_| server.starts() != Starts::Nothing) {
-            Some(stores) => server.at_copy(target.settings(), &stores.prepare(&format!("doctor {number}"))?),
+            Some(stores) => {
+                server.at_copy(target.settings(), &stores.prepare(&Owner::of_case(&format!("doctor {number}")))?)
+            }
             None => Ok(server),
         }
     };

@@ -16,16 +16,16 @@ use crate::session::{
 use crate::source::template::{Names, TemplateError, Unfilled, bind_templates, fill, from_json, text_of};
 use crate::source::{Node, beginning, beginning_of_json};
 use crate::suite::{Action, Cancel, CancelWhen, Step};
+use crate::transport::Owner;
 use crate::wire::{Catalog, Era, ListKind, Revision};
 
 /// The number of characters of a message that an exchange keeps.
 const KEPT: usize = 4096;
 
-/// A session and the case that speaks over it.
+/// A session and who speaks over it.
 pub(crate) struct CaseSpeaker<'a> {
     pub(crate) session: &'a Session,
-    /// The case id; empty for the target itself.
-    pub(crate) owner: &'a str,
+    pub(crate) owner: &'a Owner,
     pub(crate) catalog: Arc<Catalog>,
 }
 

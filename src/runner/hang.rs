@@ -43,7 +43,7 @@ pub(crate) fn tool_without_answer(target: &RunTarget, case: &Case, result: &Chec
     if !fails_for_silence(result) {
         return None;
     }
-    target.answered.as_ref().filter(|_| target.is_generated(case))?.silent_tool_of(&case.id)
+    target.answered.as_ref().filter(|_| target.is_generated(case))?.silent_tool_of(&case.owner())
 }
 
 fn fails_for_silence(result: &CheckResult) -> bool {

@@ -12,6 +12,7 @@ use super::{Options, RunMessage};
 use crate::check::learning::{LearnedArguments, Learning, learn_arguments};
 use crate::event::{Section, SectionPart};
 use crate::plan::{Case, is_called_by_generated};
+use crate::transport::Owner;
 use crate::wire::{Catalog, MAX_COMPARED_MEMORY, Tool};
 
 /// The catalog with the arguments that tools serve, where generated calls of the target need them; `case` is any of it.
@@ -47,7 +48,7 @@ async fn learn(sessions: &Arc<TargetSessions>, case: &Case, options: &Options, c
     let target = sessions.target.as_ref();
     let servers = TargetServers::new(sessions, case, options).reading_at_most(Some(MAX_COMPARED_MEMORY));
     let names = servers.names().await;
-    let context = servers.context("", catalog, &names);
+    let context = servers.context(&Owner::Session, catalog, &names);
     let needed = |tool: &Tool| is_called_by_generated(target.suite_plan(), target.index, &tool.name);
     let learning = tokio::select! {
         learning = learn_arguments(&context, &needed) => learning,

@@ -119,19 +119,19 @@ pub(crate) async fn open_beside(
     Ok(opened)
 }
 
-/// Opens the session that a check asks for; the client answers the server with `answers`, and `owner` has the copies of its
+/// Opens the session that a check asks for; the client answers the server with `answers`, and `case` has the copies of its
 /// store.
 pub(crate) async fn open_requested(
     target: &RunTarget,
     request: &OpenServer<'_>,
     answers: &Answers,
-    owner: &str,
+    case: &str,
 ) -> Result<Session, Finding> {
     let catalog = target.known_catalog();
     if let Some(faults) = request.faults {
         faults.learn(&catalog);
     }
-    let store = if request.store == CaseStore::Anew { StoreUse::Anew } else { StoreUse::Of(owner) };
+    let store = if request.store == CaseStore::Anew { StoreUse::Anew } else { StoreUse::Of(case) };
     let how = SessionOpening { faults: request.faults, store, ..SessionOpening::with(answers) };
     let opened = match request.server {
         ServerChoice::Fresh => open(target, how).await,

@@ -14,7 +14,7 @@ use crate::redact::Redactor;
 use crate::session::{SessionEnd, WrittenRequest};
 use crate::suite::{MOST_PARALLEL, Order, Suite};
 use crate::transport::stdio::ServerCommand;
-use crate::transport::{Link, TransportKind};
+use crate::transport::{Link, Owner, TransportKind};
 use crate::wire::{ForgottenCalls, Frame};
 
 /// Everything about a run that the plan does not say.
@@ -306,8 +306,8 @@ pub struct SessionFrames {
     pub frames: Vec<Frame>,
     /// The calls of tools in the others.
     pub forgotten: ForgottenCalls,
-    /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
-    pub owners: BTreeMap<String, Vec<u32>>,
+    /// The numbers of the frames of each owner.
+    pub owners: BTreeMap<Owner, Vec<u32>>,
     /// What the suite writes of requests, by their frames.
     pub written: BTreeMap<u32, WrittenRequest>,
     /// The end of the conversation by the server; `None` where it did not end it.

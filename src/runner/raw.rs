@@ -12,7 +12,7 @@ use crate::session::{AwaitedAnswers, CallFailure, RawMessage, RawReply, Session,
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, Value as Written, duration_text};
 use crate::suite::{Action, Payload, RawSend, Step, Wanted};
-use crate::transport::time_of_pauses;
+use crate::transport::{Owner, time_of_pauses};
 
 /// A raw message, filled in.
 pub(crate) struct FilledSend {
@@ -74,7 +74,7 @@ impl FilledSend {
     pub(crate) async fn perform(
         self,
         session: &Session,
-        owner: &str,
+        owner: &Owner,
         timeout: Option<Duration>,
     ) -> Result<StepResponse, CallFailure> {
         let Self { lines, pieces, awaited, shape, watch } = self;

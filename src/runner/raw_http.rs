@@ -15,7 +15,7 @@ use crate::session::{CallFailure, RawExchange, Session};
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::suite::{Cuts, Defaults, Extent, HeaderValue, RawHttp, Step, Then};
 use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ReadUntil};
-use crate::transport::{ConnectionBreak, HttpFailure};
+use crate::transport::{ConnectionBreak, HttpFailure, Owner};
 use crate::wire::sse::SseEvent;
 use crate::wire::{HttpHead, exceeded_limit, exceeded_limit_together, is_response, read_json_bytes};
 
@@ -97,7 +97,7 @@ impl FilledHttp {
     pub(crate) async fn perform(
         mut self,
         session: &Session,
-        owner: &str,
+        owner: &Owner,
         step: &Step,
         exchange: &mut Exchange,
     ) -> Result<StepResponse, Finding> {

@@ -19,6 +19,7 @@ use crate::plan::Case;
 use crate::session::Session;
 use crate::source::template::Names;
 use crate::suite::RestartPolicy;
+use crate::transport::Owner;
 use crate::wire::Catalog;
 
 /// The time for a sign of life of a server that only gets another one for it, and is accused of nothing.
@@ -176,7 +177,7 @@ impl SharedState {
     async fn open(&mut self, target: &RunTarget) -> Result<Session, SessionError> {
         let opened = opening::open(
             target,
-            SessionOpening { store: StoreUse::Of(""), ..SessionOpening::with(&target.suite().answers) },
+            SessionOpening { store: StoreUse::Shared, ..SessionOpening::with(&target.suite().answers) },
         )
         .await;
         let session = opened.inspect_err(|error| {
@@ -200,7 +201,7 @@ async fn list_catalog(target: &RunTarget, session: &Session) -> Result<Arc<Catal
             Ok(Arc::new(catalog))
         }
         Err(failure) => {
-            let broken = diagnosis::of_violations(&session.take_violations(""), &session.frames());
+            let broken = diagnosis::of_violations(&session.take_violations(&Owner::Session), &session.frames());
             let found = verdict::merge_violations(vec![Finding::from(&failure)], broken);
             let first = target.at_server(found[0].clone());
             target.report(&revision, found);

@@ -14,6 +14,7 @@ use crate::event::{FailureClass, Finding, FindingKind, Reproduction, Reproductio
 use crate::plan::Case;
 use crate::reproduce::{Player, SlowDdmin, is_discovery, is_handshake, sent_call};
 use crate::source::duration_text;
+use crate::transport::Owner;
 use crate::wire::{Direction, Frame};
 
 /// The most attempts to find out which requests silence the server.
@@ -37,7 +38,7 @@ struct Playing {
 
 /// Returns true if the server of a session does not answer a ping in time, and its process still runs.
 pub(crate) async fn is_silent(opened: &OpenSession, timeout: Duration) -> bool {
-    let player = Player { session: &opened.session, owner: "", timeout };
+    let player = Player { session: &opened.session, owner: &Owner::Session, timeout };
     player.ping().await.is_err_and(|failure| failure.is_timeout()) && opened.session.is_open()
 }
 
@@ -92,7 +93,7 @@ fn is_hazardous(target: &RunTarget, call: &ReproductionCall) -> bool {
 fn is_known_silent(target: &RunTarget, call: &ReproductionCall) -> bool {
     let tool = call.params["name"].as_str().filter(|_| call.method == "tools/call");
     let known = target.answered.as_ref();
-    tool.is_some_and(|tool| known.is_some_and(|known| known.is_silent(tool, "", || true)))
+    tool.is_some_and(|tool| known.is_some_and(|known| known.is_silent(tool, &Owner::Session, || true)))
 }
 
 /// Makes requests one after another with a fresh server; `None` where none could be started, or it ended.
@@ -100,7 +101,7 @@ async fn play(target: &RunTarget, case: &Case, calls: &[ReproductionCall], limit
     let opening = SessionOpening::with(&target.suite().answers);
     let session = opening::open(target, opening).await.ok()?;
     session.learn(&target.known_catalog());
-    let player = Player { session: &session, owner: &case.id, timeout: limit.wait };
+    let player = Player { session: &session, owner: &case.owner(), timeout: limit.wait };
     let mut playing = Playing { silent_at: None, slowest: Duration::ZERO };
     for (index, call) in calls.iter().enumerate() {
         let begun = Instant::now();

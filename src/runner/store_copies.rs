@@ -20,7 +20,7 @@ use crate::plan::arguments::ConfigSource;
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Diagnostic, FNV, Span, fnv};
 use crate::suite::{Fixture, NewStore, Store};
-use crate::transport::ServerProcesses;
+use crate::transport::{Owner, ServerProcesses};
 
 /// The size of a store that is copied.
 const LIMIT: CopyLimit = CopyLimit { bytes: 1 << 30, entries: 100_000 };
@@ -36,7 +36,9 @@ const NAMED: usize = 40;
 pub(crate) enum StoreUse<'a> {
     /// One that no process has used.
     Anew,
-    /// One of a case, or of the session that cases share, which has no name: the first that no process uses now.
+    /// One of the session that cases share: the first that no process uses now.
+    Shared,
+    /// One of a case: the first that no process uses now.
     Of(&'a str),
 }
 
@@ -63,7 +65,7 @@ pub(crate) struct StoreCopies {
 
 #[derive(Default)]
 struct CopyState {
-    owned: BTreeMap<String, Vec<Arc<StoreCopy>>>,
+    owned: BTreeMap<Owner, Vec<Arc<StoreCopy>>>,
     /// Copies whose case is over, and those that nobody owns, as long as a process may use them.
     left: Vec<Arc<StoreCopy>>,
 }
@@ -248,19 +250,21 @@ impl StoreCopies {
 
     /// A copy for a process that is about to start.
     pub(crate) async fn take(self: &Arc<Self>, using: StoreUse<'_>) -> Result<CopyLease, Finding> {
-        if let StoreUse::Of(owner) = using
-            && let Some(copy) = self.free_copy(owner)
-        {
+        let owner = match using {
+            StoreUse::Anew => None,
+            StoreUse::Shared => Some(Owner::Session),
+            StoreUse::Of(case) => Some(Owner::of_case(case)),
+        };
+        if let Some(copy) = owner.as_ref().and_then(|owner| self.free_copy(owner)) {
             return Ok(CopyLease(copy));
         }
         let copies = Arc::clone(self);
-        let owner = if let StoreUse::Of(owner) = using { Some(owner.to_owned()) } else { None };
-        let made = spawn_blocking(move || copies.make(owner.as_deref())).await;
+        let made = spawn_blocking(move || copies.make(owner.as_ref())).await;
         made.unwrap_or_else(|error| Err(self.source.unusable(error))).map(CopyLease)
     }
 
-    /// The copy of a case, made if there is none, before a process uses it; the result says why there is none.
-    pub(crate) fn prepare(&self, owner: &str) -> Result<StoreMove, Finding> {
+    /// The first copy of an owner, made if there is none, before a process uses it; the result says why there is none.
+    pub(crate) fn prepare(&self, owner: &Owner) -> Result<StoreMove, Finding> {
         let known = self.state.lock().owned.get(owner).and_then(|copies| copies.first().cloned());
         if let Some(copy) = known {
             return Ok(self.source.moving(&copy.path));
@@ -271,8 +275,8 @@ impl StoreCopies {
     }
 
     /// The path of the copy that a case has, made if there is none.
-    pub(crate) async fn prepare_path(self: &Arc<Self>, owner: &str) -> Result<PathBuf, Finding> {
-        let (copies, owner) = (Arc::clone(self), owner.to_owned());
+    pub(crate) async fn prepare_path(self: &Arc<Self>, case: &str) -> Result<PathBuf, Finding> {
+        let (copies, owner) = (Arc::clone(self), Owner::of_case(case));
         let made = spawn_blocking(move || copies.make(Some(&owner))).await;
         let copy = made.unwrap_or_else(|error| Err(self.source.unusable(error)))?;
         *copy.user.lock() = CopyUser::None;
@@ -284,29 +288,29 @@ impl StoreCopies {
         path.starts_with(self.source.path())
     }
 
-    /// The path of the copy that a process uses; of a case's first one where no process is known.
-    pub(crate) fn path_of(&self, process: Option<&ServerProcesses>, owner: &str) -> PathBuf {
+    /// The path of the copy that a process uses; of the owner's first one where no process is known.
+    pub(crate) fn path_of(&self, process: Option<&ServerProcesses>, owner: &Owner) -> PathBuf {
         let state = self.state.lock();
         let is_used = |copy: &&Arc<StoreCopy>| match (&*copy.user.lock(), process) {
             (CopyUser::Process(user), Some(process)) => user.pid() == process.pid(),
             (CopyUser::Process(_) | CopyUser::None | CopyUser::Starting, _) => false,
         };
         let mut all = state.owned.values().flatten().chain(&state.left).rev();
-        let first = || [owner, ""].iter().find_map(|owner| state.owned.get(*owner)?.first());
+        let first = || [owner, &Owner::Session].into_iter().find_map(|owner| state.owned.get(owner)?.first());
         let found = all.find(is_used).or_else(first);
         found.map_or_else(|| self.first_path(owner), |copy| copy.path.clone())
     }
 
-    /// The path of the first copy of a case, whether it was made or not.
-    pub(crate) fn first_path(&self, owner: &str) -> PathBuf {
+    /// The path of the first copy of an owner, whether it was made or not.
+    pub(crate) fn first_path(&self, owner: &Owner) -> PathBuf {
         self.run.path().join(self.base(Some(owner))).join(self.source.name())
     }
 
     /// Ends the use of the copies of a case: those that no process uses are removed.
-    pub(crate) fn retire(&self, owner: &str) {
+    pub(crate) fn retire(&self, case: &str) {
         let gone: Vec<Arc<StoreCopy>> = {
             let mut state = self.state.lock();
-            let own = state.owned.remove(owner).unwrap_or_default();
+            let own = state.owned.remove(&Owner::of_case(case)).unwrap_or_default();
             state.left.extend(own);
             state.left.extract_if(.., |copy| !copy.is_used()).collect()
         };
@@ -315,14 +319,14 @@ impl StoreCopies {
         }
     }
 
-    fn free_copy(&self, owner: &str) -> Option<Arc<StoreCopy>> {
+    fn free_copy(&self, owner: &Owner) -> Option<Arc<StoreCopy>> {
         let state = self.state.lock();
         let free = state.owned.get(owner)?.iter().find(|copy| !copy.is_used())?;
         *free.user.lock() = CopyUser::Starting;
         Some(Arc::clone(free))
     }
 
-    fn make(&self, owner: Option<&str>) -> Result<Arc<StoreCopy>, Finding> {
+    fn make(&self, owner: Option<&Owner>) -> Result<Arc<StoreCopy>, Finding> {
         let base = self.base(owner);
         let names = std::iter::once(base.clone()).chain((2..).map(|number: u32| format!("{base}-{number}")));
         let (to, folder) = self.run.create(names).map_err(|error| {
@@ -341,25 +345,26 @@ impl StoreCopies {
         let copy = Arc::new(StoreCopy { folder, path, user: Mutex::new(CopyUser::Starting) });
         let mut state = self.state.lock();
         match owner {
-            Some(owner) => state.owned.entry(owner.to_owned()).or_default().push(Arc::clone(&copy)),
+            Some(owner) => state.owned.entry(owner.clone()).or_default().push(Arc::clone(&copy)),
             None => state.left.push(Arc::clone(&copy)),
         }
         Ok(copy)
     }
 
     /// The name of the folder for a copy: the same in every run with the same folder.
-    fn base(&self, owner: Option<&str>) -> String {
+    fn base(&self, owner: Option<&Owner>) -> String {
         let name = match owner {
             None => "fresh".to_owned(),
-            Some("") => "shared".to_owned(),
-            Some(id) => {
-                let name = id.split_once("::").map_or(id, |(_, name)| name);
+            Some(Owner::Session) => "shared".to_owned(),
+            Some(Owner::Case(id)) => {
+                let name = id.split_once("::").map_or(&**id, |(_, name)| name);
                 let name = name.rsplit_once('@').map_or(name, |(name, _)| name);
                 let plain = name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
                 plain.take(NAMED).collect()
             }
         };
-        let hash = fnv(FNV, format!("{} {}", self.target, owner.unwrap_or_default()).as_bytes());
+        let case = owner.and_then(Owner::case).unwrap_or_default();
+        let hash = fnv(FNV, format!("{} {case}", self.target).as_bytes());
         format!("{name}-{:08x}", hash & 0xffff_ffff)
     }
 }

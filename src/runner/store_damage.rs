@@ -25,6 +25,7 @@ use crate::plan::{Body, Case};
 use crate::schema::objection;
 use crate::session::SessionRequest;
 use crate::source::{shorten, visible_line};
+use crate::transport::Owner;
 use crate::wire::{is_served, surroundings_lack};
 
 /// The number of tools that are called.
@@ -172,7 +173,8 @@ async fn call_readers(target: &RunTarget, readers: &BTreeSet<String>, store: Sto
     let mut readings = Readings::new();
     for reader in readers {
         let params = Some(json!({"name": reader, "arguments": {}}));
-        let request = SessionRequest { owner: "", method: "tools/call", params, timeout: None, progress: false };
+        let request =
+            SessionRequest { owner: &Owner::Session, method: "tools/call", params, timeout: None, progress: false };
         let refusal = match session.request(request).await {
             Ok(reply) if is_served(&reply.message) => None,
             Ok(reply) => Some(words_of(&reply.message)),

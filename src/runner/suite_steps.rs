@@ -10,6 +10,7 @@ use crate::event::{CheckResult, Event, FailureClass, Finding, Outcome, Phase};
 use crate::session::Session;
 use crate::source::duration_text;
 use crate::source::template::Names;
+use crate::transport::Owner;
 
 /// Runs the setup of the suite in a session, and ends the session where it fails.
 pub(crate) async fn set_up(target: &RunTarget, session: Session) -> Result<OpenSession, Finding> {
@@ -18,7 +19,7 @@ pub(crate) async fn set_up(target: &RunTarget, session: Session) -> Result<OpenS
     if steps.is_empty() {
         return Ok(OpenSession { session, names });
     }
-    let speaker = CaseSpeaker { session: &session, owner: "", catalog: target.known_catalog() };
+    let speaker = CaseSpeaker { session: &session, owner: &Owner::Session, catalog: target.known_catalog() };
     let given = [target.names.as_ref().ok(), None, None];
     let mut conversation = Conversation { given, ..Conversation::new(speaker, names, target) };
     let failed = Box::pin(conversation.all(Phase::SuiteSetup, steps)).await.err();
@@ -38,7 +39,7 @@ pub(crate) async fn tear_down(target: &RunTarget, session: &Session, names: Name
     if steps.is_empty() || !session.is_open() {
         return CheckResult::new(Outcome::Passed);
     }
-    let speaker = CaseSpeaker { session, owner: "", catalog: target.known_catalog() };
+    let speaker = CaseSpeaker { session, owner: &Owner::Session, catalog: target.known_catalog() };
     let mut conversation = Conversation::new(speaker, names, target);
     let every = conversation.every(Phase::SuiteTeardown, steps);
     let mut found = target.stop.with_limit(CASE_TIMEOUT, every).await.unwrap_or_else(|limit| {

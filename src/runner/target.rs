@@ -29,6 +29,7 @@ use crate::session::{AnsweredTools, ClosedSession, ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
 use crate::suite::{Protocol, RestartPolicy, Server, Suite, is_builtin};
+use crate::transport::Owner;
 use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
@@ -88,8 +89,9 @@ impl RunTarget {
         if let (Some(fixture), Ok(names)) = (&planned.suite.fixture, &mut names) {
             let target = format!("{} fixture", planned.target_id(index));
             let copies = StoreCopies::new(StoreSource::of_fixture(fixture), target, &options.run_folder);
-            let path = copies.first_path("");
-            fixture_problem = if options.replay.is_some() || path.exists() { None } else { copies.prepare("").err() };
+            let path = copies.first_path(&Owner::Session);
+            fixture_problem =
+                if options.replay.is_some() || path.exists() { None } else { copies.prepare(&Owner::Session).err() };
             names.insert("fixture".to_owned(), path.display().to_string().into());
         }
         let written = &planned.suite.servers[&planned.targets[index].server];
@@ -305,9 +307,9 @@ impl RunTarget {
     }
 
     /// Ends the use of the copies of the store that a case has.
-    pub(crate) fn retire_stores(&self, owner: &str) {
+    pub(crate) fn retire_stores(&self, case: &str) {
         for copies in self.stores.iter().chain(self.fixtures.lock().values()) {
-            copies.retire(owner);
+            copies.retire(case);
         }
     }
 
@@ -323,11 +325,11 @@ impl RunTarget {
 
     /// The path in the copy of the store that a case has, for a path that leads into the store; `None` for any other. The
     /// error says why there is no copy.
-    pub(crate) fn path_in_copy(&self, path: &Path, owner: &str) -> Result<Option<PathBuf>, String> {
+    pub(crate) fn path_in_copy(&self, path: &Path, case: &str) -> Result<Option<PathBuf>, String> {
         let Some(stores) = self.stores.as_ref().filter(|_| !self.is_replayed) else { return Ok(None) };
         let path = absolute_path("", path);
         if stores.is_in_store(&path) {
-            stores.prepare(owner).map(|moving| moving.path(&path)).map_err(|found| found.message)
+            stores.prepare(&Owner::of_case(case)).map(|moving| moving.path(&path)).map_err(|found| found.message)
         } else {
             Ok(None)
         }

@@ -12,6 +12,7 @@ use super::{Emitter, Options, names};
 use crate::event::Finding;
 use crate::plan::{BoxFuture, CheckContext, Plan};
 use crate::redact::Redactor;
+use crate::transport::Owner;
 
 /// A server of a plan in one revision, as it is visited.
 pub struct ServerVisit<'a> {
@@ -102,7 +103,7 @@ async fn visit<V: Visitor>(
     let Some(case) = target.suite_plan().cases.iter().find(|case| case.target == target.index) else { return Ok(None) };
     let servers = TargetServers::new(sessions, case, options);
     let names = servers.names().await;
-    let context = servers.context("", &catalog, &names);
+    let context = servers.context(&Owner::Session, &catalog, &names);
     let protocol = target.protocol().as_str();
     visitor.visit(ServerVisit { context, protocol, redactor: target.redactor() }).await.map(Some)
 }

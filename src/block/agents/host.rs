@@ -26,6 +26,7 @@ use crate::fault::FaultPlayer;
 use crate::matching::words_of;
 use crate::plan::{CaseStore, CheckContext, CloseServer, FreshServers, OpenServer};
 use crate::session::{Session, SessionReply, SessionRequest};
+use crate::transport::Owner;
 use crate::wire::Tool;
 
 /// Between the name of a server and that of a tool, where several servers have a tool of that name.
@@ -189,7 +190,7 @@ fn refusal(text: &str) -> ToolResult {
 struct HostConnection<'a> {
     server: String,
     servers: Reached<'a>,
-    owner: String,
+    owner: Owner,
     session: Session,
     client: RunningService<RoleClient, ()>,
     /// Messages that the client wants to send.
@@ -246,15 +247,7 @@ impl<'a> HostConnection<'a> {
         let (ask, wanted) = unbounded_channel();
         let (answers, answered) = unbounded_channel();
         let client = serve_directly((), ClientWire { ask, answered }, Some(peer));
-        Ok(Self {
-            server: server.to_owned(),
-            servers,
-            owner: context.owner.to_owned(),
-            session,
-            client,
-            wanted,
-            answers,
-        })
+        Ok(Self { server: server.to_owned(), servers, owner: context.owner.clone(), session, client, wanted, answers })
     }
 
     /// Lists the tools, all pages.

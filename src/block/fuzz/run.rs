@@ -201,7 +201,11 @@ fn is_dropped(kind: FindingKind, tool: Option<usize>, is_seen_again: bool) -> bo
 
 fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
     let Driver { context, counts, problems, calls, settings, frames, setup, refusal, forbidden, .. } = driver;
-    settings.log.add(context.owner, &calls.callees[0].name, counts.text(calls.callees[0].generator().branches()));
+    settings.log.add(
+        &context.owner.to_string(),
+        &calls.callees[0].name,
+        counts.text(calls.callees[0].generator().branches()),
+    );
     let mut reason = counts.sentence(calls.callees[0].generator().branches(), settings.seed);
     let hangs = problems.known.iter().filter(|known| known.problem.kind == FindingKind::Hang);
     let vanished: u64 = hangs

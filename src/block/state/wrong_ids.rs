@@ -14,6 +14,7 @@ use crate::check::evidence::finding_with_help;
 use crate::check::raw_http::{HttpProbe, SESSION_ID};
 use crate::event::{Finding, RequirementLevel, Severity};
 use crate::session::{RawExchange, Session};
+use crate::transport::Owner;
 use crate::transport::http::ReadUntil;
 use crate::wire::Revision;
 
@@ -32,7 +33,7 @@ const LONG_ID: usize = 16;
 /// The sessions of a server, and the time for their requests.
 pub(crate) struct IdProbe<'a> {
     pub(crate) host: &'a Session,
-    pub(crate) owner: &'a str,
+    pub(crate) owner: &'a Owner,
     pub(crate) until: Instant,
     pub(crate) request_timeout: Duration,
     pub(crate) frames: Vec<u32>,

@@ -18,6 +18,7 @@ use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::witness::filled_arguments;
 use crate::session::{CallFailure, SessionReply};
 use crate::source::duration_text;
+use crate::transport::Owner;
 use crate::wire::{Direction, Tool};
 
 /// A quicker call cannot be cancelled for certain while it is under way.
@@ -38,10 +39,10 @@ const SLOW_TRIES: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct SlowCalls(Mutex<BTreeMap<String, Arc<OnceCell<MeasuredBy>>>>);
 
-/// Calls, and the id of the case that measured them.
+/// Calls, and the case that measured them.
 #[derive(Debug)]
 struct MeasuredBy {
-    case: String,
+    case: Owner,
     calls: MeasuredCalls,
 }
 
@@ -118,10 +119,10 @@ impl SlowCalls {
         let case = client.context.owner;
         let measuring = async {
             has_measured = true;
-            MeasuredBy { case: case.to_owned(), calls: measure(client, settings).await }
+            MeasuredBy { case: case.clone(), calls: measure(client, settings).await }
         };
         let known = cell.get_or_init(|| measuring).await;
-        match known.case == case {
+        match known.case == *case {
             true if !has_measured => measure(client, settings).await,
             true => known.calls.clone(),
             false => known.calls.for_another_case(),

@@ -18,7 +18,7 @@ use crate::event::{CheckResult, Exchange, Finding};
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
 use crate::session::{CallFailure, FailureReason, RawMessage, RawReply, Session, SessionReply};
-use crate::transport::TransportKind;
+use crate::transport::{Owner, TransportKind};
 use crate::wire::{ListKind, is_served};
 
 /// The number of calls under way at a time, in all sessions together: over HTTP each has a connection of its own, which takes
@@ -262,7 +262,7 @@ impl<'a> Clients<'a> {
     }
 
     /// The first session, and to whom its frames belong.
-    pub(crate) fn first(&self) -> (&Session, &str) {
+    pub(crate) fn first(&self) -> (&Session, &Owner) {
         (self.sessions[0].session(), self.sessions[0].owner())
     }
 

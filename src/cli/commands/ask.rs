@@ -22,6 +22,7 @@ use crate::session::SessionRequest;
 use crate::show::{ArgumentQuestion, Signature, answer_text, questions, read_arguments};
 use crate::source::{did_you_mean, duration_text, visible_line};
 use crate::suite::AdHocCommand;
+use crate::transport::Owner;
 use crate::wire::{Catalog, is_served};
 
 /// The server of one request, and the form of its answer.
@@ -283,7 +284,7 @@ impl Visitor for Asker {
             let begun = Instant::now();
             let ReadyRequest { method, params, doubts } = request;
             let asked = || SessionRequest {
-                owner: "",
+                owner: &Owner::Session,
                 method,
                 params: Some(params.clone()),
                 timeout: Some(self.timeout),

@@ -14,6 +14,7 @@ use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 use crate::schema::Judge;
 use crate::source::{shorten, visible_line};
+use crate::transport::Owner;
 use crate::wire::{Direction, ForgottenCalls, is_served, surroundings_lack};
 
 /// The most tools that a sentence names.
@@ -154,8 +155,8 @@ impl ObservedCalls {
             return;
         }
         let answers = self.servers.entry((session.file.clone(), session.server.clone())).or_default();
-        let owners: BTreeMap<u32, &str> =
-            session.owners.iter().flat_map(|(id, frames)| frames.iter().map(|frame| (*frame, id.as_str()))).collect();
+        let owners: BTreeMap<u32, &Owner> =
+            session.owners.iter().flat_map(|(id, frames)| frames.iter().map(move |frame| (*frame, id))).collect();
         answers.count_forgotten(&session.forgotten, session.case.as_deref().unwrap_or_default());
         // Nobody knows the arguments of a forgotten call.
         let forgotten = session.forgotten.open.iter().map(|(id, tool)| (id.clone(), (tool.clone(), Value::Null)));
@@ -167,8 +168,8 @@ impl ObservedCalls {
                     let tool = message["params"]["name"].as_str().unwrap_or_default();
                     let arguments = message["params"].get("arguments").cloned().unwrap_or_else(|| json!({}));
                     open.insert(message["id"].to_string(), (tool.to_owned(), arguments));
-                    let owner = owners.get(&frame.seq).copied().or(session.case.as_deref());
-                    answers.call(owner.unwrap_or_default(), tool);
+                    let case = owners.get(&frame.seq).map_or(session.case.as_deref(), |owner| owner.case());
+                    answers.call(case.unwrap_or_default(), tool);
                 }
                 Direction::Received => match open.remove(&message["id"].to_string()) {
                     Some((tool, arguments)) => answers.count_answer(&tool, arguments, &message, redactor),

@@ -63,7 +63,7 @@ fn exchange(at: usize, asked: &Value, came: &Value) -> MessageExchange {
     let id = asked.get("id").cloned().unwrap_or(id);
     let several = came.as_array().cloned().unwrap_or_else(|| vec![came.clone()]);
     MessageExchange {
-        owner: asked["owner"].as_str().unwrap_or("case").to_owned(),
+        owner: asked["owner"].as_str().unwrap_or("case").to_owned().into(),
         session: u32::try_from(asked["session"].as_u64().unwrap_or(0)).unwrap(),
         occurrence: u32::try_from(asked["occurrence"].as_u64().unwrap_or(0)).unwrap(),
         sent: asked_what,

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::super::replay::{ReplayLog, ReplayMoment};
 use crate::fault::{ChangedMessage, Fault, FaultPlayer, LiveExchange, LiveRequest, ServerReply};
+use crate::transport::Owner;
 use crate::transport::http::{RawRequest, RawResponse, ResponseInterceptor};
 use crate::wire::{Catalog, HttpHead};
 
@@ -54,12 +55,12 @@ impl MutantBeside {
 }
 
 impl ResponseInterceptor for MutantBeside {
-    fn on_response(&self, owner: &str, request: &RawRequest, response: RawResponse) -> RawResponse {
+    fn on_response(&self, owner: &Owner, request: &RawRequest, response: RawResponse) -> RawResponse {
         let asked = LiveRequest::of_http(&request.pieces.concat());
         let (Some(head), Some(asked)) = (&response.head, asked) else { return response };
-        let exchange = self.player.match_request(asked.of_case(owner));
+        let exchange = self.player.match_request(asked.of(owner));
         let Some(struck) = self.struck(&exchange, &response, &head.http) else { return response };
-        let moment = ReplayMoment { owner: owner.to_owned(), ..ReplayMoment::default() };
+        let moment = ReplayMoment { owner: owner.clone(), ..ReplayMoment::default() };
         self.log.lock().struck.push(moment);
         struck
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::super::recording::{ExchangeKey, redact_message};
 use crate::fault::{ClientMessage, ExchangeHistory, MessageExchange, ServerReply};
 use crate::redact::Redactor;
+use crate::transport::Owner;
 use crate::wire::Catalog;
 
 /// The recorded conversation.
@@ -32,7 +33,7 @@ impl RecordedConversation {
     }
 
     /// The key under which the recording knows a message.
-    pub(crate) fn key(&self, owner: &str, said: &ClientMessage) -> ExchangeKey {
+    pub(crate) fn key(&self, owner: &Owner, said: &ClientMessage) -> ExchangeKey {
         ExchangeKey::of(owner, &redact_message(said.clone(), &self.redactor))
     }
 }
@@ -70,7 +71,7 @@ impl LiveConversation {
             let of_owner = self.recorded.exchanges.iter().enumerate().filter(|(_, known)| known.owner == key.owner);
             // Handshakes and discovery are alike in all sessions.
             let is_its = |(at, known): &(usize, &MessageExchange)| {
-                known.owner.is_empty() || known.session == exchange.session && !self.is_live[*at]
+                known.owner == Owner::Session || known.session == exchange.session && !self.is_live[*at]
             };
             of_owner.filter(is_its).map(|(at, _)| at)
         };

@@ -109,7 +109,7 @@ impl LinkPlayer<LiveMessage> for FaultInjector {
         let SaidMessage { bytes, owner, frame, headers: _ } = said;
         let mut exchange = LiveMessage {
             at: None,
-            moment: ReplayMoment { owner: owner.to_owned(), frame, session: 0 },
+            moment: ReplayMoment { owner: owner.clone(), frame, session: 0 },
             is_request: false,
             asked_at: Instant::now(),
             holds: false,
@@ -133,7 +133,7 @@ impl LinkPlayer<LiveMessage> for FaultInjector {
             ClientMessage::Message { id, .. } => (id.clone(), None),
             ClientMessage::Raw(_) => (None, None),
         };
-        let begun = MessageExchange { owner: owner.to_owned(), session, occurrence, ..MessageExchange::new(sent) };
+        let begun = MessageExchange { owner: owner.clone(), session, occurrence, ..MessageExchange::new(sent) };
         let at = self.conversation().begin(&key, begun);
         (exchange.at, exchange.is_request) = (Some(at), id.is_some());
         exchange.holds = exchange.is_request && self.fault_context.expected.contains(&at);

@@ -45,7 +45,7 @@ fn alterable_targets(
     let alterable = targets.map(|target| {
         let known = target.history();
         let has_shown = |case: &str| {
-            let own = |at: &usize| known.exchanges[*at].owner == case;
+            let own = |at: &usize| known.exchanges[*at].owner.is_case(case);
             start.noticed_by().is_none_or(|on| (0..known.exchanges.len()).filter(own).any(|at| on.holds(at, &known)))
         };
         let of_target =

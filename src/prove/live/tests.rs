@@ -11,7 +11,7 @@ use super::*;
 use crate::fault;
 use crate::redact::Redactor;
 use crate::source::{SourceFile, Sources, parse};
-use crate::transport::{Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, memory};
+use crate::transport::{Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, Owner, memory};
 use crate::wire::{Catalog, Era};
 
 /// The end of a server once its input has ended.
@@ -56,7 +56,7 @@ fn fronted(link: Link, fault: Fault) -> Link {
 
 fn request(id: i64, method: &str) -> Outgoing {
     let bytes = json!({"jsonrpc": "2.0", "id": id, "method": method}).to_string().into_bytes();
-    let (owner, headers) = ("case".to_owned(), Vec::new());
+    let (owner, headers) = (Owner::of_case("case"), Vec::new());
     Outgoing::Message(OutgoingMessage {
         bytes,
         owner,
@@ -120,7 +120,7 @@ async fn what_is_not_struck_passes_byte_by_byte() {
         (Vec::new(), || Err("crashed".to_owned())),
         (b"{}\n".to_vec(), || panic!("it fell over")),
     ];
-    let raw = Outgoing::Raw { pieces: vec![b"{\"id\"".to_vec(), b":\n\xff\n".to_vec()], owner: "case".to_owned() };
+    let raw = Outgoing::Raw { pieces: vec![b"{\"id\"".to_vec(), b":\n\xff\n".to_vec()], owner: Owner::of_case("case") };
     let sent = [request(1, "tools/list"), raw, request(2, "ping")];
     for (says, end) in told {
         let plain = context(server(&says, end), &sent).await;
@@ -192,7 +192,7 @@ fn struck(parallel: usize, faults: &[&str]) -> BTreeSet<String> {
     let options = Options { parallel: Some(parallel), tamper: Some(tamper), ..super::super::tests::options() };
     super::super::tests::recorded(&super::super::tests::plan(&tests), &options);
     let last = log.last().unwrap().lock();
-    last.struck.iter().map(|moment| moment.owner.clone()).collect()
+    last.struck.iter().map(|moment| moment.owner.to_string()).collect()
 }
 
 #[test]

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::fault::ClientMessage;
+use crate::transport::Owner;
 use crate::wire::{RpcMessage, canonical, classify};
 
 /// A message of the client, as far as its answer depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ExchangeKey {
-    /// The case; empty for handshakes and discovery.
-    pub(crate) owner: String,
+    /// Who sends it.
+    pub(crate) owner: Owner,
     /// The method, and the parameters in canonical form; or the bytes of a raw message.
     pub(crate) request: RequestKey,
 }
@@ -26,19 +27,19 @@ pub(crate) enum RequestKey {
 }
 
 impl ExchangeKey {
-    pub(crate) fn of(owner: &str, sent: &ClientMessage) -> Self {
-        Self { owner: owner.to_owned(), request: RequestKey::of(sent) }
+    pub(crate) fn of(owner: &Owner, sent: &ClientMessage) -> Self {
+        Self { owner: owner.clone(), request: RequestKey::of(sent) }
     }
 }
 
 /// The number of sessions of each owner in each target.
-pub(crate) type SessionNumbers = BTreeMap<(String, String), u32>;
+pub(crate) type SessionNumbers = BTreeMap<(String, Owner), u32>;
 
 /// Numbers the messages of one session, so that the same message is found again in a recording.
 #[derive(Debug, Default)]
 pub(crate) struct SessionCounter {
     /// The session of each owner, counted from zero.
-    sessions: BTreeMap<String, u32>,
+    sessions: BTreeMap<Owner, u32>,
     asked: BTreeMap<ExchangeKey, u32>,
 }
 

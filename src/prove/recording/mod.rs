@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::event::Outcome;
 use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerReply};
 use crate::redact::Redactor;
-use crate::transport::TransportKind;
+use crate::transport::{Owner, TransportKind};
 use crate::wire::{Catalog, HttpHead, ListKind, Tool};
 
 pub(crate) use self::key::{ExchangeKey, MessageNumber, RequestKey, SessionCounter, SessionNumbers, read_message};
@@ -47,8 +47,8 @@ pub struct TargetRecording {
     /// The exchanges, session by session, in the order in which they were begun.
     #[serde(skip)]
     pub exchanges: Vec<MessageExchange>,
-    /// The cases of which something cannot be played back, with the reason.
-    pub unplayable: BTreeMap<String, String>,
+    /// The owners of what cannot be played back, with the reason.
+    pub unplayable: BTreeMap<Owner, String>,
 }
 
 /// The outcome of a case.
@@ -65,7 +65,8 @@ pub struct RecordedCase {
 impl RunRecording {
     /// Why a case cannot be played back; `None` where it can.
     pub fn unplayable(&self, case: &str) -> Option<&str> {
-        self.targets.values().find_map(|target| target.unplayable.get(case)).map(String::as_str)
+        let owner = Owner::of_case(case);
+        self.targets.values().find_map(|target| target.unplayable.get(&owner)).map(String::as_str)
     }
 
     /// The same without secrets, as it may be written.
@@ -141,7 +142,7 @@ impl TargetRecording {
     }
 
     fn discovery(&self) -> impl Iterator<Item = &MessageExchange> {
-        self.exchanges.iter().filter(|exchange| exchange.owner.is_empty())
+        self.exchanges.iter().filter(|exchange| exchange.owner == Owner::Session)
     }
 }
 

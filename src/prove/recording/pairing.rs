@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::key::request_in;
 use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerEnd, ServerReply};
 use crate::runner::SessionFrames;
-use crate::transport::ServerExit;
+use crate::transport::{Owner, ServerExit};
 use crate::wire::{Channel, Direction, Frame, HttpHead, RpcMessage, classify};
 
 /// The reason why a case with missing frames is not played back.
@@ -19,8 +19,8 @@ const NOT_WHOLE: &str = "its session was too long to be kept whole";
 pub(crate) struct SessionExchanges {
     /// In the order in which they were asked; sessions and occurrences are not counted yet.
     pub(crate) exchanges: Vec<MessageExchange>,
-    /// The cases of which something cannot be played back, with the reason.
-    pub(crate) unplayable: BTreeMap<String, String>,
+    /// The owners of what cannot be played back, with the reason.
+    pub(crate) unplayable: BTreeMap<Owner, String>,
 }
 
 /// Pairs the frames of one session.
@@ -47,12 +47,12 @@ pub(crate) fn pair_frames(session: &SessionFrames) -> SessionExchanges {
     pairing.found
 }
 
-fn owners(session: &SessionFrames) -> BTreeMap<u32, &str> {
-    session.owners.iter().flat_map(|(owner, frames)| frames.iter().map(move |seq| (*seq, owner.as_str()))).collect()
+fn owners(session: &SessionFrames) -> BTreeMap<u32, &Owner> {
+    session.owners.iter().flat_map(|(owner, frames)| frames.iter().map(move |seq| (*seq, owner))).collect()
 }
 
 struct FramePairing<'a> {
-    owners: BTreeMap<u32, &'a str>,
+    owners: BTreeMap<u32, &'a Owner>,
     /// Messages that came before anything was asked.
     early: Vec<ServerReply>,
     /// Requests that have no answer yet, as indices.
@@ -63,20 +63,20 @@ struct FramePairing<'a> {
 
 impl FramePairing<'_> {
     fn frame(&mut self, frame: &Frame) {
-        let owner = self.owners.get(&frame.seq).map(|owner| (*owner).to_owned());
+        let owner = self.owners.get(&frame.seq).map(|owner| Owner::clone(owner));
         match (frame.channel, frame.direction) {
             (Channel::Http, _) => self.give_up(owner, "it speaks HTTP by itself, in a raw step"),
             (Channel::Stderr, _) => self.add_reply(None, frame.at, ReplyContent::Stderr(frame.bytes.to_vec()), None),
             (Channel::Protocol, Direction::Sent) => self.pair_sent(owner.unwrap_or_default(), frame),
-            (Channel::Protocol, Direction::Received) => self.pair_received(owner.as_deref(), frame),
+            (Channel::Protocol, Direction::Received) => self.pair_received(owner.as_ref(), frame),
         }
     }
 
-    fn give_up(&mut self, owner: Option<String>, reason: &str) {
+    fn give_up(&mut self, owner: Option<Owner>, reason: &str) {
         self.found.unplayable.entry(owner.unwrap_or_default()).or_insert_with(|| reason.to_owned());
     }
 
-    fn pair_sent(&mut self, owner: String, frame: &Frame) {
+    fn pair_sent(&mut self, owner: Owner, frame: &Frame) {
         let sent = match frame.json() {
             Ok(json) => match request_in(&json) {
                 Some(message) => message,
@@ -96,10 +96,10 @@ impl FramePairing<'_> {
         self.asked_at.push(frame.at);
     }
 
-    fn pair_received(&mut self, owner: Option<&str>, frame: &Frame) {
+    fn pair_received(&mut self, owner: Option<&Owner>, frame: &Frame) {
         let http = frame.http.as_ref();
         if !frame.is_whole() {
-            self.give_up(owner.map(str::to_owned), NOT_WHOLE);
+            self.give_up(owner.cloned(), NOT_WHOLE);
         }
         let Ok(json) = frame.json() else {
             let content = ReplyContent::Bytes(frame.bytes.to_vec());
@@ -123,9 +123,9 @@ impl FramePairing<'_> {
     }
 
     /// The request that a case is waiting for, or made last.
-    fn of_owner(&self, owner: Option<&str>) -> Option<usize> {
+    fn of_owner(&self, owner: Option<&Owner>) -> Option<usize> {
         let owner = owner?;
-        let is_its = |index: &usize| self.found.exchanges[*index].owner == owner;
+        let is_its = |index: &usize| self.found.exchanges[*index].owner == *owner;
         let open = self.open.iter().copied().rfind(is_its);
         open.or_else(|| (0..self.found.exchanges.len()).rev().find(is_its))
     }

@@ -8,14 +8,14 @@ use serde_json::json;
 use super::file::{RecordingHeader, fingerprint, parse_recording, write};
 use super::*;
 use crate::fault::{ClientMessage, ServerEnd, ServerReply};
-use crate::transport::TransportKind;
+use crate::transport::{Owner, TransportKind};
 use crate::wire::HttpHead;
 
 fn recording() -> RunRecording {
     let reply = |content: ReplyContent| ServerReply { after: Duration::from_micros(1500), content, http: None };
     let head = HttpHead { status: 404, headers: vec![("retry-after".to_owned(), "1".to_owned())] };
     let exchange = |sent: ClientMessage, replies: Vec<ServerReply>| MessageExchange {
-        owner: "a.yml::t@s/auto".to_owned(),
+        owner: Owner::of_case("a.yml::t@s/auto"),
         session: 1,
         occurrence: 2,
         sent,
@@ -49,7 +49,7 @@ fn recording() -> RunRecording {
                 ],
             ),
         ],
-        unplayable: [("a.yml::u@s/auto".to_owned(), "it speaks HTTP by itself".to_owned())].into(),
+        unplayable: [(Owner::of_case("a.yml::u@s/auto"), "it speaks HTTP by itself".to_owned())].into(),
     };
     let case = |id: &str, outcome| RecordedCase { id: id.to_owned(), outcome, attempts: 1 };
     RunRecording {

@@ -13,7 +13,7 @@ use self::session::ReplaySession;
 use super::recording::{ExchangeKey, MessageNumber, RunRecording, SessionNumbers, TargetRecording};
 use crate::fault::ServerReply;
 use crate::redact::Redactor;
-use crate::transport::{Link, replay};
+use crate::transport::{Link, Owner, replay};
 
 /// The replies that a mutant changed: by target, by index of the exchange.
 pub(crate) type MutatedReplies = BTreeMap<String, BTreeMap<usize, Vec<ServerReply>>>;
@@ -60,7 +60,7 @@ impl ExchangeIndex {
         let known = self.found.get(key)?;
         let exact = known.iter().find(|(s, o, _)| (*s, *o) == (session, occurrence));
         let of_any =
-            || known.iter().find(|(_, o, _)| *o == occurrence).or(known.last()).filter(|_| key.owner.is_empty());
+            || known.iter().find(|(_, o, _)| *o == occurrence).or(known.last()).filter(|_| key.owner == Owner::Session);
         exact.or_else(of_any).map(|(_, _, at)| *at)
     }
 }
@@ -86,8 +86,8 @@ pub(crate) struct ReplayLog {
 /// A moment of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ReplayMoment {
-    /// The case; empty for handshakes and discovery.
-    pub(crate) owner: String,
+    /// Who sent the message of the client.
+    pub(crate) owner: Owner,
     /// The frame of the message of the client; zero for a raw message.
     pub(crate) frame: u32,
     /// The session within the case.

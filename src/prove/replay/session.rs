@@ -9,9 +9,8 @@ use super::super::recording::{ExchangeKey, SessionCounter, TargetRecording, read
 use super::{ReplayMoment, ReplayServer};
 use crate::carrier::{ReplyEncoder, RequestContext, asked_text};
 use crate::fault::{ClientMessage, ReplyContent, ServerReply};
-use crate::transport::OutgoingMessage;
 use crate::transport::replay::RecordedServer;
-use crate::transport::{Scheduled, TransportKind};
+use crate::transport::{OutgoingMessage, Owner, Scheduled, TransportKind};
 
 /// The answer to a request that the recording does not know.
 const NOT_RECORDED: &str = "the recording holds no answer to this";
@@ -54,7 +53,7 @@ impl ReplaySession {
     }
 
     /// The replies to a message of the client.
-    fn answer(&mut self, owner: &str, said: &ClientMessage, context: RequestContext) -> Vec<Scheduled> {
+    fn answer(&mut self, owner: &Owner, said: &ClientMessage, context: RequestContext) -> Vec<Scheduled> {
         match self.state {
             ReplayState::Serving => {}
             ReplayState::Stalled => return Vec::new(),
@@ -64,14 +63,14 @@ impl ReplaySession {
         let server = Arc::clone(&self.server);
         let number = self.counter.count(&self.target, &key, &mut server.log.lock().sessions);
         let found = server.indexed.targets.get(&self.target).and_then(|index| index.find(&key, number));
-        let moment = || ReplayMoment { owner: owner.to_owned(), frame: context.frame, session: number.session };
+        let moment = || ReplayMoment { owner: owner.clone(), frame: context.frame, session: number.session };
         let (Some(at), Some(target)) = (found, server.indexed.recording.targets.get(&self.target)) else {
             return self.unknown(said, context, moment());
         };
         let exchange = &target.exchanges[at];
         self.pair(&exchange.sent, said);
         let changed = server.changes.get(&self.target).and_then(|changes| changes.get(&at));
-        self.has_struck_the_start |= changed.is_some() && owner.is_empty();
+        self.has_struck_the_start |= changed.is_some() && *owner == Owner::Session;
         if changed.is_some() {
             server.log.lock().struck.push(moment());
         }
@@ -94,7 +93,7 @@ impl ReplaySession {
             return Vec::new();
         };
         let Some(id) = id else { return Vec::new() };
-        if moment.owner.is_empty() && self.has_struck_the_start {
+        if moment.owner == Owner::Session && self.has_struck_the_start {
             return Vec::new();
         }
         self.server.log.lock().left.push(moment);
@@ -137,7 +136,7 @@ impl RecordedServer for ReplaySession {
     }
 
     /// A raw message is known as a whole, or line by line.
-    fn on_raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Scheduled> {
+    fn on_raw(&mut self, owner: &Owner, bytes: &[u8]) -> Vec<Scheduled> {
         if self.recording().is_none() {
             return Vec::new();
         }

@@ -11,6 +11,7 @@ use super::step::{KnownValue, action, fill_names, has_secret, whole_word};
 use crate::fault::MessageExchange;
 use crate::path::DottedPath;
 use crate::source::template::Names;
+use crate::transport::Owner;
 use crate::wire::{Catalog, ListKind};
 
 /// The most steps before the one that matters.
@@ -86,7 +87,7 @@ fn before<'a>(
     catalog: &Catalog,
     exchange: &'a MessageExchange,
 ) -> (Vec<(&'a MessageExchange, Value)>, bool) {
-    if exchange.owner.is_empty() {
+    if exchange.owner == Owner::Session {
         return (Vec::new(), false);
     }
     let of_session =

@@ -9,6 +9,7 @@ use super::answer::ExchangeAnswer;
 use super::test::SuggestedTest;
 use crate::fault::ReplyContent;
 use crate::source::duration_text;
+use crate::transport::Owner;
 
 /// Times in seconds that a start may be given; the first is what most servers need many times over.
 const LIMITS: [u64; 6] = [10, 5, 3, 20, 30, 60];
@@ -17,7 +18,7 @@ const LIMITS: [u64; 6] = [10, 5, 3, 20, 30, 60];
 pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let exchange = survivor.exchange;
     let is_handshake = matches!(exchange.method(), Some("initialize" | "server/discover"));
-    if !exchange.owner.is_empty() || !is_handshake {
+    if exchange.owner != Owner::Session || !is_handshake {
         return None;
     }
     if survivor.changed.iter().any(|reply| matches!(reply.content, ReplyContent::Ended(_))) {

@@ -12,6 +12,7 @@ use crate::fault::{MessageExchange, ServerReply};
 use crate::source::template::is_template;
 use crate::source::visible_line;
 use crate::source::yaml_writer as yaml;
+use crate::transport::Owner;
 use crate::wire::ListKind;
 
 /// The most characters in the name of a test.
@@ -35,7 +36,9 @@ pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
         Some("notifications/cancelled") => return suggest_for_cancelled(survivor),
         Some("initialize") => return None,
         // Before there was such a thing it is only asked to find out.
-        Some("server/discover") if exchange.owner.is_empty() && *survivor.recorded.revision < *"2026" => return None,
+        Some("server/discover") if exchange.owner == Owner::Session && *survivor.recorded.revision < *"2026" => {
+            return None;
+        }
         _ => {}
     }
     let prelude = prelude(survivor.recorded, survivor.catalog, exchange)?;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::super::*;
 use crate::fault::{ClientMessage, ExchangeHistory, MessageExchange, NotApplied, ReplyContent, ServerReply};
 use crate::source::{SourceFile, Sources, parse};
+use crate::transport::Owner;
 use crate::wire::{Catalog, HttpHead, Tool};
 
 /// A recording of one target.
@@ -67,7 +68,7 @@ fn exchange(at: usize, line: &Value, catalog: &Value) -> MessageExchange {
     };
     let answers = line["answers"].as_array().cloned().unwrap_or_else(|| vec![line.clone()]);
     MessageExchange {
-        owner: line["case"].as_str().unwrap_or_default().to_owned(),
+        owner: line["case"].as_str().map(Owner::of_case).unwrap_or_default(),
         session: 0,
         occurrence: u32::try_from(line["again"].as_u64().unwrap_or(0)).unwrap(),
         sent,

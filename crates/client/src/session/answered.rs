@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::transport::Owner;
+
 /// The waits in vain after which a tool is called no more.
 const ENOUGH: usize = 2;
 
@@ -26,9 +28,9 @@ enum ToolCalls {
     Unserved {
         has_refused: bool,
         /// By owner.
-        waits: BTreeMap<String, Wait>,
+        waits: BTreeMap<Owner, Wait>,
         /// The owners at whose call the server ended, while it did nothing else.
-        ends: BTreeSet<String>,
+        ends: BTreeSet<Owner>,
     },
 }
 
@@ -73,28 +75,28 @@ impl AnsweredTools {
     }
 
     /// Takes note of a call that got no answer in time; one that belongs to no case tells no case of the tool.
-    pub fn note_wait(&self, tool: &str, owner: &str, wait: Wait) {
-        if owner.is_empty() {
+    pub fn note_wait(&self, tool: &str, owner: &Owner, wait: Wait) {
+        if *owner == Owner::Session {
             return;
         }
         let mut tools = self.tools.lock();
         if let ToolCalls::Unserved { waits, .. } = tools.entry(tool.to_owned()).or_insert_with(ToolCalls::new) {
-            let known = waits.entry(owner.to_owned()).or_insert(wait);
+            let known = waits.entry(owner.clone()).or_insert(wait);
             *known = (*known).max(wait);
         }
     }
 
     /// Takes note that the server ended at a call, while it did nothing else.
-    pub fn note_end(&self, tool: &str, owner: &str) {
+    pub fn note_end(&self, tool: &str, owner: &Owner) {
         let mut tools = self.tools.lock();
         if let ToolCalls::Unserved { ends, .. } = tools.entry(tool.to_owned()).or_insert_with(ToolCalls::new) {
-            ends.insert(owner.to_owned());
+            ends.insert(owner.clone());
         }
     }
 
     /// Returns true if a tool has served nothing and the server ended when another owner called it: who looks for
     /// something else leaves it alone.
-    pub fn ends_server(&self, tool: &str, owner: &str) -> bool {
+    pub fn ends_server(&self, tool: &str, owner: &Owner) -> bool {
         let tools = self.tools.lock();
         let Some(ToolCalls::Unserved { ends, .. }) = tools.get(tool) else { return false };
         ends.iter().any(|other| other != owner)
@@ -103,7 +105,7 @@ impl AnsweredTools {
     /// Returns true if `owner` need not wait for a tool: it has served nothing, and others waited for it in vain. Where no
     /// tool has served anything, the waits for the others count, too. A tool that refuses is still worth a wait for a call
     /// that it must refuse; `is_valid` says that this call is none.
-    pub fn is_silent(&self, tool: &str, owner: &str, is_valid: impl FnOnce() -> bool) -> bool {
+    pub fn is_silent(&self, tool: &str, owner: &Owner, is_valid: impl FnOnce() -> bool) -> bool {
         let tools = self.tools.lock();
         let Some(ToolCalls::Unserved { has_refused, waits, .. }) = tools.get(tool) else { return false };
         // What its owner says again, as a smaller value is looked for, goes on.
@@ -125,7 +127,7 @@ impl AnsweredTools {
     }
 
     /// A tool for which `owner` waited in vain, and that has served nobody.
-    pub fn silent_tool_of(&self, owner: &str) -> Option<String> {
+    pub fn silent_tool_of(&self, owner: &Owner) -> Option<String> {
         let tools = self.tools.lock();
         let waited =
             |calls: &ToolCalls| matches!(calls, ToolCalls::Unserved { waits, .. } if waits.contains_key(owner));
@@ -133,7 +135,7 @@ impl AnsweredTools {
     }
 }
 
-fn waits_alone(waits: &BTreeMap<String, Wait>) -> usize {
+fn waits_alone(waits: &BTreeMap<Owner, Wait>) -> usize {
     waits.values().filter(|wait| **wait == Wait::Alone).count()
 }
 
@@ -213,6 +215,7 @@ mod tests {
     fn after(calls: &[(&str, &str)]) -> AnsweredTools {
         let answered = AnsweredTools::default();
         for (call, owner) in calls {
+            let owner = &Owner::of_case(owner);
             match call.split_at(1) {
                 (tool, "+") => answered.note_answer(tool, CallAnswer::Served),
                 (tool, "-") => answered.note_answer(tool, CallAnswer::Refused),
@@ -252,9 +255,13 @@ mod tests {
         ] {
             let answered = after(calls);
             for (tool, owner) in ends {
-                answered.note_end(tool, owner);
+                answered.note_end(tool, &Owner::of_case(owner));
             }
-            assert_eq!(answered.ends_server(tool, owner), expected, "{calls:?} {ends:?} {tool} {owner}");
+            assert_eq!(
+                answered.ends_server(tool, &Owner::of_case(owner)),
+                expected,
+                "{calls:?} {ends:?} {tool} {owner}"
+            );
         }
     }
 
@@ -265,7 +272,6 @@ mod tests {
             (&[("a", "1")], "a", "3", false),
             (&[("a", "1"), ("a", "1")], "a", "3", false),
             (&[("a", "1"), ("a", "2")], "a", "3", true),
-            (&[("a", ""), ("a", "2")], "a", "3", false),
             // Its own calls go on, as a smaller value is looked for, or the case is tried again.
             (&[("a", "1"), ("a", "2")], "a", "2", false),
             // A tool that serves now and then may be slow.
@@ -280,10 +286,17 @@ mod tests {
             (&[("a", "1"), ("b", "2"), ("c-", "2")], "b", "3", true),
             (&[("a", "1"), ("b", "2"), ("c+", "2")], "b", "3", false),
         ] {
-            assert_eq!(after(calls).is_silent(tool, owner, || false), expected, "{calls:?} {tool} {owner}");
+            assert_eq!(
+                after(calls).is_silent(tool, &Owner::of_case(owner), || false),
+                expected,
+                "{calls:?} {tool} {owner}"
+            );
         }
+        let nobody = after(&[("a", "2")]);
+        nobody.note_wait("a", &Owner::Session, Wait::Alone);
+        assert!(!nobody.is_silent("a", &Owner::of_case("3"), || false), "a call of no case tells no case of the tool");
         let refuses = after(&[("a", "1"), ("a-", "1"), ("a", "2")]);
-        let asked = [true, false].map(|is_valid| refuses.is_silent("a", "3", || is_valid));
+        let asked = [true, false].map(|is_valid| refuses.is_silent("a", &Owner::of_case("3"), || is_valid));
         assert_eq!(asked, [true, false], "it still refuses what it must");
     }
 
@@ -300,7 +313,7 @@ mod tests {
         ] {
             let known = after(calls);
             assert_eq!((known.is_silent_server(), known.has_served()), (is_silent, has_served), "{calls:?}");
-            assert_eq!(known.silent_tool_of("1").as_deref(), of_first, "{calls:?}");
+            assert_eq!(known.silent_tool_of(&Owner::of_case("1")).as_deref(), of_first, "{calls:?}");
         }
     }
 

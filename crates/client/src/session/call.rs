@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::answered::CallAnswer;
 use super::state::OutgoingRequest;
 use super::{CallFailure, Disturbance, FailureReason, Session};
+use crate::transport::Owner;
 use crate::wire::{self, Era, is_served};
 
 /// The number of rounds of questions of one request (2026-07-28, multi round-trip requests).
@@ -17,8 +18,8 @@ const MAX_ROUNDS: usize = 16;
 /// A request of a case.
 #[derive(Debug)]
 pub struct SessionRequest<'a> {
-    /// The case id: frames and violations of the exchange belong to it.
-    pub owner: &'a str,
+    /// To whom frames and violations of the exchange belong.
+    pub owner: &'a Owner,
     /// The method.
     pub method: &'a str,
     /// The parameters.
@@ -144,7 +145,7 @@ impl Session {
     }
 
     /// Sends a notification and returns its frame.
-    pub fn notify(&self, owner: &str, method: &str, params: Option<&Value>) -> u32 {
+    pub fn notify(&self, owner: &Owner, method: &str, params: Option<&Value>) -> u32 {
         self.peer.notify(owner, method, params)
     }
 

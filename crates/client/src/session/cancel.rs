@@ -10,7 +10,7 @@ use super::peer::CancellationGuard;
 use super::raw::is_answer;
 use super::state::{MessageReceiver, OutgoingRequest, RequestOutcome};
 use super::{CallFailure, Session, SessionRequest};
-use crate::transport;
+use crate::transport::{self, Owner};
 use crate::wire::{Era, Id};
 
 /// A request that is taken back.
@@ -156,7 +156,7 @@ impl Session {
     }
 
     /// Closes the response where that cancels; everywhere else a notification does.
-    fn send_cancellation(&self, owner: &str, id: &Id, frame: u32, reason: Option<String>) -> u32 {
+    fn send_cancellation(&self, owner: &Owner, id: &Id, frame: u32, reason: Option<String>) -> u32 {
         if self.cancels_by_closing() {
             // A closed channel shows as an ended server.
             let _ = self.peer.outgoing.send(transport::Outgoing::Abandon { frame });

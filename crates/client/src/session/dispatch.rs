@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
-use super::state::{EndReason, NO_OWNER, OutgoingLine, SessionState};
-use crate::transport::{Incoming, MessageRole, Outgoing};
+use super::state::{EndReason, OutgoingLine, SessionState};
+use crate::transport::{Incoming, MessageRole, Outgoing, Owner};
 
 /// The time between the end of a process's output and the news of its exit.
 const EXIT_GRACE: Duration = Duration::from_millis(300);
@@ -116,7 +116,7 @@ pub(crate) async fn dispatch_all(
 pub(crate) fn answer(state: &SessionState, replies: Vec<(u32, String)>, outgoing: &mpsc::UnboundedSender<Outgoing>) {
     for (frame, line) in replies {
         let role = MessageRole::Response;
-        let line = OutgoingLine { owner: NO_OWNER, role, frame, line, method: "", params: None };
+        let line = OutgoingLine { owner: &Owner::Session, role, frame, line, method: "", params: None };
         // A server that is gone needs no answer.
         let _ = outgoing.send(state.outgoing_message(line));
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::state::{EndReason, RequestOutcome, SessionState};
 use crate::source::{duration_text, shorten, visible_line};
-use crate::transport::{ConnectError, HttpFailure, Link, ServerExit};
+use crate::transport::{ConnectError, HttpFailure, Link, Owner, ServerExit};
 use crate::wire::{ProtocolViolation, ReadLimit, Revision, surroundings_lack};
 
 /// The number of lines of standard error that are shown.
@@ -158,9 +158,9 @@ pub struct UnreportedExit {
     /// The exit of the process.
     pub exit: ServerExit,
     /// The owners of the requests that were pending; empty where none was.
-    pub pending: Vec<String>,
-    /// The owner of the last message, where no request was pending.
-    pub last_owner: Option<String>,
+    pub pending: Vec<Owner>,
+    /// The case of the last message, where no request was pending.
+    pub last_case: Option<String>,
     /// The last lines of standard error.
     pub stderr: Vec<String>,
 }
@@ -188,9 +188,9 @@ impl SessionState {
     /// The end of the server's process, unless a failed request reported it.
     pub(crate) fn unreported_exit(&self) -> Option<UnreportedExit> {
         let exit = self.ending()?.exit.filter(|_| !self.is_exit_reported)?;
-        let pending: Vec<String> = self.pending_at_exit.iter().cloned().collect();
-        let last_owner = if pending.is_empty() { self.last_owner() } else { None };
-        Some(UnreportedExit { exit, pending, last_owner, stderr: self.transcript.stderr_tail(STDERR_LINES) })
+        let pending: Vec<Owner> = self.pending_at_exit.iter().cloned().collect();
+        let last_case = if pending.is_empty() { self.last_case() } else { None };
+        Some(UnreportedExit { exit, pending, last_case, stderr: self.transcript.stderr_tail(STDERR_LINES) })
     }
 
     pub(crate) fn failure(&self, reason: FailureReason, method: &str, frame: Option<u32>) -> CallFailure {

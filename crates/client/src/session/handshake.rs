@@ -16,13 +16,13 @@ use super::answered::OpenCalls;
 use super::answers::not_offered;
 use super::call::{client_info, era_meta};
 use super::peer::Connection;
-use super::state::{NO_OWNER, OutgoingRequest};
+use super::state::OutgoingRequest;
 use super::{
     CallFailure, ClosedSession, Connector, FailureReason, NotOpened, OpenFailure, ServerIdentity, Session,
     SessionReply, SessionSettings, failure,
 };
 use crate::transport::http::Endpoint;
-use crate::transport::{ConnectionBreak, HttpFailure, TransportKind};
+use crate::transport::{ConnectionBreak, HttpFailure, Owner, TransportKind};
 use crate::wire::{Era, Revision};
 
 /// The error of a server that does not speak the revision it was addressed in (2026-07-28, basic/versioning).
@@ -238,7 +238,7 @@ impl Handshake<'_> {
 
     async fn send(&self, method: &str, params: Value) -> Result<SessionReply, CallFailure> {
         let (params, limit) = (Some(params), self.settings.start_timeout);
-        let (owner, deadline) = (NO_OWNER, self.deadline);
+        let (owner, deadline) = (&Owner::Session, self.deadline);
         let (progress, is_extended_by_progress) = (false, false);
         let mut resets = 0;
         loop {
@@ -293,7 +293,7 @@ impl Handshake<'_> {
             return Err(OpenFailure::NotSpoken { asked, speaks: spoken.to_string() });
         }
         self.peer.lock().headers.speak(spoken);
-        self.peer.notify(NO_OWNER, "notifications/initialized", None);
+        self.peer.notify(&Owner::Session, "notifications/initialized", None);
         Ok(identity(self.peer, spoken, result, &result["serverInfo"]))
     }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use super::state::NO_OWNER;
 use super::{CallFailure, FailureReason, Session, SessionReply, SessionRequest};
 use crate::source::duration_text;
+use crate::transport::Owner;
 use crate::wire::{Catalog, ListKind, Tool, value_memory};
 
 /// The number of pages of a list.
@@ -37,7 +37,7 @@ impl Session {
     /// expectations see one list. A list without an end is a failure.
     ///
     /// An error answer ends the list and is the reply.
-    pub async fn list(&self, owner: &str, kind: ListKind) -> Result<SessionReply, CallFailure> {
+    pub async fn list(&self, owner: &Owner, kind: ListKind) -> Result<SessionReply, CallFailure> {
         let (items, reply) = self.pages(owner, kind).await?;
         // A result that is no object has no items; other checks judge it.
         if !reply.message["result"].is_object() {
@@ -52,7 +52,7 @@ impl Session {
     }
 
     /// The items of all pages, and the reply with the last of them.
-    async fn pages(&self, owner: &str, kind: ListKind) -> Result<(Vec<Value>, SessionReply), CallFailure> {
+    async fn pages(&self, owner: &Owner, kind: ListKind) -> Result<(Vec<Value>, SessionReply), CallFailure> {
         let limit = self.settings.request_timeout.saturating_mul(LIST_FACTOR);
         let mut pages = ListPages::default();
         let Ok(followed) = timeout(limit, self.follow(owner, kind, &mut pages)).await else {
@@ -67,7 +67,7 @@ impl Session {
         followed.map(|reply| (pages.items, reply))
     }
 
-    async fn follow(&self, owner: &str, kind: ListKind, pages: &mut ListPages) -> Result<SessionReply, CallFailure> {
+    async fn follow(&self, owner: &Owner, kind: ListKind, pages: &mut ListPages) -> Result<SessionReply, CallFailure> {
         let mut cursor: Option<Value> = None;
         loop {
             let params = cursor.take().map(|cursor| json!({"cursor": cursor}));
@@ -142,7 +142,7 @@ pub(crate) async fn catalog(session: &Session) -> Result<Catalog, CallFailure> {
         if session.server.capabilities.get(kind.capability()).is_none() {
             return Ok((Vec::new(), None));
         }
-        let (items, reply) = session.pages(NO_OWNER, kind).await?;
+        let (items, reply) = session.pages(&Owner::Session, kind).await?;
         // Without its tools nothing could be judged, and nothing would look wrong.
         if let Some(error) = reply.message.get("error").filter(|_| kind == ListKind::Tools) {
             let reason = format!("`tools/list` is refused, although the server says that it has tools: {error}");

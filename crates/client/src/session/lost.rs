@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::state::{OutgoingRequest, SessionState};
 use super::{CallFailure, FailureReason, Session, SessionReply};
-use crate::transport::{HttpFailure, ServerExit};
+use crate::transport::{HttpFailure, Owner, ServerExit};
 use crate::wire::{Catalog, ProtocolViolation};
 
 /// The time until the end of a process of ours is known.
@@ -104,14 +104,14 @@ impl Session {
     }
 
     /// The request that any server answers, in the place of another one.
-    fn ask_for_life<'a>(&self, owner: &'a str, limit: Duration) -> OutgoingRequest<'a> {
+    fn ask_for_life<'a>(&self, owner: &'a Owner, limit: Duration) -> OutgoingRequest<'a> {
         let (method, limit) = (self.sign_of_life(), limit.min(SIGN_OF_LIFE_TIMEOUT));
         let (params, deadline) = (self.with_era(None), Instant::now() + limit);
         let (progress, is_extended_by_progress) = (false, false);
         OutgoingRequest { owner, method, params, deadline, limit, progress, is_extended_by_progress }
     }
 
-    fn keep_broken_connection(&self, owner: &str, failure: &CallFailure) {
+    fn keep_broken_connection(&self, owner: &Owner, failure: &CallFailure) {
         let violation = ProtocolViolation {
             rule: None,
             code: ProtocolViolation::CONNECTION_LOST,

@@ -37,7 +37,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use self::answered::OpenCalls;
 use self::peer::Connection;
-use crate::transport::{Shutdown, ShutdownOrder, TransportKind};
+use crate::transport::{Owner, Shutdown, ShutdownOrder, TransportKind};
 use crate::wire::{Catalog, Era, ForgottenCalls, Frame, Revision};
 
 pub use self::answered::{AnsweredTools, CallAnswer, Wait};
@@ -134,12 +134,12 @@ impl Session {
 
     /// Returns true if `owner` need not wait for a tool that has served nothing, since others did in vain; `is_valid` says
     /// that the tool may serve the call.
-    pub fn is_silent(&self, tool: &str, owner: &str, is_valid: impl FnOnce() -> bool) -> bool {
+    pub fn is_silent(&self, tool: &str, owner: &Owner, is_valid: impl FnOnce() -> bool) -> bool {
         self.settings.answered.as_ref().is_some_and(|answered| answered.is_silent(tool, owner, is_valid))
     }
 
     /// Returns true if a tool has served nothing and the server ended when another owner called it.
-    pub fn ends_server(&self, tool: &str, owner: &str) -> bool {
+    pub fn ends_server(&self, tool: &str, owner: &Owner) -> bool {
         self.settings.answered.as_ref().is_some_and(|answered| answered.ends_server(tool, owner))
     }
 
@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// Takes note that `owner` waited in vain for a call whose request was cut off, or sent as a raw message.
-    pub fn note_wait(&self, tool: &str, owner: &str) {
+    pub fn note_wait(&self, tool: &str, owner: &Owner) {
         if let Some(answered) = &self.settings.answered {
             answered.note_wait(tool, owner, self.calls.wait_of(tool, self.calls.open()));
         }
@@ -192,8 +192,8 @@ impl Session {
         self.peer.lock().transcript.frames()
     }
 
-    /// The violations that belong to a case, each handed out once; those of handshakes and listings belong to "".
-    pub fn take_violations(&self, owner: &str) -> Vec<OwnedViolation> {
+    /// The violations of one owner, each handed out once.
+    pub fn take_violations(&self, owner: &Owner) -> Vec<OwnedViolation> {
         self.peer.lock().take_violations(Some(owner))
     }
 
@@ -208,8 +208,8 @@ impl Session {
     }
 
     /// The same for answers to the requests of one owner.
-    pub fn limit_answers(&self, owner: &str, largest: usize) {
-        self.peer.lock().largest_answers.insert(owner.to_owned(), largest);
+    pub fn limit_answers(&self, owner: &Owner, largest: usize) {
+        self.peer.lock().largest_answers.insert(owner.clone(), largest);
     }
 
     /// The number of messages that came and were not read, since they are too large or nested too deep.
@@ -218,8 +218,8 @@ impl Session {
         state.transcript.not_read() + state.bodies_not_read
     }
 
-    /// The numbers of the frames that belong to a case.
-    pub fn frames_of(&self, owner: &str) -> Vec<u32> {
+    /// The numbers of the frames of one owner.
+    pub fn frames_of(&self, owner: &Owner) -> Vec<u32> {
         self.peer.lock().frames_of(owner)
     }
 
@@ -267,7 +267,7 @@ impl Session {
     /// It can be used, and no case has used it.
     pub fn is_untouched(&self) -> bool {
         let state = self.peer.lock();
-        state.ended.is_none() && state.frames.keys().all(String::is_empty)
+        state.ended.is_none() && state.frames.keys().all(|owner| *owner == Owner::Session)
     }
 
     /// Marks the exit of the server as reported, so that it is not reported again.
@@ -324,8 +324,8 @@ pub struct ClosedSession {
     pub frames: Vec<Frame>,
     /// The calls of tools in the others.
     pub forgotten: ForgottenCalls,
-    /// The numbers of the frames of each case; those of handshakes and discovery belong to "".
-    pub owners: BTreeMap<String, Vec<u32>>,
+    /// The numbers of the frames of each owner.
+    pub owners: BTreeMap<Owner, Vec<u32>>,
     /// What a suite writes of requests, by their frames.
     pub written: BTreeMap<u32, WrittenRequest>,
     /// By code of the scans, how much was looked at that could have broken the rule.

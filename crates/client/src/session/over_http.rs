@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::state::{EndReason, NO_OWNER, RequestOutcome, SessionState};
-use crate::transport::{HttpDelivery, HttpFailure, excerpt};
+use super::state::{EndReason, RequestOutcome, SessionState};
+use crate::transport::{HttpDelivery, HttpFailure, Owner, excerpt};
 use crate::wire::{Frame, HttpHead, MessageStream, ProtocolViolation, RpcMessage, classify};
 
 /// The code of a handshake whose end the server refuses to hear of.
@@ -35,7 +35,7 @@ impl SessionState {
         let (seq, found) = (frame.seq, self.scanner.watch_on(frame, stream));
         let json = self.transcript.take_json();
         let replies = self.handle_message(seq, &json, bytes, found, post);
-        self.count_unrequested(bytes, replies.answered.as_deref());
+        self.count_unrequested(bytes, replies.is_answer);
         replies.lines
     }
 
@@ -63,7 +63,7 @@ impl SessionState {
         let at = self.now();
         let frame = self.transcript.record_http(at, http, body).seq;
         let owner = post.and_then(|post| self.owner_of(post));
-        self.own(frame, owner.as_deref());
+        self.own(frame, owner.as_ref());
     }
 
     /// Records the refusal of the handshake's notification, which every server must accept. No answer is awaited for it,
@@ -71,8 +71,8 @@ impl SessionState {
     fn notification_refused(&mut self, post: u32, failure: &HttpFailure, frame: u32) {
         let Some(method) = self.transcript.notification(post) else { return };
         let owner = self.owner_of(post);
-        self.own(frame, owner.as_deref());
-        if owner.as_deref() == Some(NO_OWNER) && method == "notifications/initialized" {
+        self.own(frame, owner.as_ref());
+        if owner == Some(Owner::Session) && method == "notifications/initialized" {
             let (code, variant) = (REFUSED_NOTIFICATION, "PROTO-HTTP-CONTRACT");
             let violation = ProtocolViolation {
                 rule: None,

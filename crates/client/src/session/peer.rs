@@ -10,11 +10,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::dispatch::{self, Intake};
-use super::state::{NO_OWNER, OutgoingLine, OutgoingRequest, RequestOutcome, SessionState};
+use super::state::{OutgoingLine, OutgoingRequest, RequestOutcome, SessionState};
 use super::{CallFailure, ClientAnswers, ClosedSession, SessionReply};
 use crate::transport::http::Endpoint;
 use crate::transport::large;
-use crate::transport::{self, Link, MessageRole, ServerProcesses, ShutdownOrder, Stopper, TransportKind};
+use crate::transport::{self, Link, MessageRole, Owner, ServerProcesses, ShutdownOrder, Stopper, TransportKind};
 use crate::wire::{self, Era, Id, notification_line};
 
 /// The time until a killed process is gone.
@@ -141,7 +141,7 @@ impl Connection {
         let line = message.to_string();
         let (frame, waiting) = state.register(&id, request, message, line.as_bytes());
         // The lock is held, so lines leave in the order of their frames. A closed channel shows as an ended server.
-        let is_handshake = request.owner == NO_OWNER && request.method == "initialize";
+        let is_handshake = *request.owner == Owner::Session && request.method == "initialize";
         let role = if is_handshake { MessageRole::Handshake } else { MessageRole::Request };
         let _ = self.outgoing.send(state.outgoing_message(OutgoingLine {
             owner: request.owner,
@@ -155,11 +155,11 @@ impl Connection {
     }
 
     /// Sends a notification and returns its frame.
-    pub(crate) fn notify(&self, owner: &str, method: &str, params: Option<&Value>) -> u32 {
+    pub(crate) fn notify(&self, owner: &Owner, method: &str, params: Option<&Value>) -> u32 {
         let line = notification_line(method, params);
         let mut state = self.lock();
         let frame = state.record_notification(owner, line.as_bytes());
-        let is_last = owner == NO_OWNER && method == "notifications/initialized";
+        let is_last = *owner == Owner::Session && method == "notifications/initialized";
         let role = if is_last { MessageRole::Initialized } else { MessageRole::Notification };
         let _ = self.outgoing.send(state.outgoing_message(OutgoingLine { owner, role, frame, line, method, params }));
         frame
@@ -198,7 +198,7 @@ impl Connection {
         }
         let mut state = self.lock();
         let mut violations = state.take_violations(None);
-        violations.extend(state.take_violations(Some(NO_OWNER)));
+        violations.extend(state.take_violations(Some(&Owner::Session)));
         let owners = std::mem::take(&mut state.frames);
         let written = std::mem::take(&mut state.written);
         let seen = state.scanner.occasions();
@@ -242,7 +242,7 @@ impl Connection {
 /// A pending request; when its future is dropped, the server is notified.
 pub(crate) struct CancellationGuard<'a> {
     pub peer: &'a Connection,
-    pub owner: &'a str,
+    pub owner: &'a Owner,
     pub method: &'a str,
     pub id: Id,
     pub frame: u32,

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::dispatch::{self, Flow, Intake};
 use super::state::{EndReason, SessionState};
 use super::{CallFailure, Session};
-use crate::transport::{Incoming, Outgoing};
+use crate::transport::{Incoming, Outgoing, Owner};
 use crate::wire::{
     Channel, Direction, Id, ProtocolViolation, ReadLimit, RpcMessage, ScanRule, classify, id_of_unreadable,
 };
@@ -96,7 +96,7 @@ struct PendingCall {
 pub struct Pipeline<'a> {
     session: &'a Session,
     /// To whom the frames belong.
-    owner: &'a str,
+    owner: &'a Owner,
     intake: Option<Intake>,
     batch: Vec<u8>,
     /// By id.
@@ -110,7 +110,7 @@ pub struct Pipeline<'a> {
 
 impl Session {
     /// Listens in place of the session, for a case; `None` over HTTP, where nothing is gained, and where the server is gone.
-    pub async fn pipeline<'a>(&'a self, owner: &'a str) -> Option<Pipeline<'a>> {
+    pub async fn pipeline<'a>(&'a self, owner: &'a Owner) -> Option<Pipeline<'a>> {
         if self.peer.lock().is_http() {
             return None;
         }
@@ -176,7 +176,7 @@ impl Pipeline<'_> {
         let capacity = self.batch.len();
         let pieces = vec![std::mem::replace(&mut self.batch, Vec::with_capacity(capacity))];
         // A closed channel shows as an ended server.
-        let _ = self.session.peer.outgoing.send(Outgoing::Raw { pieces, owner: String::new() });
+        let _ = self.session.peer.outgoing.send(Outgoing::Raw { pieces, owner: Owner::Session });
     }
 
     /// The number of lines that have come and were not looked at.
@@ -269,7 +269,7 @@ impl Pipeline<'_> {
         let received = ReceivedLine { line: Arc::clone(&frame.bytes), frame: seq, violations, beyond: frame.beyond() };
         let json = state.transcript.take_json();
         let Ok(message) = &json else {
-            state.count_unrequested(line, None);
+            state.count_unrequested(line, false);
             drop(guard);
             if let Some(id) = id_of_unreadable(line) {
                 return self.answer(Some(id), None, received);
@@ -280,12 +280,12 @@ impl Pipeline<'_> {
         };
         let meaning = classify(message);
         if let RpcMessage::Response { id } = meaning {
-            state.count_unrequested(line, Some(""));
+            state.count_unrequested(line, true);
             let message = Some(Arc::clone(message));
             drop(guard);
             return self.answer(id, message, received);
         }
-        state.count_unrequested(line, None);
+        state.count_unrequested(line, false);
         if !matches!(meaning, RpcMessage::Invalid(_)) {
             let replies = state.handle_message(seq, &json, line, Vec::new(), None);
             dispatch::answer(state, replies.lines, &self.session.peer.outgoing);

@@ -12,7 +12,7 @@ use super::peer::Connection;
 use super::state::{MessageReceiver, SessionState};
 use super::{CallFailure, FailureReason, RawExchange, Session};
 use crate::transport::http::{Endpoint, ExchangeEnd, ReadUntil};
-use crate::transport::{ConnectionBreak, HttpFailure, HttpRefusal, Outgoing, TransportKind, time_of_pauses};
+use crate::transport::{ConnectionBreak, HttpFailure, HttpRefusal, Outgoing, Owner, TransportKind, time_of_pauses};
 use crate::wire::{Id, RpcMessage, classify};
 
 /// The time until the exit of a server of ours becomes known.
@@ -22,7 +22,7 @@ const EXIT_GRACE: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub struct RawMessage<'a> {
     /// The case id.
-    pub owner: &'a str,
+    pub owner: &'a Owner,
     /// The messages, without their line breaks.
     pub lines: Vec<Vec<u8>>,
     /// The same with everything that ends them, in separate writes.
@@ -227,8 +227,8 @@ impl Session {
 }
 
 impl Connection {
-    pub(crate) fn send_bytes(&self, pieces: Vec<Vec<u8>>, owner: &str) -> bool {
-        self.outgoing.send(Outgoing::Raw { pieces, owner: owner.to_owned() }).is_ok()
+    pub(crate) fn send_bytes(&self, pieces: Vec<Vec<u8>>, owner: &Owner) -> bool {
+        self.outgoing.send(Outgoing::Raw { pieces, owner: owner.clone() }).is_ok()
     }
 
     /// Ends the server's input; that it ends with it is no fault of the server.

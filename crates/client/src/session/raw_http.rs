@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::{CallFailure, Session};
 use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, IDENTITY, RawRequest, RawResponse, ReadUntil};
-use crate::transport::{HttpFailure, HttpRefusal, ServerProcesses};
+use crate::transport::{HttpFailure, HttpRefusal, Owner, ServerProcesses};
 use crate::wire::{Channel, Direction, Era, exceeded_limit_together, read_json_bytes};
 
 /// A raw request, and what came of it.
@@ -101,7 +101,7 @@ impl Session {
     }
 
     /// Sends a raw request; `Err` says why there was no connection.
-    pub async fn exchange_raw(&self, owner: &str, request: &RawRequest) -> Result<RawExchange, CallFailure> {
+    pub async fn exchange_raw(&self, owner: &Owner, request: &RawRequest) -> Result<RawExchange, CallFailure> {
         let frame = self.record_raw(owner, Direction::Sent, &request.pieces.concat());
         let Some(endpoint) = self.endpoint() else {
             return Err(self.http_failure(
@@ -123,7 +123,7 @@ impl Session {
     /// Posts bytes with the headers of an ordinary message.
     pub async fn post(
         &self,
-        owner: &str,
+        owner: &Owner,
         body: &[Vec<u8>],
         until: ReadUntil,
         deadline: Instant,
@@ -149,7 +149,7 @@ impl Session {
         RawRequest { pieces, method, after, until, deadline, enough: None, reading: None }
     }
 
-    fn record_raw(&self, owner: &str, direction: Direction, bytes: &[u8]) -> u32 {
+    fn record_raw(&self, owner: &Owner, direction: Direction, bytes: &[u8]) -> u32 {
         let mut state = self.peer.lock();
         let at = state.now();
         let seq = state.transcript.record(at, direction, Channel::Http, bytes).seq;

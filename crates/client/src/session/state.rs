@@ -10,14 +10,11 @@ use tokio::time::Instant;
 
 use super::headers::Headers;
 use super::{ClientAnswers, WrittenRequest};
-use crate::transport::{self, HttpFailure, MessageRole, Outgoing, ServerExit, TransportKind};
+use crate::transport::{self, HttpFailure, MessageRole, Outgoing, Owner, ServerExit, TransportKind};
 use crate::wire::{
     Channel, Direction, Era, Id, Members, ProtocolViolation, ReadLimit, RpcMessage, ScanRule, Scanner, Transcript,
     classify, exact_memory_estimate, id_of_unreadable, response_line,
 };
-
-/// The owner of handshakes and listings in the transcript: no case.
-pub(crate) const NO_OWNER: &str = "";
 
 /// The number of messages that a server may send without a request; every answer allows it some more.
 const MAX_UNREQUESTED: usize = 100_000;
@@ -37,11 +34,11 @@ const PARSE_ERROR: i64 = -32700;
 /// The number of violations of one session that are kept; a server that floods its output would fill the memory.
 const MOST_VIOLATIONS: usize = 100;
 
-/// A violation and the case in whose exchange it happened.
+/// A violation and the owner of the exchange in which it happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnedViolation {
-    /// The case; `None` where that is unclear.
-    pub owner: Option<String>,
+    /// The owner; `None` where that is unclear.
+    pub owner: Option<Owner>,
     /// The violation.
     pub violation: ProtocolViolation,
 }
@@ -64,7 +61,7 @@ pub(crate) enum RequestOutcome {
 
 #[derive(Debug)]
 pub(crate) struct WaitingRequest {
-    pub owner: String,
+    pub owner: Owner,
     pub reply: oneshot::Sender<RequestOutcome>,
     frame: u32,
     progress: bool,
@@ -93,7 +90,7 @@ pub(crate) enum EndReason {
 /// Receives every message of the server.
 #[derive(Debug)]
 pub(crate) struct MessageListener {
-    pub owner: String,
+    pub owner: Owner,
     sender: mpsc::UnboundedSender<(u32, Arc<Value>)>,
 }
 
@@ -101,8 +98,7 @@ pub(crate) type MessageReceiver = mpsc::UnboundedReceiver<(u32, Arc<Value>)>;
 
 /// A request as it is to be sent.
 pub(crate) struct OutgoingRequest<'a> {
-    /// The case it belongs to.
-    pub owner: &'a str,
+    pub owner: &'a Owner,
     pub method: &'a str,
     pub params: Option<Value>,
     pub deadline: Instant,
@@ -116,7 +112,7 @@ pub(crate) struct OutgoingRequest<'a> {
 
 /// A line to send.
 pub(crate) struct OutgoingLine<'a> {
-    pub owner: &'a str,
+    pub owner: &'a Owner,
     pub role: MessageRole,
     pub frame: u32,
     pub line: String,
@@ -129,8 +125,8 @@ pub(crate) struct OutgoingLine<'a> {
 pub(crate) struct Replies {
     /// Answers to its requests, with their frames.
     pub lines: Vec<(u32, String)>,
-    /// The owner of the request that it answered.
-    pub answered: Option<String>,
+    /// It answered a request.
+    pub is_answer: bool,
 }
 
 #[derive(Debug)]
@@ -142,7 +138,7 @@ pub(crate) struct SessionState {
     /// The exit of the server was reported.
     pub(crate) is_exit_reported: bool,
     /// The owners of the requests that were pending when the server ended.
-    pub(crate) pending_at_exit: BTreeSet<String>,
+    pub(crate) pending_at_exit: BTreeSet<Owner>,
     /// The exit was attributed to one of them.
     pub(crate) is_exit_attributed: bool,
     /// This client asked the server to end.
@@ -165,7 +161,7 @@ pub(crate) struct SessionState {
     pub violations: Vec<OwnedViolation>,
     /// Messages that answer nothing, and the memory that they take.
     unasked: (usize, usize),
-    pub frames: BTreeMap<String, Vec<u32>>,
+    pub frames: BTreeMap<Owner, Vec<u32>>,
     pub(crate) written: BTreeMap<u32, WrittenRequest>,
     answers: ClientAnswers,
     /// The answers over HTTP that are too large to be read.
@@ -173,7 +169,7 @@ pub(crate) struct SessionState {
     /// The memory that a message may take to be read, in bytes; `None` for any message.
     pub(crate) largest_message: Option<usize>,
     /// The same for answers to the requests of some owners.
-    pub(crate) largest_answers: BTreeMap<String, usize>,
+    pub(crate) largest_answers: BTreeMap<Owner, usize>,
 }
 
 impl SessionState {
@@ -228,7 +224,7 @@ impl SessionState {
     pub(crate) fn outgoing_message(&self, line: OutgoingLine<'_>) -> Outgoing {
         let OutgoingLine { owner, role, frame, line, method, params } = line;
         let (era, headers) = if self.is_http() { self.headers.of(method, params) } else { (self.era(), Vec::new()) };
-        let (bytes, owner) = (line.into_bytes(), owner.to_owned());
+        let (bytes, owner) = (line.into_bytes(), owner.clone());
         let form = transport::MessageForm::Whole;
         Outgoing::Message(transport::OutgoingMessage { bytes, owner, frame, headers, role, era, form })
     }
@@ -261,7 +257,7 @@ impl SessionState {
         let (reply, receiver) = oneshot::channel();
         // After the end nobody will answer; dropping the sender says so at once.
         if self.ended.is_none() {
-            let (owner, notifications) = (owner.to_owned(), Vec::new());
+            let (owner, notifications) = (owner.clone(), Vec::new());
             let waiting =
                 WaitingRequest { owner, frame, progress, progressed_at: None, notifications, doubtful: None, reply };
             self.waiting.insert(id.clone(), waiting);
@@ -269,7 +265,7 @@ impl SessionState {
         (frame, receiver)
     }
 
-    pub(crate) fn record_sent(&mut self, owner: Option<&str>, line: &[u8]) -> u32 {
+    pub(crate) fn record_sent(&mut self, owner: Option<&Owner>, line: &[u8]) -> u32 {
         let frame = self.transcript.record(self.started.elapsed(), Direction::Sent, Channel::Protocol, line);
         let seq = frame.seq;
         self.scanner.watch(frame);
@@ -278,7 +274,7 @@ impl SessionState {
     }
 
     /// Records a notification to the server.
-    pub(crate) fn record_notification(&mut self, owner: &str, line: &[u8]) -> u32 {
+    pub(crate) fn record_notification(&mut self, owner: &Owner, line: &[u8]) -> u32 {
         let frame = self.record_sent(Some(owner), line);
         self.notified = Some(frame);
         frame
@@ -289,10 +285,10 @@ impl SessionState {
     }
 
     /// Hands on everything that the server sends from here on; ends with the server.
-    pub(crate) fn listen(&mut self, owner: &str) -> MessageReceiver {
+    pub(crate) fn listen(&mut self, owner: &Owner) -> MessageReceiver {
         let (sender, receiver) = mpsc::unbounded_channel();
         if self.ended.is_none() {
-            self.listener = Some(MessageListener { owner: owner.to_owned(), sender });
+            self.listener = Some(MessageListener { owner: owner.clone(), sender });
         }
         receiver
     }
@@ -314,7 +310,7 @@ impl SessionState {
 
     /// Finds out how much memory a message may take, before it is read.
     pub(crate) fn limit_message(&mut self, bytes: &[u8]) {
-        let owner = || self.waiting.get(&id_of_unreadable(bytes)?).map(|waiting| waiting.owner.as_str());
+        let owner = || self.waiting.get(&id_of_unreadable(bytes)?).map(|waiting| &waiting.owner);
         let is_short = bytes.len() < SURELY_READ || self.largest_answers.is_empty();
         let of_owner = if is_short { None } else { owner().and_then(|owner| self.largest_answers.get(owner)).copied() };
         self.transcript.limit_messages(of_owner.or(self.largest_message));
@@ -327,7 +323,7 @@ impl SessionState {
         let (seq, found) = (frame.seq, self.scanner.watch(frame));
         let json = self.transcript.take_json();
         let replies = self.handle_message(seq, &json, line, found, None);
-        self.count_unrequested(line, replies.answered.as_deref());
+        self.count_unrequested(line, replies.is_answer);
         replies.lines
     }
 
@@ -367,16 +363,16 @@ impl SessionState {
                 RpcMessage::Request { id, method, .. } => {
                     let outcome = self.answers.answer(method);
                     let line = response_line(&id, outcome.as_ref());
-                    let frame = self.record_sent(owner.clone().as_deref(), line.as_bytes());
+                    let frame = self.record_sent(owner.as_ref(), line.as_bytes());
                     lines.push((frame, line));
                 }
                 RpcMessage::Invalid(_) => {}
             }
         }
-        self.own(seq, owner.as_deref());
+        self.own(seq, owner.as_ref());
         // Only an answer tells for certain whose exchange it breaks; the rest is the session's.
-        self.keep(found, guilty.as_deref());
-        Replies { lines, answered: guilty }
+        self.keep(found, guilty.as_ref());
+        Replies { lines, is_answer: guilty.is_some() }
     }
 
     /// The id of the request that was sent in that frame and is not answered.
@@ -394,7 +390,7 @@ impl SessionState {
         found: &[ProtocolViolation],
         asked: Option<Id>,
         post: Option<u32>,
-    ) -> Option<String> {
+    ) -> Option<Owner> {
         // An error without an id answers what its response answers.
         let nameless = asked.clone().filter(|_| id.is_none() && json.member("error").is_some());
         let twin = found.iter().find(|violation| violation.rule == Some(ScanRule::WrongId));
@@ -428,7 +424,7 @@ impl SessionState {
     }
 
     /// Ends the wait for an answer that cannot be read but for its id; returns the owner.
-    fn handle_unreadable(&mut self, seq: u32, bytes: &[u8], found: &[ProtocolViolation]) -> Option<String> {
+    fn handle_unreadable(&mut self, seq: u32, bytes: &[u8], found: &[ProtocolViolation]) -> Option<Owner> {
         let waiting = self.forget(&id_of_unreadable(bytes)?)?;
         let garbled = || RequestOutcome::Garbled(found.first().cloned());
         let arrived = self.transcript.beyond(seq).map_or_else(garbled, RequestOutcome::Beyond);
@@ -444,7 +440,7 @@ impl SessionState {
         params: Option<&Value>,
         json: &Arc<Value>,
         asked: Option<&Id>,
-    ) -> Option<String> {
+    ) -> Option<Owner> {
         if method == "notifications/progress" {
             let token = params.and_then(|params| params.member("progressToken")).and_then(Id::from_json);
             if let Some(waiting) =
@@ -465,11 +461,11 @@ impl SessionState {
         self.waiting.get(id)?.progressed_at
     }
 
-    /// The case in whose exchanges everything happens that happens now, if there is just one.
-    fn sole_owner(&self) -> Option<String> {
-        let mut owners = self.waiting.values().map(|waiting| waiting.owner.as_str());
+    /// The owner of the exchanges in which everything happens that happens now, if there is just one.
+    fn sole_owner(&self) -> Option<Owner> {
+        let mut owners = self.waiting.values().map(|waiting| &waiting.owner);
         let first = owners.next()?;
-        owners.all(|owner| owner == first).then(|| first.to_owned())
+        owners.all(|owner| owner == first).then(|| first.clone())
     }
 
     /// No further answer can come.
@@ -498,15 +494,15 @@ impl SessionState {
         self.waiting.remove(id)
     }
 
-    /// Counts what came without being asked for; `answered` is whose answer it was.
-    pub(crate) fn count_unrequested(&mut self, line: &[u8], answered: Option<&str>) {
+    /// Counts what came without being asked for, and what did not.
+    pub(crate) fn count_unrequested(&mut self, line: &[u8], is_answer: bool) {
         let (messages, total) = self.unasked;
-        if answered.is_some() {
+        if is_answer {
             self.violations_left_out = self.violations_left_out.saturating_sub(EARNED.0);
         }
-        self.unasked = match answered {
-            Some(_) => (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1)),
-            None => (messages + 1, total + exact_memory_estimate(line)),
+        self.unasked = match is_answer {
+            true => (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1)),
+            false => (messages + 1, total + exact_memory_estimate(line)),
         };
     }
 
@@ -524,32 +520,32 @@ impl SessionState {
         Some(format!("the server floods its output: {what}"))
     }
 
-    pub(crate) fn own(&mut self, seq: u32, owner: Option<&str>) {
+    pub(crate) fn own(&mut self, seq: u32, owner: Option<&Owner>) {
         if let Some(owner) = owner {
             match self.frames.get_mut(owner) {
                 Some(frames) => frames.push(seq),
-                None => drop(self.frames.insert(owner.to_owned(), vec![seq])),
+                None => drop(self.frames.insert(owner.clone(), vec![seq])),
             }
         }
     }
 
     /// Gives the frames that are still there, and nobody's, to an owner.
-    pub(crate) fn own_kept(&mut self, owner: &str) {
+    pub(crate) fn own_kept(&mut self, owner: &Owner) {
         let taken: BTreeSet<u32> = self.frames.values().flatten().copied().collect();
         for seq in self.transcript.kept_frames().filter(|seq| !taken.contains(seq)) {
-            self.frames.entry(owner.to_owned()).or_default().push(seq);
+            self.frames.entry(owner.clone()).or_default().push(seq);
         }
     }
 
-    pub(crate) fn keep(&mut self, found: Vec<ProtocolViolation>, owner: Option<&str>) {
+    pub(crate) fn keep(&mut self, found: Vec<ProtocolViolation>, owner: Option<&Owner>) {
         for violation in found {
             let is_known =
-                |known: &OwnedViolation| known.owner.as_deref() == owner && known.violation.is_like(&violation);
+                |known: &OwnedViolation| known.owner.as_ref() == owner && known.violation.is_like(&violation);
             if self.violations.iter().any(is_known) {
                 continue;
             }
             if self.violations.len() < MOST_VIOLATIONS {
-                self.violations.push(OwnedViolation { owner: owner.map(str::to_owned), violation });
+                self.violations.push(OwnedViolation { owner: owner.cloned(), violation });
             } else {
                 self.violations_left_out += 1;
             }
@@ -557,9 +553,9 @@ impl SessionState {
     }
 
     /// Hands out the violations of one owner, `None` for those of nobody.
-    pub(crate) fn take_violations(&mut self, owner: Option<&str>) -> Vec<OwnedViolation> {
+    pub(crate) fn take_violations(&mut self, owner: Option<&Owner>) -> Vec<OwnedViolation> {
         let (taken, kept) =
-            std::mem::take(&mut self.violations).into_iter().partition(|violation| violation.owner.as_deref() == owner);
+            std::mem::take(&mut self.violations).into_iter().partition(|violation| violation.owner.as_ref() == owner);
         self.violations = kept;
         taken
     }
@@ -575,18 +571,18 @@ impl SessionState {
         last
     }
 
-    /// The case to which a frame belongs.
-    pub(crate) fn owner_of(&self, frame: u32) -> Option<String> {
+    /// To whom a frame belongs.
+    pub(crate) fn owner_of(&self, frame: u32) -> Option<Owner> {
         self.frames.iter().find(|(_, frames)| frames.contains(&frame)).map(|(owner, _)| owner.clone())
     }
 
     /// The case that spoke last.
-    pub(crate) fn last_owner(&self) -> Option<String> {
-        let cases = self.frames.iter().filter(|(owner, _)| !owner.is_empty());
-        cases.max_by_key(|(_, frames)| frames.last().copied()).map(|(owner, _)| owner.clone())
+    pub(crate) fn last_case(&self) -> Option<String> {
+        let cases = self.frames.iter().filter_map(|(owner, frames)| Some((owner.case()?, frames)));
+        cases.max_by_key(|(_, frames)| frames.last().copied()).map(|(case, _)| case.to_owned())
     }
 
-    pub(crate) fn frames_of(&self, owner: &str) -> Vec<u32> {
+    pub(crate) fn frames_of(&self, owner: &Owner) -> Vec<u32> {
         self.frames.get(owner).cloned().unwrap_or_default()
     }
 }

@@ -11,7 +11,7 @@ use super::{
     AwaitedAnswers, ClientAnswers, Disturbance, NotOpened, RawMessage, Session, SessionRequest, SessionSettings,
 };
 use crate::transport::large::LargeTurn;
-use crate::transport::{ConnectError, Link, memory};
+use crate::transport::{ConnectError, Link, Owner, memory};
 use crate::wire::LARGE_MESSAGE;
 use crate::wire::Revision;
 
@@ -118,7 +118,7 @@ where
     open(settings, vec![link]).await.expect("the handshake is right")
 }
 
-fn call(owner: &str) -> SessionRequest<'_> {
+fn call(owner: &Owner) -> SessionRequest<'_> {
     SessionRequest { owner, method: "tools/call", params: None, timeout: None, progress: false }
 }
 
@@ -149,10 +149,10 @@ async fn an_answer_with_a_broken_text_ends_the_wait() {
         while end.next().await.is_some() {}
     })
     .await;
-    for owner in ["first", "second"] {
-        let failure = session.request(call(owner)).await.expect_err("the answer is broken");
+    for owner in ["first", "second"].map(Owner::of_case) {
+        let failure = session.request(call(&owner)).await.expect_err("the answer is broken");
         let super::FailureReason::Protocol(reason) = &failure.reason else { panic!("{failure:?}") };
-        let violations = session.take_violations(owner);
+        let violations = session.take_violations(&owner);
         assert_eq!(violations.len(), 1);
         assert_eq!((violations[0].violation.code, &violations[0].violation.message), ("stray-output", reason));
     }
@@ -184,12 +184,12 @@ async fn an_answer_to_a_notification_leaves_the_next_request_alone() {
             while end.next().await.is_some() {}
         })
         .await;
-        let ended = match session.request(call("first")).await {
+        let ended = match session.request(call(&Owner::of_case("first"))).await {
             Ok(_) => "served".to_owned(),
             Err(failure) => format!("{:?}", failure.reason),
         };
         assert!(ended.contains(expected), "{stray}: {ended}");
-        let failure = session.request(call("second")).await.expect_err("its answer names no request");
+        let failure = session.request(call(&Owner::of_case("second"))).await.expect_err("its answer names no request");
         assert!(matches!(failure.reason, super::FailureReason::Protocol(_)), "{stray}: {failure:?}");
     }
 }
@@ -210,7 +210,7 @@ async fn lines_beside_answers_are_no_flood() {
     })
     .await;
     for number in 0..300 {
-        let served = session.request(call("chatty")).await;
+        let served = session.request(call(&Owner::of_case("chatty"))).await;
         assert!(served.is_ok(), "call {number}: {served:?}");
     }
 }
@@ -317,10 +317,10 @@ async fn a_request_that_is_given_up_is_cancelled_and_forgotten() {
         while end.next().await.is_some() {}
     })
     .await;
-    let given_up = tokio::time::timeout(Duration::from_secs(1), session.request(call("first"))).await;
+    let given_up = tokio::time::timeout(Duration::from_secs(1), session.request(call(&Owner::of_case("first")))).await;
     assert!(given_up.is_err());
     assert_eq!(is_told.await, Ok(true), "the request and the cancellation name different ids");
-    let failure = session.request(call("second")).await.expect_err("the answer has a wrong id");
+    let failure = session.request(call(&Owner::of_case("second"))).await.expect_err("the answer has a wrong id");
     assert!(matches!(failure.reason, super::FailureReason::Protocol(_)), "{failure:?}");
 }
 
@@ -368,7 +368,7 @@ fn batch() -> RawMessage<'static> {
 
 fn raw(line: &[u8]) -> RawMessage<'static> {
     RawMessage {
-        owner: "case",
+        owner: &Owner::Session,
         lines: vec![line.to_vec()],
         pieces: vec![[line, b"\n"].concat()],
         awaited: AwaitedAnswers::Next,
@@ -380,7 +380,7 @@ fn raw(line: &[u8]) -> RawMessage<'static> {
 #[tokio::test(start_paused = true)]
 async fn timeouts_name_the_limits_that_were_set() {
     let session = session(async |mut end: ServerSide| while end.next().await.is_some() {}).await;
-    let failure = session.request(call("case")).await.expect_err("nobody answers");
+    let failure = session.request(call(&Owner::Session)).await.expect_err("nobody answers");
     assert_eq!(failure.to_string(), "`tools/call` got no answer within 10 s");
     let silent = link(async |mut end: ServerSide| while end.next().await.is_some() {});
     let failure = open(settings(), vec![silent]).await.expect_err("nobody answers");
@@ -405,12 +405,12 @@ async fn progress_gives_a_request_the_whole_time_again() {
         }
     };
     let session = session(answering).await;
-    let patient = SessionRequest { progress: true, ..call("case") };
+    let patient = SessionRequest { progress: true, ..call(&Owner::Session) };
     let reply = session.request(patient).await.expect("it reports progress");
     assert_eq!(reply.elapsed, Duration::from_secs(27));
     for impatient in [
-        SessionRequest { progress: false, ..call("case") },
-        SessionRequest { progress: true, timeout: Some(Duration::from_secs(10)), ..call("case") },
+        SessionRequest { progress: false, ..call(&Owner::Session) },
+        SessionRequest { progress: true, timeout: Some(Duration::from_secs(10)), ..call(&Owner::Session) },
     ] {
         let failure = session.request(impatient).await.expect_err("nobody waits so long");
         assert_eq!(failure.to_string(), "`tools/call` got no answer within 10 s");
@@ -432,10 +432,10 @@ async fn a_wait_for_another_large_message_is_not_the_server_s_time() {
     held.take(LARGE_MESSAGE).await;
     let mut waiting = LargeTurn::default();
     // It waits for two seconds, and goes on without.
-    let (reply, ()) = tokio::join!(session.request(call("case")), waiting.take(LARGE_MESSAGE));
+    let (reply, ()) = tokio::join!(session.request(call(&Owner::Session)), waiting.take(LARGE_MESSAGE));
     assert_eq!(reply.expect("the time is longer by the wait").elapsed, Duration::from_secs(11));
     drop(held);
-    let failure = session.request(call("case")).await.expect_err("nobody waits for a turn meanwhile");
+    let failure = session.request(call(&Owner::Session)).await.expect_err("nobody waits for a turn meanwhile");
     assert_eq!(failure.to_string(), "`tools/call` got no answer within 10 s");
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod large;
 mod lines;
 pub mod memory;
 pub mod orphans;
+mod owner;
 mod pieces;
 mod process;
 mod processes;
@@ -30,6 +31,7 @@ use tokio::sync::mpsc;
 
 pub use self::disruption::Disruption;
 pub use self::http::{ConnectionBreak, HttpFailure, HttpRefusal, NoToken, excerpt};
+pub use self::owner::Owner;
 pub use self::pieces::{Bandwidth, Transfer, time_of_pauses};
 pub use self::processes::{ProcessUsage, ServerProcesses};
 pub use self::schedule::Scheduled;
@@ -101,8 +103,8 @@ pub enum Outgoing {
     Raw {
         /// The bytes, in separate writes.
         pieces: Vec<Vec<u8>>,
-        /// The case that they belong to.
-        owner: String,
+        /// To whom they belong.
+        owner: Owner,
     },
     /// Nothing more: ends the server's input, where it has one of its own.
     End,
@@ -120,8 +122,8 @@ pub enum Outgoing {
 pub struct OutgoingMessage {
     /// The message, without a line break.
     pub bytes: Vec<u8>,
-    /// The case that it belongs to; empty for handshakes, discovery and answers to the server.
-    pub owner: String,
+    /// To whom it belongs; answers to the server are the session's.
+    pub owner: Owner,
     /// Its frame.
     pub frame: u32,
     /// Headers that the era demands where there are headers.

@@ -92,6 +92,7 @@ mod tests {
 
     use super::super::memory;
     use super::*;
+    use crate::transport::Owner;
 
     struct Late;
 
@@ -114,7 +115,7 @@ mod tests {
         });
         let mut link = intercept(link, Late);
         let begun = Instant::now();
-        link.outgoing.send(Outgoing::Raw { pieces: vec![b"hello\n".to_vec()], owner: String::new() }).unwrap();
+        link.outgoing.send(Outgoing::Raw { pieces: vec![b"hello\n".to_vec()], owner: Owner::Session }).unwrap();
         assert_eq!(link.incoming.recv().await, Some(Incoming::Stderr(b"asked".to_vec())));
         (link, begun)
     }

@@ -5,7 +5,7 @@
 use tokio::sync::mpsc;
 
 use super::schedule::{Schedule, Scheduled};
-use super::{Incoming, Link, Outgoing, OutgoingMessage, Stopper, TransportKind, lines};
+use super::{Incoming, Link, Outgoing, OutgoingMessage, Owner, Stopper, TransportKind, lines};
 
 /// Says what comes for what is sent.
 pub trait RecordedServer: Send + 'static {
@@ -13,7 +13,7 @@ pub trait RecordedServer: Send + 'static {
     fn on_message(&mut self, message: &OutgoingMessage) -> Vec<Scheduled>;
 
     /// Returns the answers to raw bytes of a case.
-    fn on_raw(&mut self, owner: &str, bytes: &[u8]) -> Vec<Scheduled>;
+    fn on_raw(&mut self, owner: &Owner, bytes: &[u8]) -> Vec<Scheduled>;
 }
 
 /// Connects to a recorded server; `transport` names the one of the recording.
@@ -83,7 +83,7 @@ mod tests {
         }
 
         /// `late` comes after an hour, `bye` ends the server, everything else comes at once.
-        fn on_raw(&mut self, _: &str, bytes: &[u8]) -> Vec<Scheduled> {
+        fn on_raw(&mut self, _: &Owner, bytes: &[u8]) -> Vec<Scheduled> {
             let after = Duration::from_secs(if bytes == b"late" { 3600 } else { 0 });
             let incoming =
                 if bytes == b"bye" { Incoming::Exited(ServerExit::Status(3)) } else { Incoming::Line(bytes.into()) };
@@ -95,12 +95,12 @@ mod tests {
     async fn what_is_due_first_comes_first() {
         let mut link = connect(TransportKind::Stdio, Echo);
         for word in ["late", "one", "two"] {
-            link.outgoing.send(Outgoing::Raw { pieces: vec![word.into()], owner: String::new() }).unwrap();
+            link.outgoing.send(Outgoing::Raw { pieces: vec![word.into()], owner: Owner::Session }).unwrap();
         }
         for expected in ["one", "two", "late"] {
             assert_eq!(link.incoming.recv().await, Some(Incoming::Line(expected.into())));
         }
-        link.outgoing.send(Outgoing::Raw { pieces: vec!["bye".into()], owner: String::new() }).unwrap();
+        link.outgoing.send(Outgoing::Raw { pieces: vec!["bye".into()], owner: Owner::Session }).unwrap();
         assert_eq!(link.incoming.recv().await, Some(Incoming::Exited(ServerExit::Status(3))));
         link.stop.stop().await;
     }

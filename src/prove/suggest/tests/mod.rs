@@ -20,7 +20,7 @@ use crate::plan::{CaseSource, Plan, Selection, build};
 use crate::source::{Color, Sources, Style, render_all};
 use crate::suite::{Files, LoadedSuite, Suite};
 use crate::taxonomy::Registry;
-use crate::transport::TransportKind;
+use crate::transport::{Owner, TransportKind};
 use crate::wire::{Catalog, Tool};
 
 /// A request of a case with its answer.
@@ -29,7 +29,7 @@ fn exchange(method: &str, params: Value, said: Value) -> MessageExchange {
     let mut answer = json!({"jsonrpc": "2.0", "id": 7});
     answer.as_object_mut().unwrap().extend(said.as_object().unwrap().clone());
     MessageExchange {
-        owner: "users.yml::t@s/auto".to_owned(),
+        owner: Owner::of_case("users.yml::t@s/auto"),
         session: 0,
         occurrence: 0,
         sent: ClientMessage::Message { id: Some(json!(7)), method: method.to_owned(), params },

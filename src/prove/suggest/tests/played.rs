@@ -14,6 +14,7 @@ use crate::prove::verdict::judge_run;
 use crate::prove::{ProveSettings, RunRecorder, RunRecording, prove};
 use crate::redact::Redactor;
 use crate::runner::{self, Bail, Observer, Options, SessionFrames, Stop};
+use crate::transport::Owner;
 
 /// A suite that says hello and expects nothing.
 const POLITE: &str = r#"suite: Polite
@@ -116,7 +117,7 @@ const HANDS: [Hand; 9] = [
         id: "never-starts",
         variant: "TIMEOUT-HANG",
         change: |exchange, replies| {
-            if exchange.owner.is_empty() && matches!(exchange.method(), Some("server/discover" | "initialize")) {
+            if exchange.owner == Owner::Session && matches!(exchange.method(), Some("server/discover" | "initialize")) {
                 *replies = vec![ServerReply { after: Duration::ZERO, content: ReplyContent::Stalled, http: None }];
             }
         },

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::fault::ServerEnd;
+use crate::transport::Owner;
 use crate::wire::HttpHead;
 
 type Change = Box<dyn Fn(&mut Vec<ServerReply>)>;
@@ -115,7 +116,7 @@ fn what_differs_from_run_to_run() {
     table.row("a time", &time, &set("/result/structuredContent/at", Some(json!("now"))));
     table.row("a time, which looks alike", &time, &set("/result/structuredContent/at", Some(json!(1_763_000_001))));
     let other = MessageExchange {
-        owner: "users.yml::other@s/auto".to_owned(),
+        owner: Owner::of_case("users.yml::other@s/auto"),
         ..call("get_user", json!({"id": "u1"}), structured(json!({"id": "u1", "name": "Zoe"})))
     };
     let differing = Trial::new(vec![other, ann()]);
@@ -245,7 +246,7 @@ fn starts() {
     let mut table = Table::default();
     let hello = |millis: u64| {
         let mut hello = exchange("initialize", json!({"protocolVersion": "2025-11-25"}), json!({"result": {}}));
-        hello.owner = String::new();
+        hello.owner = Owner::Session;
         hello.replies[0].after = Duration::from_millis(millis);
         Trial::new(vec![hello])
     };
@@ -270,7 +271,7 @@ fn what_came_before() {
         exchange("resources/read", json!({"uri": "users://u1"}), json!({"result": {"contents": [{"text": "Ann"}]}}));
     let text = set("/result/contents/0/text", Some(json!("Zoe")));
     table.row("a word of a text", &Trial::new(vec![created(), read]), &text);
-    let other = MessageExchange { owner: "users.yml::other@s/auto".to_owned(), ..created() };
+    let other = MessageExchange { owner: Owner::of_case("users.yml::other@s/auto"), ..created() };
     table.row("what others did", &Trial::new(vec![other, ann()]), &change);
     let again = MessageExchange { occurrence: 1, ..ann() };
     table.row("the same again", &Trial::new(vec![ann(), again]), &change);

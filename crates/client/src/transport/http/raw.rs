@@ -23,7 +23,7 @@ use tokio_rustls::TlsConnector;
 use super::failure::{HttpFailure, host_and_port, tls_error_in, tls_failure};
 use super::response::{RawResponse, ReadUntil};
 use super::{HttpAddress, HttpConnection, NegotiatedSession, TrustedRoots};
-use crate::transport::pieces;
+use crate::transport::{Owner, pieces};
 
 /// The room for bytes that a slow reader has not read.
 const SMALL_BUFFER: u32 = 4096;
@@ -44,8 +44,8 @@ pub struct Endpoint {
 
 /// Sees the responses to requests beside a session, and may change them.
 pub trait ResponseInterceptor: Send + Sync {
-    /// The response that the client gets in the place of one that came; `owner` is the case that asked.
-    fn on_response(&self, owner: &str, request: &RawRequest, response: RawResponse) -> RawResponse;
+    /// The response that the client gets in the place of one that came; `owner` is who asked.
+    fn on_response(&self, owner: &Owner, request: &RawRequest, response: RawResponse) -> RawResponse;
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -159,7 +159,11 @@ impl Endpoint {
     }
 
     /// Connects, writes, reads, for a case; `Err` says why there was no connection.
-    pub async fn exchange(&self, owner: &str, request: &RawRequest) -> Result<(RawResponse, ExchangeEnd), HttpFailure> {
+    pub async fn exchange(
+        &self,
+        owner: &Owner,
+        request: &RawRequest,
+    ) -> Result<(RawResponse, ExchangeEnd), HttpFailure> {
         let mut response = RawResponse::new(request.until, &request.method);
         let Ok(connected) = timeout_at(request.deadline, self.connect(request)).await else {
             let reason = "it did not accept the connection in time".to_owned();

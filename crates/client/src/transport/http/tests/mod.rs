@@ -10,8 +10,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::transport::HttpDelivery;
 use crate::transport::large::LargeTurn;
+use crate::transport::{HttpDelivery, Owner};
 use crate::wire::LARGE_MESSAGE;
 
 /// A server that answers every connection with the next script, and hangs up; it keeps what it was sent.
@@ -80,7 +80,7 @@ fn address(url: &str) -> HttpAddress {
 fn message(frame: u32, kind: MessageRole, era: Era) -> Outgoing {
     Outgoing::Message(OutgoingMessage {
         bytes: b"{}".to_vec(),
-        owner: String::new(),
+        owner: Owner::Session,
         frame,
         headers: Vec::new(),
         role: kind,
