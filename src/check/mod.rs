@@ -2,7 +2,8 @@
 //!
 //! A block says what to send and how to judge the answers; sessions, limits, canaries, arguments, the state that a server
 //! shows, and the results are here. Nothing here knows a kind of block. Start reading in `CheckSession`; `StepRun` does
-//! steps of the suite instead of requests, and `Confirmation` weighs a fault that was seen.
+//! steps of the suite instead of requests, `FaultSearch` looks again for a fault that was seen, and `Confirmation`
+//! weighs it.
 
 pub(crate) mod answer_data;
 pub(crate) mod answer_pattern;
@@ -11,6 +12,7 @@ mod confirm;
 pub(crate) mod denied_tool;
 mod end;
 pub(crate) mod evidence;
+mod fault_search;
 pub(crate) mod hang;
 pub(crate) mod latency;
 pub(crate) mod learning;
@@ -29,6 +31,7 @@ pub(crate) use self::confirm::{Confirmation, SeenOnce};
 #[cfg(test)]
 pub(crate) use self::end::failure_of_test;
 pub(crate) use self::end::{CheckEnd, goes_on, outcome_of, with_exit};
+pub(crate) use self::fault_search::FaultSearch;
 pub(crate) use self::limits::CheckLimits;
 pub(crate) use self::log::CheckLog;
 pub(crate) use self::session::{CheckRequest, CheckSession, SessionCaller, call_params};

@@ -12,7 +12,7 @@ use super::PageSizeSettings;
 use crate::check::answer_data::AnswerData;
 use crate::check::evidence::{finding_with_help, items_text, valid_call_refused};
 use crate::check::visit::{ShownText, VisitRound};
-use crate::check::{CheckEnd, CheckLimits, Confirmation, SeenOnce};
+use crate::check::{CheckEnd, CheckLimits, FaultSearch, SeenOnce};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::witness::filled_arguments;
@@ -293,13 +293,14 @@ impl Pages<'_, '_> {
     /// The end where a page is longer than what was asked for, if the same call brings so many again.
     async fn confirm_exceeded(&mut self, all: &Lengths, asked: u64) -> CheckEnd {
         let PageSizeCheck { tool, size, .. } = self.check;
-        let (mut tried, mut length) = (0, None);
-        while tried < REPETITIONS && length.is_none() {
-            tried += 1;
-            length = match self.served_lengths(asked).await {
-                Ok(again) => length_of_only_list(all, &again).filter(|length| *length > asked),
-                Err(end) => return end,
-            };
+        let mut length = None;
+        let mut search = FaultSearch::new(&self.round.limits, REPETITIONS, 1);
+        while search.next().is_some() {
+            let again = self.served_lengths(asked).await;
+            search.note(again.map(|again| {
+                length = length_of_only_list(all, &again).filter(|length| *length > asked);
+                length.is_some()
+            }));
         }
         let items = items_text(length.unwrap_or_default());
         let message = format!("`{tool}` returned {items}, although `{}` is {asked}", size.name);
@@ -309,7 +310,7 @@ impl Pages<'_, '_> {
             size.name
         ));
         let found = self.finding(message);
-        Confirmation::of(usize::from(length.is_some()), tried).conclude(found, "by the same call", nothing)
+        search.finish().0.conclude(found, "by the same call", nothing)
     }
 
     /// A size beyond the largest one is refused, or brings no more than that.

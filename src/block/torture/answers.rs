@@ -11,7 +11,7 @@ use super::reproduction::{ReproducedLoad, reproduction};
 use super::template::ArgumentTemplate;
 use super::{Torture, TortureCheck};
 use crate::check::canary::Canaries;
-use crate::check::{CheckEnd, Confirmation, SeenOnce};
+use crate::check::{CheckEnd, Confirmation, FaultSearch, SeenOnce};
 use crate::event::{CheckResult, Exchange, Finding, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -138,21 +138,14 @@ impl AnswerStudy<'_> {
 
     /// The result of swapped answers, which are looked for again. What was seen counts, also if the check ends then.
     async fn confirm(&mut self, echoed: &EchoedArguments, plan: AnswerPlan, swap: Swap) -> CheckResult {
-        let confirmation = self.look_again(echoed, plan).await.unwrap_or_else(Confirmation::NotJudged);
-        let mut smallest = plan.count;
-        if confirmation.is_seen_again() {
-            let _ = self.minimise(echoed, plan, &mut smallest).await;
+        let mut search = FaultSearch::new(self.clients.limits(), MOST_REPETITIONS, plan.count);
+        search = search.down_to(2, TRIES_TO_MINIMISE);
+        while let Some(count) = search.next() {
+            let round = self.round(echoed, AnswerPlan { count, ..plan }).await;
+            search.note(round.map(|round| round.swap.is_some()));
         }
+        let (confirmation, smallest) = search.finish();
         self.result(swap, confirmation, smallest)
-    }
-
-    async fn look_again(&mut self, echoed: &EchoedArguments, plan: AnswerPlan) -> Result<Confirmation, CheckEnd> {
-        let (mut shown, mut tried) = (0, 0);
-        while tried < MOST_REPETITIONS && shown == 0 {
-            tried += 1;
-            shown += usize::from(self.round(echoed, plan).await?.swap.is_some());
-        }
-        Ok(Confirmation::of(shown, tried))
     }
 
     /// Concurrent calls, and those whose answers show the text of another call and not their own.
@@ -166,27 +159,6 @@ impl AnswerStudy<'_> {
         let round = AnswerRound { answered: judged.len(), swap: Swap::among(judged, &self.echo.canaries) };
         // The text of another call is wrong in an answer, whatever else gets none.
         end.filter(|_| round.swap.is_none()).map_or(Ok(round), Err)
-    }
-
-    /// Finds the smallest number of concurrent calls that shows swapped answers, by halving, as long as the check goes on.
-    async fn minimise(
-        &mut self,
-        echoed: &EchoedArguments,
-        plan: AnswerPlan,
-        smallest: &mut usize,
-    ) -> Result<(), CheckEnd> {
-        while *smallest > 2 && !self.clients.limits().is_over() {
-            let fewer = (*smallest / 2).max(2);
-            let mut swaps = false;
-            for _ in 0..TRIES_TO_MINIMISE {
-                swaps = swaps || self.round(echoed, AnswerPlan { count: fewer, ..plan }).await?.swap.is_some();
-            }
-            if !swaps {
-                break;
-            }
-            *smallest = fewer;
-        }
-        Ok(())
     }
 
     fn result(&self, swap: Swap, confirmation: Confirmation, smallest: usize) -> CheckResult {

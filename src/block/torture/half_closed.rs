@@ -19,8 +19,8 @@ use super::writes::{SETTLING, WriteStudy, WritingArguments};
 use super::{Torture, TortureCheck};
 use crate::check::canary::Canaries;
 use crate::check::evidence::finding_with_help;
-use crate::check::{CheckEnd, CheckLimits, Confirmation, SeenOnce};
-use crate::event::{CheckResult, Code, Finding, Reason};
+use crate::check::{CheckEnd, CheckLimits, Confirmation, FaultSearch, SeenOnce};
+use crate::event::{CheckResult, Finding, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::transport::http::{AfterRequest, ReadUntil};
 
@@ -115,41 +115,29 @@ impl<'a> HalfClosedTrial<'a> {
                 format!("{CALLS} calls right before the end of the input, {} of them answered", first.0.answered);
             return pass(Reason::Measured(text), Vec::new());
         };
-        let (mut calls, mut smallest) = (CALLS, CALLS);
-        let mut confirmation = Confirmation::NotJudged(self.limits.out_of_time());
-        while calls > 0 && !self.limits.is_over() {
-            let (tries, again) = self.try_again(&mut callee, calls, &found.code).await;
-            if !confirmation.is_seen_again() {
-                confirmation = tries;
-            }
-            let Some(again) = again else { break };
-            (found, smallest) = (again, calls);
-            calls /= 2;
+        let mut search = FaultSearch::new(&self.limits, TRIES, CALLS).down_to(1, TRIES);
+        while let Some(calls) = search.next() {
+            let again = self.end_fresh_input(&mut callee, calls).await;
+            let again = again.map(|again| again.filter(|again| again.code == found.code));
+            search.note(again.as_ref().map(Option::is_some).map_err(CheckEnd::clone));
+            found = again.ok().flatten().unwrap_or(found);
         }
+        let (confirmation, smallest) = search.finish();
         let found = found.with_evidence("calls", format!("{smallest} right before the end of the input"));
         let found = self.with_reproduction(found, callee.tool, smallest);
         result_with(confirmation.conclude(found, "in a fresh server", SeenOnce::Warns), Vec::new())
     }
 
-    /// Tries so many calls with fresh servers, until it shows again; the finding of that try.
-    async fn try_again(
+    /// The same with a fresh server.
+    async fn end_fresh_input(
         &self,
         callee: &mut HalfClosedTool<'_>,
         calls: usize,
-        code: &Code,
-    ) -> (Confirmation, Option<Finding>) {
-        for tried in 1..=TRIES {
-            let fresh = match Clients::single(self.context, self.limits.clone()).await {
-                Ok(fresh) => fresh,
-                Err(end) => return (Confirmation::NotJudged(end), None),
-            };
-            let (_, again) = self.end_input(&fresh, callee, calls).await;
-            fresh.end().await;
-            if let Some(again) = again.filter(|again| again.code == *code) {
-                return (Confirmation::of(1, tried), Some(again));
-            }
-        }
-        (Confirmation::of(0, TRIES), None)
+    ) -> Result<Option<Finding>, CheckEnd> {
+        let fresh = Clients::single(self.context, self.limits.clone()).await?;
+        let (_, found) = self.end_input(&fresh, callee, calls).await;
+        fresh.end().await;
+        Ok(found)
     }
 
     /// Ends the input behind calls; says what is wrong.

@@ -10,7 +10,7 @@ use super::clients::{Clients, too_slow};
 use super::finding::{pass, result_with};
 use super::reproduction::{ReproducedLoad, reproduction};
 use super::{Torture, TortureCheck};
-use crate::check::{CheckEnd, Confirmation, SeenOnce};
+use crate::check::{CheckEnd, Confirmation, FaultSearch, SeenOnce};
 use crate::event::{CheckResult, Finding, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{CallFailure, FailureReason, SessionReply};
@@ -90,18 +90,13 @@ impl ListWalks<'_> {
                 same.push(format!("{most} walks of `{}` at a time, {items} items each", kind.method()));
                 continue;
             };
-            let (mut confirmation, mut walks) = (Confirmation::of(0, MOST_REPETITIONS), most);
-            for tried in 1..=MOST_REPETITIONS {
-                let Some(again) = self.round(kind, &alone, walks).await? else { continue };
-                found = again;
-                if !confirmation.is_seen_again() {
-                    confirmation = Confirmation::of(1, tried);
-                }
-                if walks == 2 {
-                    break;
-                }
-                walks = (walks / 2).max(2);
+            let mut search = FaultSearch::new(self.clients.limits(), MOST_REPETITIONS, most).down_to(2, 1);
+            while let Some(walks) = search.next() {
+                let again = self.round(kind, &alone, walks).await?;
+                search.note(Ok(again.is_some()));
+                found = again.unwrap_or(found);
             }
+            let (confirmation, _) = search.finish();
             // A list that has changed meanwhile explains it.
             if self.alone(kind).await?.is_none_or(|after| after != alone) {
                 unclear.push(kind.method());

@@ -14,7 +14,7 @@ use super::template::ArgumentTemplate;
 use super::unread_posts::UnreadPosts;
 use super::{Torture, TortureCheck};
 use crate::check::canary::Canaries;
-use crate::check::{CheckEnd, CheckLimits, Confirmation, SeenOnce};
+use crate::check::{CheckEnd, CheckLimits, Confirmation, FaultSearch, SeenOnce};
 use crate::event::{CheckResult, Finding, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -128,24 +128,15 @@ impl<'a> SlowReaderTrial<'a> {
             );
             return (pass(Reason::Measured(text), Vec::new()), None);
         };
-        let (mut smallest, mut fewer) = (fault, count);
-        let mut confirmation = Confirmation::NotJudged(self.limits.out_of_time());
-        while fewer >= FEWEST_CALLS && !self.limits.is_over() {
-            let (again, tried) = match self.late(echo, fewer).await {
-                Ok((again, _)) => {
-                    let again = again.filter(|again| again.finding.code == smallest.finding.code);
-                    let shows = again.is_some();
-                    (again, Ok(shows))
-                }
-                Err(end) => (None, Err(end)),
-            };
-            if !confirmation.is_seen_again() {
-                confirmation = Confirmation::of_try(tried);
-            }
-            let Some(again) = again else { break };
-            smallest = again;
-            fewer /= 2;
+        let mut smallest = fault;
+        let mut search = FaultSearch::new(&self.limits, 1, count).down_to(FEWEST_CALLS, 1);
+        while let Some(count) = search.next() {
+            let late = self.late(echo, count).await;
+            let again = late.map(|(again, _)| again.filter(|again| again.finding.code == smallest.finding.code));
+            search.note(again.as_ref().map(Option::is_some).map_err(CheckEnd::clone));
+            smallest = again.ok().flatten().unwrap_or(smallest);
         }
+        let (confirmation, _) = search.finish();
         (self.result(smallest, echo.tool, confirmation, "in a fresh server"), None)
     }
 

@@ -14,7 +14,7 @@ use super::template::ArgumentTemplate;
 use super::texts::find_changed_text;
 use super::writes::{POLLING, RoundKind, RoundPlan, WriteBaseline, WriteStudy, WritingArguments};
 use crate::check::canary::Canaries;
-use crate::check::{CheckEnd, Confirmation};
+use crate::check::{CheckEnd, Confirmation, FaultSearch};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
 
@@ -163,67 +163,40 @@ impl UpdateTrial<'_> {
         faults: &[SeenFault],
     ) -> CheckResult {
         let Some((worst, others)) = faults.split_first() else { return CheckResult::new(Outcome::Passed) };
-        let confirmation =
-            self.look_again(learned, baseline, plan, worst).await.unwrap_or_else(Confirmation::NotJudged);
-        let mut smallest = plan.count;
-        if confirmation.is_seen_again() {
-            let _ = self.minimise(learned, baseline, plan, worst, &mut smallest).await;
-        }
+        let (confirmation, smallest) = self.look_again(learned, baseline, plan, worst).await;
         worst.result(&self.study, others, confirmation, smallest)
     }
 
-    /// Finds out if it is the concurrency that does it, and if it does again.
+    /// Finds out if it is the concurrency that does it, if it does again, and with how few writes.
     async fn look_again(
         &mut self,
         learned: &WritingArguments,
         baseline: &WriteBaseline,
         plan: RoundPlan,
         worst: &SeenFault,
-    ) -> Result<Confirmation, CheckEnd> {
+    ) -> (Confirmation, usize) {
         let same = WritingArguments { reads: baseline.reads.clone(), ..learned.clone() };
-        let is_right_alone = match self.study.baseline(&same, plan.count, plan.delivery).await? {
-            Ok(control) => baseline.is_like(&control),
-            Err(_) => false,
-        };
-        if !is_right_alone {
-            return Ok(Confirmation::ControlFailed(format!(
-                "writes of `{}` are missing or wrong after concurrent calls, and as many writes one after another are not \
-                 all right any more: the server may be full",
-                self.study.tool
-            )));
+        match self.study.baseline(&same, plan.count, plan.delivery).await {
+            Ok(Ok(control)) if baseline.is_like(&control) => {}
+            Ok(_) => {
+                let why = format!(
+                    "writes of `{}` are missing or wrong after concurrent calls, and as many writes one after another are \
+                     not all right any more: the server may be full",
+                    self.study.tool
+                );
+                return (Confirmation::ControlFailed(why), plan.count);
+            }
+            Err(end) => return (Confirmation::NotJudged(end), plan.count),
         }
-        let (mut shown, mut tried) = (0, 0);
-        while tried < MOST_REPETITIONS && shown == 0 {
-            tried += 1;
-            let round = self.study.round(learned, baseline, plan).await?;
-            shown += usize::from(round.shows(worst.fault));
-        }
-        Ok(Confirmation::of(shown, tried))
-    }
-
-    /// Finds the smallest number of concurrent writes that shows a fault, by halving, as long as the check goes on.
-    async fn minimise(
-        &mut self,
-        learned: &WritingArguments,
-        baseline: &WriteBaseline,
-        plan: RoundPlan,
-        seen: &SeenFault,
-        smallest: &mut usize,
-    ) -> Result<(), CheckEnd> {
         let least = if plan.delivery == Delivery::Once { 2 } else { 1 };
-        while *smallest > least && !self.study.clients.limits().is_over() {
-            let fewer = (*smallest / 2).max(least);
-            let plan = RoundPlan { count: fewer, patience: POLLING, ..plan };
-            let mut shows = false;
-            for _ in 0..TRIES_TO_MINIMISE {
-                shows = shows || self.study.round(learned, baseline, plan).await?.shows(seen.fault);
-            }
-            if !shows {
-                break;
-            }
-            *smallest = fewer;
+        let mut search = FaultSearch::new(self.study.clients.limits(), MOST_REPETITIONS, plan.count);
+        search = search.down_to(least, TRIES_TO_MINIMISE);
+        while let Some(count) = search.next() {
+            let patience = if count == plan.count { plan.patience } else { POLLING };
+            let round = self.study.round(learned, baseline, RoundPlan { count, patience, ..plan }).await;
+            search.note(round.map(|round| round.shows(worst.fault)));
         }
-        Ok(())
+        search.finish()
     }
 }
 

@@ -499,11 +499,10 @@ impl SessionState {
         let (messages, total) = self.unasked;
         if is_answer {
             self.violations_left_out = self.violations_left_out.saturating_sub(EARNED.0);
+            self.unasked = (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1));
+        } else {
+            self.unasked = (messages + 1, total + exact_memory_estimate(line));
         }
-        self.unasked = match is_answer {
-            true => (messages.saturating_sub(EARNED.0), total.saturating_sub(EARNED.1)),
-            false => (messages + 1, total + exact_memory_estimate(line)),
-        };
     }
 
     /// Says how the server sends more than anybody can look at; `None` where it does not.
