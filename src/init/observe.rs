@@ -1,6 +1,7 @@
 //! Asks a server what a suite can expect of it: each question on two servers that know nothing of each other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -36,6 +37,8 @@ pub(crate) struct Observations {
     pub(crate) failed_start: Option<String>,
     /// True if tools were called that may change data.
     pub(crate) writes: bool,
+    /// The absolute path of the store. In arguments and answers it takes the place of those of its copies.
+    pub(crate) store: Option<PathBuf>,
 }
 
 /// The reason for which a tool has no test.
@@ -82,7 +85,7 @@ pub(crate) async fn observe(
         things: Vec::new(),
         doing,
     };
-    let mut seen = Observations::default();
+    let mut seen = Observations { store: context.machine.store(), ..Observations::default() };
     let (mut reading, mut writing) = (Vec::new(), Vec::new());
     for tool in &context.catalog.tools {
         match arguments_of(context, redactor, tool, &learning) {
@@ -267,7 +270,10 @@ impl<'a> ServerObserver<'a> {
                     self.too_long.extend(question.tool().map(str::to_owned));
                     answers.push(None);
                 }
-                Ok(reply) => answers.push(reply.map(|reply| self.redactor.value((*reply.message).clone()))),
+                Ok(reply) => {
+                    let shown = |answer: Value| self.redactor.value(self.context.machine.at_store(answer));
+                    answers.push(reply.map(|reply| shown((*reply.message).clone())));
+                }
                 Err(CheckEnd::Spent(_) | CheckEnd::Inconclusive(_) | CheckEnd::Skipped(_)) => answers.push(None),
                 Err(_) => {
                     answers.push(None);

@@ -7,9 +7,8 @@ use serde_json::{Map, Value, json};
 use super::expectation::{Types, expectations};
 use super::observe::{Observations, UntestedReason};
 use super::questions::{Answered, MadeArgument, ServerQuestion, UNKNOWN, members_of};
-use super::round_trip::MadeThing;
 use crate::matching::words_of;
-use crate::reproduce::{lasts, literal, literal_text};
+use crate::reproduce::{lasts, literal, literal_text, with_store_named};
 use crate::show::Signature;
 use crate::source::{shorten, visible_line, yaml_writer};
 use crate::wire::{Catalog, is_served};
@@ -55,7 +54,8 @@ impl SuitePage<'_> {
             text += &yaml_writer::block(&Value::Object(calls), 0);
         }
         if !self.seen.things.is_empty() {
-            let steps: Vec<Value> = self.seen.things.iter().map(MadeThing::step).collect();
+            let steps = self.seen.things.iter().map(|thing| self.with_store_named(thing.step()));
+            let steps: Vec<Value> = steps.collect();
             text += "\n# Made on each server before anything else, so that tools can be called that take its id.\n";
             text += &yaml_writer::block(&json!({"setup": steps}), 0);
         }
@@ -86,7 +86,7 @@ impl SuitePage<'_> {
 
     /// The arguments of a question as a suite writes them.
     fn written_arguments(&self, question: &ServerQuestion) -> Value {
-        match question {
+        let written = match question {
             ServerQuestion::Call { arguments, made, .. } => {
                 let mut written = literal(arguments);
                 let thing = |made: &MadeArgument| self.seen.things.iter().find(|thing| thing.name == made.id);
@@ -97,7 +97,8 @@ impl SuitePage<'_> {
             }
             ServerQuestion::Unknown { arguments, .. } => literal(arguments),
             ServerQuestion::Read { .. } | ServerQuestion::Prompt { .. } => json!({}),
-        }
+        };
+        with_store_named(written, self.seen.store.as_deref())
     }
 
     fn tests(&self) -> Vec<String> {
@@ -109,13 +110,24 @@ impl SuitePage<'_> {
         for answered in &self.seen.answered {
             let arguments = self.written_arguments(&answered.question);
             if let Some(test) = test_of(answered, &arguments, self.types_of(&answered.question)) {
+                let test = self.with_store_named(test);
                 tests.push(written_test(&test, self.comment(&answered.question).as_deref(), &mut names));
             }
         }
         for trip in &self.seen.trips {
-            tests.push(written_test(&trip.test(), None, &mut names));
+            tests.push(written_test(&self.with_store_named(trip.test()), None, &mut names));
         }
         tests
+    }
+
+    /// A test or step in which the store has its name; that of the test is no template.
+    fn with_store_named(&self, written: Value) -> Value {
+        let name = written["name"].clone();
+        let mut named = with_store_named(written, self.seen.store.as_deref());
+        if !name.is_null() {
+            named["name"] = name;
+        }
+        named
     }
 
     /// The test that all tools are listed.

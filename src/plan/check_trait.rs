@@ -83,6 +83,12 @@ pub trait CheckMachine: Send + Sync {
     /// A value without what is secret or belongs to this machine: recordings have neither.
     fn neutral(&self, value: Value) -> Value;
 
+    /// The absolute path of the server's store, if the suite names one.
+    fn store(&self) -> Option<PathBuf>;
+
+    /// A value with the path of the store in the place of those of its copies.
+    fn at_store(&self, value: Value) -> Value;
+
     /// The path in the copy of the server's store that this case uses, for a path that leads into the store.
     ///
     /// # Errors

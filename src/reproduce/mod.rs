@@ -23,7 +23,7 @@ pub use self::confidence::{
 pub use self::ddmin::{SlowDdmin, ddmin, next_question};
 pub use self::sent::{is_discovery, is_handshake, sent_call};
 pub use self::shrink::shrink;
-pub use self::suite_step::{literal, literal_text, suite_step};
+pub use self::suite_step::{literal, literal_text, suite_step, with_store_named};
 
 /// The time for which a server is watched after its last answer.
 pub const WATCH: Duration = Duration::from_millis(20);

@@ -1,10 +1,12 @@
 //! Requests as steps of suites, whose texts are no templates.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use crate::event::ReproductionCall;
 use crate::redact::{Part, mark, parts};
-use crate::source::{map_texts, template};
+use crate::source::{map_texts, replace_path, template};
 
 /// A request in the words of a suite, with what it captures.
 pub fn suite_step(call: &ReproductionCall) -> Map<String, Value> {
@@ -56,6 +58,12 @@ pub fn literal_text(text: &str) -> String {
     if template::is_template(text) { parts(text).into_iter().map(written).collect() } else { text.to_owned() }
 }
 
+/// A value as a suite writes it, in which the path of the server's store is the name of it.
+pub fn with_store_named(written: Value, store: Option<&Path>) -> Value {
+    let Some(store) = store.map(|store| store.display().to_string()) else { return written };
+    map_texts(written, &|text| replace_path(text, &store, "{{ store }}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +79,13 @@ mod tests {
         ] {
             assert_eq!(literal_text(text), expected);
         }
+    }
+
+    #[test]
+    fn a_store_has_a_name_wherever_it_is() {
+        let written = json!({"paths": ["/srv/data/a.txt", "/srv/database"]});
+        let named = json!({"paths": ["{{ store }}/a.txt", "/srv/database"]});
+        assert_eq!(with_store_named(written.clone(), Some(Path::new("/srv/data"))), named);
+        assert_eq!(with_store_named(written.clone(), None), written);
     }
 }

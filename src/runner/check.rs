@@ -265,6 +265,17 @@ impl CheckMachine for TargetServers<'_> {
         self.target().neutral(value)
     }
 
+    fn store(&self) -> Option<PathBuf> {
+        self.target().stores.as_ref().map(|stores| stores.store())
+    }
+
+    fn at_store(&self, value: Value) -> Value {
+        match &self.target().stores {
+            Some(stores) => stores.at_store(value),
+            None => value,
+        }
+    }
+
     fn path_in_copy(&self, path: &Path) -> Result<Option<PathBuf>, String> {
         self.target().path_in_copy(path, &self.case.id)
     }

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::source::replace_path;
+
 /// Environment variables that hold paths.
 const PATH_VARIABLES: [&str; 4] = ["HOME", "PATH", "TMPDIR", "USERPROFILE"];
 
@@ -44,17 +46,7 @@ impl MachinePaths {
     }
 
     fn text(&self, text: String) -> String {
-        self.0.iter().fold(text, |text, (place, stand_in)| {
-            let mut pieces = text.split(place.as_str()).peekable();
-            let mut whole = pieces.next().unwrap_or_default().to_owned();
-            for piece in pieces {
-                // A name that only begins like the place is another one.
-                let goes_on = piece.starts_with(|next: char| next.is_alphanumeric() || "-_.".contains(next));
-                whole.push_str(if goes_on { place } else { stand_in });
-                whole.push_str(piece);
-            }
-            whole
-        })
+        self.0.iter().fold(text, |text, (place, stand_in)| replace_path(&text, place, stand_in))
     }
 }
 

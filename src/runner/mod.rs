@@ -50,6 +50,7 @@ mod start;
 mod store_copies;
 mod store_damage;
 mod store_move;
+mod store_paths;
 mod store_turns;
 mod suite;
 mod suite_steps;

@@ -11,7 +11,7 @@ use super::running::other_processes;
 use super::store_copies::{CopyLease, StoreCopies, StoreUse};
 use super::store_move::StoreMove;
 use super::target::RunTarget;
-use super::{RunMessage, SessionFrames, finding, micros, names};
+use super::{RunMessage, SessionFrames, finding, micros, names, store_paths};
 use crate::carrier::on_link;
 use crate::diagnosis;
 use crate::event::{FailureClass, Finding, Reason, RequirementLevel, ServerStarts, Severity, StepProblem};
@@ -321,6 +321,9 @@ async fn connect(
     if let Some(processes) = &link.processes {
         copy.inspect(|copy| copy.lease.note_process(processes));
         target.emitter.running.add(target.server_name(), target.protocol().as_str(), processes);
+    }
+    if let Some(copy) = copy {
+        link = store_paths::at_copy(link, &copy.moving);
     }
     // Recorded messages have the faults in them.
     if let Some(faults) = faults.filter(|_| !target.is_replayed) {

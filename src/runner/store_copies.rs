@@ -10,16 +10,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::task::spawn_blocking;
 
 use super::run_folder::RunFolder;
-use super::store_move::{StoreMove, absolute_path};
+use super::store_move::StoreMove;
 use crate::event::{Code, Finding};
 use crate::files::{CopyError, CopyLimit, Folder, Kind};
 use crate::plan::arguments::ConfigSource;
 use crate::source::template::{Names, Unfilled, fill, text_of};
-use crate::source::{Diagnostic, FNV, Span, fnv};
-use crate::suite::{Fixture, NewStore, Store};
+use crate::source::{Diagnostic, FNV, Span, fnv, map_texts, replace_path};
+use crate::suite::{Fixture, NewStore, Store, absolute_path};
 use crate::transport::{Owner, ServerProcesses};
 
 /// The size of a store that is copied.
@@ -281,6 +282,22 @@ impl StoreCopies {
         let copy = made.unwrap_or_else(|error| Err(self.source.unusable(error)))?;
         *copy.user.lock() = CopyUser::None;
         Ok(copy.path.clone())
+    }
+
+    /// The absolute path of the store.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.source.path()
+    }
+
+    /// A value with the path of the store in the place of those of its copies.
+    pub(crate) fn at_store(&self, value: Value) -> Value {
+        let copies: Vec<String> = {
+            let state = self.state.lock();
+            let all = state.owned.values().flatten().chain(&state.left);
+            all.map(|copy| copy.path.display().to_string()).collect()
+        };
+        let store = self.store().display().to_string();
+        map_texts(value, &|text| copies.iter().fold(text.to_owned(), |text, copy| replace_path(&text, copy, &store)))
     }
 
     /// Returns true if an absolute path leads into the store.

@@ -1,8 +1,8 @@
 //! The start of a server with a copy of its store in the place of the store.
 
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 
-use crate::suite::normalize_path;
+use crate::suite::absolute_path;
 use crate::transport::stdio::ServerCommand;
 
 /// Stands for the store in a command that is not started yet. No argument of a program can hold it.
@@ -56,6 +56,16 @@ impl StoreMove {
         is_told.then_some(new)
     }
 
+    /// The absolute path of the store.
+    pub(crate) fn store(&self) -> &Path {
+        &self.from
+    }
+
+    /// The absolute path of the copy.
+    pub(crate) fn copy(&self) -> &Path {
+        &self.to
+    }
+
     /// A path with the copy in the place of the store; `None` where it does not lead into the store.
     pub(crate) fn path(&self, path: &Path) -> Option<PathBuf> {
         let rest = path.strip_prefix(&self.from).ok()?;
@@ -93,14 +103,6 @@ impl StoreMove {
             }
         }
     }
-}
-
-/// A path that is relative to a folder, as one from the root, without `.` and `..`.
-pub(crate) fn absolute_path(written: &str, folder: &Path) -> PathBuf {
-    let joined = folder.join(written);
-    let joined = if joined.as_os_str().is_empty() { PathBuf::from(".") } else { joined };
-    // Without the trailing slash, and without parts that lead nowhere.
-    normalize_path(&absolute(&joined).unwrap_or(joined)).components().collect()
 }
 
 #[cfg(test)]

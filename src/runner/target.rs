@@ -19,7 +19,6 @@ use super::resolve::{self, Reachable, Starts};
 use super::scan::ScanResults;
 use super::shutdowns::ShutdownCounts;
 use super::store_copies::{StoreCopies, StoreSource, cure_of_temporary_folder};
-use super::store_move::absolute_path;
 use super::untold_ends::UntoldEnds;
 use super::{Emitter, Options, RunFolder, SessionFrames, Stop, Tamper, finding, micros, names};
 use crate::event::{Code, Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
@@ -28,7 +27,7 @@ use crate::redact::Redactor;
 use crate::session::{AnsweredTools, ClosedSession, ServerIdentity, Session};
 use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
-use crate::suite::{Protocol, RestartPolicy, Server, Suite, is_builtin};
+use crate::suite::{Protocol, RestartPolicy, Server, Suite, absolute_path, is_builtin};
 use crate::transport::Owner;
 use crate::wire::{Catalog, Revision};
 

@@ -1,7 +1,7 @@
 //! The files that suites are read from, and the words where one cannot be read.
 
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path, PathBuf, absolute};
 
 /// The source of files: the disk, or a test's memory.
 pub trait Files {
@@ -41,4 +41,12 @@ pub fn normalize_path(path: &Path) -> PathBuf {
         }
     }
     normalized
+}
+
+/// A path that is relative to a folder, as one from the root, without `.` and `..`.
+pub(crate) fn absolute_path(written: &str, folder: &Path) -> PathBuf {
+    let joined = folder.join(written);
+    let joined = if joined.as_os_str().is_empty() { PathBuf::from(".") } else { joined };
+    // Without the trailing slash, and without parts that lead nowhere.
+    normalize_path(&absolute(&joined).unwrap_or(joined)).components().collect()
 }

@@ -24,6 +24,7 @@ pub use self::block::{BlockKind, BlockReader, DecodeInTest, LoadedSuite, SuiteBl
 pub(crate) use self::builtin::rule_books;
 pub use self::builtin::{builtin_file, builtin_name, builtin_names, is_builtin, pack_names, text as builtin_text};
 pub(crate) use self::decode::{NamedFaults, injected, test};
+pub(crate) use self::files::absolute_path;
 pub use self::files::{Files, normalize_path, why_unreadable};
 pub(crate) use self::grammar::INJECTED;
 pub use self::load::{Servers, SuiteSource, load};

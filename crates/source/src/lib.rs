@@ -41,7 +41,7 @@ pub use self::node::{Node, Value};
 pub use self::quote::Quote;
 pub use self::render::{Color, Excerpt, Style, render, render_all, render_excerpt};
 pub use self::suggest::{did_you_mean, nearest};
-pub use self::text::{beginning, legible_json, map_texts, shorten, singular, words};
+pub use self::text::{beginning, legible_json, map_texts, replace_path, shorten, singular, words};
 pub use self::visible::{
     command_brackets, is_hidden, printable, replace_command_brackets, visible, visible_line, without_commands,
 };

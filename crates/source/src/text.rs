@@ -17,6 +17,20 @@ pub fn map_texts(value: Value, change: &dyn Fn(&str) -> String) -> Value {
     }
 }
 
+/// The text with another path in the place of a path, also where that begins a longer one or stands within a URI. A name
+/// that only begins or ends like the path is another one.
+pub fn replace_path(text: &str, path: &str, with: &str) -> String {
+    let is_name = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let mut pieces = text.split(path);
+    let mut whole = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let is_other = whole.ends_with(|c| is_name(c) || c == '~') || piece.starts_with(is_name);
+        whole.push_str(if is_other { path } else { with });
+        whole.push_str(piece);
+    }
+    whole
+}
+
 /// JSON over several lines in which everything that cannot be seen is an escape, so that people can review it and YAML
 /// can read it.
 pub fn legible_json(value: &impl Serialize) -> String {
@@ -118,6 +132,23 @@ mod tests {
     fn texts_change_and_nothing_else_does() {
         let value = json!({"a": ["b", 1, null, {"c": true}]});
         assert_eq!(map_texts(value, &str::to_uppercase), json!({"A": ["B", 1, null, {"C": true}]}));
+    }
+
+    #[test]
+    fn a_path_is_replaced_whole() {
+        for (text, expected) in [
+            ("/srv/data", "/c"),
+            ("in `/srv/data/a.txt`, not in /srv/database", "in `/c/a.txt`, not in /srv/database"),
+            ("/srv/data:/srv/data/b", "/c:/c/b"),
+            ("file:///srv/data/a.txt", "file:///c/a.txt"),
+            ("--root=/srv/data", "--root=/c"),
+            ("/srv/data.bak", "/srv/data.bak"),
+            ("/home/srv/data", "/home/srv/data"),
+            ("../../srv/data", "../../srv/data"),
+            ("srv/data", "srv/data"),
+        ] {
+            assert_eq!(replace_path(text, "/srv/data", "/c"), expected);
+        }
     }
 
     #[test]

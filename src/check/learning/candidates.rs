@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::conventions::usual_values;
 use super::hints::{named_values, speaks_of};
-use super::seeds::Seeds;
+use super::seeds::{Seed, Seeds};
 use crate::generate::valid;
 use crate::plan::arguments::{SafeArguments, is_path};
 use crate::source::words;
@@ -17,6 +17,9 @@ use crate::wire::Tool;
 const MOST_OPTIONS: usize = 6;
 const MOST_ATTEMPTS: usize = 12;
 const MOST_MISSING: usize = 3;
+
+/// How much likelier a file is if the description speaks of its kind, as of JSON.
+const NAMED_KIND: u32 = 5;
 
 /// Words in the names of arguments that name something on another machine: what a server showed of it is not sent.
 const REMOTE_WORDS: [&str; 6] = ["remote", "remotes", "upstream", "origin", "clone", "website"];
@@ -138,7 +141,8 @@ fn options_of(
     let is_remote = |name: &str| words(name).iter().any(|word| REMOTE_WORDS.contains(&word.as_str()));
     for (name, present) in members.filter(|(name, _)| !is_remote(name)) {
         let schema = &tool.input_schema()["properties"][name];
-        let own_words = named_values(schema["description"].as_str().unwrap_or_default());
+        let argument_description = schema["description"].as_str().unwrap_or_default();
+        let own_words = named_values(argument_description);
         let is_meant = is_only || speaks_of(refusal, name) || said_in(refusal, present);
         let told = |fit: u32, value: &str, origin: &str| OptionalValue {
             fit,
@@ -149,10 +153,18 @@ fn options_of(
         let of_refusal = named.iter().filter(|value| is_meant && *value != name && !said_in(value, present));
         let of_refusal = of_refusal.map(|value| told(75, value, "its refusal"));
         let of_seeds = seeds.for_argument(&tool.name, name).into_iter();
-        // What writes is not sent to files that are there.
-        let of_seeds = of_seeds.filter(|(_, seed)| tool.only_reads() || !(seed.is_path || is_path(name)));
+        // What writes is not sent to files that are there, except to copies.
+        let is_left_alone = |seed: &Seed| !tool.only_reads() && (seed.is_path || is_path(name)) && !seed.is_in_store;
+        let of_seeds = of_seeds.filter(|(_, seed)| !is_left_alone(seed));
+        let speaks_of_kind = |seed: &Seed| {
+            let ending = seed.value.as_str().filter(|_| seed.is_path).and_then(|path| path.rsplit_once('.'));
+            let is_named = |kind: &str| {
+                [description, argument_description].iter().any(|text| words(text).contains(&kind.to_lowercase()))
+            };
+            ending.is_some_and(|(_, kind)| is_named(kind))
+        };
         let of_seeds = of_seeds.map(|(fit, seed)| OptionalValue {
-            fit,
+            fit: fit + if speaks_of_kind(seed) { NAMED_KIND } else { 0 },
             value: seed.value.clone(),
             record: Some(seed.record),
             origin: seed.origin.clone(),
@@ -297,7 +309,7 @@ mod tests {
     #[test]
     fn what_writes_gets_no_path_that_is_there() {
         let mut seeds = Seeds::default();
-        seeds.add_path("file", "/srv/a.txt");
+        seeds.add_path("file", "/srv/a.txt", "a test");
         let properties = json!({"path": {"type": "string"}});
         let reads = tool("read", &properties, &json!(["path"]));
         assert_eq!(tried(&reads, &seeds, "ENOENT")[0], json!({"path": "/srv/a.txt"}));

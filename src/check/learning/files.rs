@@ -1,15 +1,19 @@
-//! Files and folders that the command of a server names: what a server of files is asked for.
+//! Files and folders that the command of a server names, or beside which it starts: what a server of files is asked for.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::seeds::Seeds;
+use crate::plan::arguments::starting_folder;
 use crate::source::Node;
 use crate::source::template::has_template;
-use crate::suite::{Server, ServerKind};
+use crate::suite::{Server, ServerKind, absolute_path};
 
 /// The most entries of a folder that are looked at.
 const MOST_ENTRIES: usize = 40;
+
+/// The place where most of them are found, in words.
+const COMMAND: &str = "the command of the server";
 
 /// Endings of programs, which are what runs rather than what is served.
 const PROGRAMS: [&str; 22] = [
@@ -17,18 +21,40 @@ const PROGRAMS: [&str; 22] = [
     "dll", "exe", "wasm", "sh", "ps1",
 ];
 
-/// Takes the paths that the words of a command name, and the files in folders among them; the disk is only listed.
+/// Takes the paths that the words of a command name, and the files in folders among them; where it names none, the files
+/// in the folder in which the server starts. The disk is only listed.
 pub(crate) fn add_files(server: &Server, seeds: &mut Seeds) {
-    let ServerKind::Command(command) = &server.kind else { return };
+    let (ServerKind::Command(command), Some(start)) = (&server.kind, starting_folder(server)) else { return };
+    let mut names_data = false;
     let spoken = command.iter().skip(1).filter(|word| !has_template(word)).filter_map(Node::text);
     for value in spoken.filter_map(value_of_word) {
-        let path = server.folder.join(value);
+        let path = start.join(value);
         match fs::metadata(&path) {
-            Ok(about) if about.is_dir() => add_folder(&path, value, seeds),
-            Ok(about) if about.is_file() && !is_program(&path) => seeds.add_path("file/path", value),
-            Ok(_) | Err(_) => {}
+            Ok(about) if about.is_dir() => add_folder(&path, value, &start, seeds),
+            Ok(about) if about.is_file() && !is_program(&path) => {
+                add_path("file/path", Path::new(value), &start, COMMAND, seeds);
+            }
+            Ok(_) | Err(_) => continue,
+        }
+        names_data = true;
+    }
+    if !names_data {
+        for path in entries_of(&start).iter().filter(|path| is_plain(path, fs::Metadata::is_file)) {
+            let name = path.file_name().unwrap_or_default();
+            add_path("file/path", Path::new(name), &start, "the folder in which the server starts", seeds);
         }
     }
+}
+
+/// Takes a path as it is written and from the root; from the root alone where it leads into a store, since each process
+/// has a copy of that elsewhere.
+fn add_path(kind: &str, written: &Path, start: &Path, origin: &str, seeds: &mut Seeds) {
+    let written = written.display().to_string();
+    let absolute = absolute_path(&written, start).display().to_string();
+    if !seeds.is_in_store(&absolute) {
+        seeds.add_path(kind, &written, origin);
+    }
+    seeds.add_path(kind, &absolute, origin);
 }
 
 /// The word, or the value of the flag that it sets; `None` for a flag alone.
@@ -37,31 +63,36 @@ fn value_of_word(word: &str) -> Option<&str> {
     (!value.is_empty() && !value.starts_with('-')).then_some(value)
 }
 
-fn add_folder(folder: &Path, written: &str, seeds: &mut Seeds) {
-    let mut entries: Vec<PathBuf> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
-        .take(MOST_ENTRIES)
-        .map(|entry| entry.path())
-        .collect();
+fn add_folder(folder: &Path, written: &str, start: &Path, seeds: &mut Seeds) {
+    let entries = entries_of(folder);
+    let below = |path: &Path| Path::new(written).join(path.file_name().unwrap_or_default());
+    for path in entries.iter().filter(|path| is_plain(path, fs::Metadata::is_file)) {
+        add_path("file/path", &below(path), start, COMMAND, seeds);
+        seeds.add_path("file/name", &path.file_name().unwrap_or_default().to_string_lossy(), COMMAND);
+    }
+    add_path("directory/path", Path::new(written), start, COMMAND, seeds);
+    if let Ok(real) = folder.canonicalize() {
+        add_path("directory/path", &real, start, COMMAND, seeds);
+    }
+    for path in entries.iter().filter(|path| is_plain(path, fs::Metadata::is_dir)) {
+        add_path("directory/path", &below(path), start, COMMAND, seeds);
+    }
+}
+
+/// The first entries of a folder that are not hidden.
+fn entries_of(folder: &Path) -> Vec<PathBuf> {
+    // The folder in which everything starts has no path of its own.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let listed = fs::read_dir(folder).into_iter().flatten().flatten();
+    let shown = listed.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+    let mut entries: Vec<PathBuf> = shown.take(MOST_ENTRIES).map(|entry| entry.path()).collect();
     entries.sort();
-    let is_of =
-        |path: &PathBuf, is_wanted: fn(&fs::Metadata) -> bool| fs::metadata(path).is_ok_and(|about| is_wanted(&about));
-    for path in entries.iter().filter(|path| is_of(path, fs::Metadata::is_file)) {
-        seeds.add_path("file/path", &path.display().to_string());
-        if let Some(name) = path.file_name() {
-            seeds.add_path("file/name", &name.to_string_lossy());
-        }
-    }
-    seeds.add_path("directory/path", written);
-    if let Ok(whole) = folder.canonicalize() {
-        seeds.add_path("directory/path", &whole.display().to_string());
-    }
-    for path in entries.iter().filter(|path| is_of(path, fs::Metadata::is_dir)) {
-        seeds.add_path("directory/path", &path.display().to_string());
-    }
+    entries
+}
+
+/// Returns true for a file or folder of that kind, and for no link, which may lead elsewhere.
+fn is_plain(path: &Path, is_wanted: fn(&fs::Metadata) -> bool) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|about| is_wanted(&about))
 }
 
 fn is_program(path: &Path) -> bool {

@@ -78,7 +78,7 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
         ends: BTreeMap::new(),
         lacking: BTreeMap::new(),
     };
-    let mut seeds = Seeds::default();
+    let mut seeds = Seeds::with_store(context.machine.store());
     let mut learning = Learning::default();
     let mut pending = call_first(&mut caller, needed_tools, &mut seeds, &mut learning.by_schema).await;
     if pending.is_empty() {
@@ -238,9 +238,12 @@ impl LearningSession<'_> {
         let timeout = CALL_TIME.min(session.request_timeout());
         self.called = Some((tool.to_owned(), arguments.clone()));
         match session.try_request(CheckRequest::call(tool, arguments).within(timeout)).await {
-            Ok(Some(reply)) if is_served(&reply.message) => LearningAnswer::Served(reply.message["result"].clone()),
+            Ok(Some(reply)) if is_served(&reply.message) => {
+                LearningAnswer::Served(self.context.machine.at_store(reply.message["result"].clone()))
+            }
             Ok(Some(reply)) => {
-                let words = words_of(&reply.message);
+                // Another process has another copy.
+                let words = words_of(&self.context.machine.at_store((*reply.message).clone()));
                 if surroundings_lack(&words).is_none() {
                     return LearningAnswer::Refused(words);
                 }

@@ -2,6 +2,7 @@
 //! the folder that it serves.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -32,6 +33,8 @@ pub(crate) struct Seed {
     pub(crate) origin: String,
     /// It names a file or a folder of this machine.
     pub(crate) is_path: bool,
+    /// It leads into the store, of which each process has a copy.
+    pub(crate) is_in_store: bool,
 }
 
 /// Values that a server showed.
@@ -40,9 +43,21 @@ pub(crate) struct Seeds {
     found: Vec<Seed>,
     known: BTreeSet<(String, String)>,
     records: usize,
+    /// The absolute path of the server's store.
+    store: Option<PathBuf>,
 }
 
 impl Seeds {
+    /// No values of a server yet, which may have a store.
+    pub(crate) fn with_store(store: Option<PathBuf>) -> Self {
+        Self { store, ..Self::default() }
+    }
+
+    /// Returns true if a path leads into the store.
+    pub(crate) fn is_in_store(&self, path: &str) -> bool {
+        self.store.as_ref().is_some_and(|store| Path::new(path).starts_with(store))
+    }
+
     /// Takes the values of an answer that a tool gave.
     pub(crate) fn add_answer(&mut self, tool: &str, result: &Value) {
         let data = AnswerData::of_result(result);
@@ -122,11 +137,11 @@ impl Seeds {
         }
     }
 
-    /// Takes a file or folder that the command line of the server names.
-    pub(crate) fn add_path(&mut self, kind: &str, path: &str) {
+    /// Takes a file or folder that was found on this machine.
+    pub(crate) fn add_path(&mut self, kind: &str, path: &str, origin: &str) {
         let names: Vec<String> = kind.split('/').map(str::to_owned).collect();
         let at = self.found.len();
-        self.add(&names, "", Value::from(path), "the command of the server");
+        self.add(&names, "", Value::from(path), origin);
         if let Some(seed) = self.found.get_mut(at) {
             seed.is_path = true;
         }
@@ -145,6 +160,7 @@ impl Seeds {
         }
         let around = names.iter().rev().skip(1).flat_map(|name| words(name)).chain(words(tool));
         let is_path = value.as_str().is_some_and(|text| text.starts_with(['/', '~']) || text.starts_with("./"));
+        let is_in_store = value.as_str().is_some_and(|text| self.is_in_store(text));
         self.found.push(Seed {
             name: words(&name),
             context: around.map(|word| singular(&word)).filter(|word| !PLAIN_WORDS.contains(&word.as_str())).collect(),
@@ -152,6 +168,7 @@ impl Seeds {
             record: self.records,
             origin: origin.to_owned(),
             is_path,
+            is_in_store,
         });
     }
 

@@ -3,10 +3,11 @@
 //! server's own program.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::source::template::has_template;
 use crate::source::{Node, words};
-use crate::suite::{ServerKind, Suite};
+use crate::suite::{Server, ServerKind, Suite, absolute_path};
 
 /// Words in the names of arguments that take a path of a folder.
 const PATHS: [&str; 14] = [
@@ -29,9 +30,29 @@ const PATHS: [&str; 14] = [
 /// Words in the names of arguments that take a path of a file.
 const FILES: [&str; 4] = ["file", "files", "filepath", "filename"];
 
-/// The folder that stands last among the words of the command that starts a server of a suite.
+/// The folder that stands last among the words of the command that starts a server of a suite, or else its store. With a
+/// store it is an absolute path, which leads into the copy of each process.
 pub fn server_folder(suite: &Suite, server: &str) -> Option<String> {
     let server = suite.servers.get(server)?;
+    let named = folder_of_command(server);
+    let Some(store) = &server.store else { return named };
+    let folder = match named {
+        Some(named) => absolute_path(&named, &starting_folder(server)?),
+        None => Some(absolute_path(store.path.text()?, &server.folder)).filter(|store| store.is_dir())?,
+    };
+    Some(folder.display().to_string())
+}
+
+/// The folder in which a server starts; `None` where a template names it.
+pub(crate) fn starting_folder(server: &Server) -> Option<PathBuf> {
+    match &server.cwd {
+        Some(cwd) if has_template(cwd) => None,
+        Some(cwd) => Some(server.folder.join(cwd.text()?)),
+        None => Some(server.folder.clone()),
+    }
+}
+
+fn folder_of_command(server: &Server) -> Option<String> {
     let ServerKind::Command(command) = &server.kind else { return None };
     let is_file = |word: &str| fs::metadata(server.folder.join(word)).is_ok_and(|about| about.is_file());
     let spoken: Vec<&str> = command.iter().skip(1).filter(|word| !has_template(word)).filter_map(Node::text).collect();
