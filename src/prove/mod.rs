@@ -23,7 +23,7 @@ mod workers;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
 
@@ -84,6 +84,8 @@ pub struct ProveSettings<'a> {
     pub picks: Option<BTreeSet<String>>,
     /// The real servers decide about mutants that the recording leaves undecided.
     pub live: bool,
+    /// The time for mutants; those that do not fit are not tried. `None` for all that it takes.
+    pub time: Option<Duration>,
 }
 
 /// The proof, and the events of the baseline run.
@@ -93,6 +95,8 @@ pub struct ProveResult {
     pub proof: Proof,
     /// The events of the baseline run.
     pub events: Vec<Event>,
+    /// False if the time was over before every mutant was tried.
+    pub is_whole: bool,
 }
 
 /// An error that prevents a proof.
@@ -134,8 +138,13 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     };
     let launch_commands = if settings.live { LaunchCommands::of(&plan, settings) } else { LaunchCommands::default() };
     let mut selection = MutantSelection::of(settings, &plan, &targets, &launch_commands);
+    if settings.time.is_some() {
+        selection.spread();
+    }
+    let is_over = || settings.options.stop.is_set() || settings.time.is_some_and(|time| begun.elapsed() >= time);
     let mut trials: Vec<OperatorTrial> =
-        each(settings.workers, &settings.options.stop, &selection.jobs, &|runtime, job| runner.trial(runtime, *job))?;
+        each(settings.workers, &is_over, &selection.jobs, &|runtime, job| runner.trial(runtime, *job))?;
+    let is_whole = trials.len() == selection.jobs.len();
     let live = if settings.live { decide(&runner, &selection.jobs, &launch_commands, &mut trials)? } else { None };
     if settings.options.stop.is_set() {
         return Err(ProveError::Interrupted);
@@ -166,7 +175,7 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
         duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
     proof.change_texts(&|text| settings.redactor.text(text));
-    Ok(ProveResult { proof, events: results.events })
+    Ok(ProveResult { proof, events: results.events, is_whole })
 }
 
 /// The targets of each suite on each server, whatever the revision; a server without a case has none.

@@ -64,6 +64,15 @@ impl<'a> MutantSelection<'a> {
 }
 
 impl MutantSelection<'_> {
+    /// Puts the mutants of all families beside each other, so that the first of them stand for all.
+    pub(crate) fn spread(&mut self) {
+        // Every seventh, then those behind them.
+        const STRIDE: usize = 7;
+        let mut jobs: Vec<(usize, MutantJob<'_>)> = self.jobs.drain(..).enumerate().collect();
+        jobs.sort_by_key(|(at, _)| at % STRIDE);
+        self.jobs = jobs.into_iter().map(|(_, job)| job).collect();
+    }
+
     /// Leaves out variants of which every changed start left the server unable to serve: that says nothing of the suite.
     pub(crate) fn leave_out_unserved_starts(&mut self, table: &[FaultAtSubject], trials: &[OperatorTrial]) {
         for (job, trial) in self.jobs.iter().zip(trials).filter(|(job, _)| job.mutant.start.is_some()) {

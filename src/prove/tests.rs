@@ -158,6 +158,7 @@ fn proven_by(tests: &[&str]) -> (BTreeSet<String>, f64) {
         workers: 2,
         picks: Some(mutants.flat_map(crate::taxonomy::Variant::mutants).map(|mutant| mutant.id.clone()).collect()),
         live: false,
+        time: None,
     };
     let proof = prove(recorded(&plan, &options), &settings).unwrap().proof;
     let variants = proof.proven.families.iter().flat_map(|family| &family.by_leaf).flat_map(|leaf| &leaf.by_variant);

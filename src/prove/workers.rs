@@ -6,12 +6,12 @@ use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 
 use super::run::paused_runtime;
-use crate::runner::Stop;
 
-/// Applies `work` to every item on several threads until the run is stopped; results have the order of the items. Fails where the system gives no runtime.
+/// Applies `work` to the items on several threads, in their order and until it is over; the results are those of the first
+/// items. Fails where the system gives no runtime.
 pub(crate) fn each<T: Sync, R: Send>(
     workers: usize,
-    stop: &Stop,
+    is_over: &(dyn Fn() -> bool + Sync),
     items: &[T],
     work: &(dyn Fn(&Runtime, &T) -> R + Sync),
 ) -> std::io::Result<Vec<R>> {
@@ -19,7 +19,7 @@ pub(crate) fn each<T: Sync, R: Send>(
     let one_worker = || {
         let runtime = paused_runtime()?;
         loop {
-            if stop.is_set() {
+            if is_over() {
                 return Ok(());
             }
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -45,17 +45,23 @@ pub(crate) fn each<T: Sync, R: Send>(
 
 #[cfg(test)]
 mod tests {
-    fn never() -> crate::runner::Stop {
-        crate::runner::Stop::new().1
-    }
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn results_are_in_the_order_of_the_items() {
         let items: Vec<usize> = (0..100).collect();
         for workers in [0, 1, 2, 7, 200] {
-            let doubled = super::each(workers, &never(), &items, &|_, item| item * 2).unwrap();
+            let doubled = super::each(workers, &|| false, &items, &|_, item| item * 2).unwrap();
             assert_eq!(doubled, items.iter().map(|item| item * 2).collect::<Vec<_>>());
         }
-        assert!(super::each(3, &never(), &[], &|_, item: &usize| *item).unwrap().is_empty());
+        assert!(super::each(3, &|| false, &[], &|_, item: &usize| *item).unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_first_items_are_worked_on_until_it_is_over() {
+        let items: Vec<usize> = (0..100).collect();
+        let asked = AtomicUsize::new(0);
+        let is_over = || asked.fetch_add(1, Ordering::Relaxed) >= 10;
+        assert_eq!(super::each(3, &is_over, &items, &|_, item| *item).unwrap(), items[..10]);
     }
 }

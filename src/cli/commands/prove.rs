@@ -56,7 +56,7 @@ fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<E
     let options = &Options { snapshots, ..args.options(now(), stop, console) };
     let mut watch = RunWatch::new(&args.report, None, plan.cases().count(), console)?;
     let (plan, registry) = (&plan, registry.get());
-    let request = ProofRequest { plan, registry, options, mutants, secrets: RecordedSecrets::TakenOut };
+    let request = ProofRequest { plan, registry, options, mutants, secrets: RecordedSecrets::TakenOut, time: None };
     let proven = args.proving.prove_recording(recording, request, &args.thresholds, console)?;
     let proof = Box::new(proven.proof);
     let is_failure = |event: &Event| matches!(event, Event::CaseFinished(result) if result.outcome == Outcome::Failed);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
@@ -19,11 +20,11 @@ use crate::prove::{
     prove,
 };
 use crate::redact::Redactor;
-use crate::report::Survivors;
 use crate::report::sink;
+use crate::report::{MutantCounts, Survivors, Ticker};
 use crate::runner::{Options, Thresholds, redactor};
 use crate::source::file::{RECORDED, WRITTEN, read_text};
-use crate::source::nearest;
+use crate::source::{duration_text, nearest};
 use crate::suite::why_unreadable;
 use crate::taxonomy::{Registry, Variant};
 
@@ -67,6 +68,8 @@ pub(crate) struct ProofRequest<'a> {
     /// The names of the mutants to try; `None` for all.
     pub(crate) mutants: Option<BTreeSet<String>>,
     pub(crate) secrets: RecordedSecrets,
+    /// The time for mutants; `None` for all that it takes.
+    pub(crate) time: Option<Duration>,
 }
 
 impl ProvingArgs {
@@ -154,9 +157,10 @@ impl ProvingArgs {
         thresholds: &ThresholdArgs,
         console: &Console,
     ) -> Result<ProveResult, Exit> {
-        let ProofRequest { plan, registry, options, mutants: picks, secrets } = request;
+        let ProofRequest { plan, registry, options, mutants: picks, secrets, time } = request;
         let (redactor, workers) = (redactor(plan, options), options.processors);
-        let proving = ProveSettings { plan, options, registry, redactor, workers, picks, secrets, live: self.live };
+        let live = self.live;
+        let proving = ProveSettings { plan, options, registry, redactor, workers, picks, secrets, live, time };
         let mut proven = prove(recording, &proving).map_err(|error| {
             let exit = if matches!(error, ProveError::Interrupted) { Exit::Interrupted } else { Exit::Internal };
             console.fail(exit, format!("nothing was proven: {error}"), None)
@@ -172,6 +176,22 @@ impl ProvingArgs {
         Ok(proven)
     }
 
+    /// Proves in a line what can be proven in this time; the line says what to do next.
+    pub(crate) fn prove_briefly(
+        &self,
+        recording: RunRecording,
+        request: ProofRequest<'_>,
+        thresholds: &ThresholdArgs,
+        console: &Console,
+    ) -> Result<(), Exit> {
+        let suite = request.plan.suites.first().map(|planned| planned.suite.file.clone()).unwrap_or_default();
+        let _ticker = Ticker::start(|elapsed| format!("… {}: proving the suite\n", duration_text(elapsed)));
+        let ProveResult { proof, is_whole, .. } =
+            self.prove_recording(recording, request, thresholds, console)?;
+        let line = proof_line(MutantCounts::of(&proof.mutants), is_whole, &suite);
+        line.map_or(Ok(()), |line| console.part(&line))
+    }
+
     /// Writes the recording, if `--record` asks for it.
     pub(crate) fn write_recording(
         &self,
@@ -184,6 +204,20 @@ impl ProvingArgs {
         let text = file::write(&header(plan), &recording.clone().without_secrets(redactor));
         sink::write(path, &text).map_err(|error| console.fail(Exit::Environment, error, None))
     }
+}
+
+/// How many mutants were killed, and the command that shows the others; `None` where none was decided.
+fn proof_line(counts: MutantCounts, is_whole: bool, suite: &str) -> Option<String> {
+    let (killed, decided) = (counts.killed_count(), counts.killed_count() + counts.survived);
+    let tried = if is_whole { "" } else { " that were tried" };
+    let suite = shell_words::quote(suite);
+    let next = match (counts.survived, is_whole) {
+        (0, true) => return (decided > 0).then(|| format!("proven: {killed} of {decided} mutants killed\n")),
+        (0, false) => format!("`mcprove prove {suite}` tries all of them"),
+        (_, true) => format!("`mcprove prove {suite}` shows the survivors, and tests that would kill them"),
+        (_, false) => format!("`mcprove prove {suite}` tries all, and suggests tests that would kill the survivors"),
+    };
+    (decided > 0).then(|| format!("proven: {killed} of {decided} mutants{tried} killed; {next}\n"))
 }
 
 fn header(plan: &Plan) -> RecordingHeader {
@@ -242,4 +276,34 @@ fn names(registry: &Registry) -> impl Iterator<Item = &str> {
     let mutants = variants().flat_map(Variant::mutants).map(|mutant| mutant.id.as_str());
     let families = registry.families.iter().map(|family| family.id.as_str());
     mutants.chain(families).chain(leaves().map(|leaf| leaf.id.as_str())).chain(variants().map(|one| one.id.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_was_killed_and_what_to_do_next() {
+        let line = |killed_by_expectations, survived, is_whole| {
+            let counts = MutantCounts { killed_by_expectations, survived, ..MutantCounts::default() };
+            proof_line(counts, is_whole, "my users.yml")
+        };
+        for (killed, survived, is_whole, expected) in [
+            (0, 0, true, None),
+            (0, 0, false, None),
+            (4, 0, true, Some("4 of 4 mutants killed")),
+            (4, 0, false, Some("4 of 4 mutants that were tried killed; `mcprove prove 'my users.yml'` tries all of them")),
+            (
+                3,
+                1,
+                true,
+                Some(
+                    "3 of 4 mutants killed; `mcprove prove 'my users.yml'` shows the survivors, and tests that would kill them",
+                ),
+            ),
+        ] {
+            let expected = expected.map(|expected| format!("proven: {expected}\n"));
+            assert_eq!(line(killed, survived, is_whole), expected);
+        }
+    }
 }

@@ -97,11 +97,13 @@ pub(crate) struct RunRequest {
     pub(crate) serving: ServingRequirement,
     /// The file into which tests are written that fail because of what a campaign found.
     pub(crate) failing_tests: Option<FilePlace>,
+    /// Proves in this time, and in a line, what the run would have caught.
+    pub(crate) brief_proof: Option<Duration>,
 }
 
 impl From<RunArgs> for RunRequest {
     fn from(args: RunArgs) -> Self {
-        Self { args, serving: ServingRequirement::default(), failing_tests: None }
+        Self { args, serving: ServingRequirement::default(), failing_tests: None, brief_proof: None }
     }
 }
 
@@ -185,7 +187,8 @@ impl RunArgs {
         // Half a run proves nothing.
         if self.proving.prove && !options.stop.is_set() {
             let (plan, registry, mutants) = (&run.plan, run.registry, run.mutants.clone());
-            let request = ProofRequest { plan, registry, options, mutants, secrets: RecordedSecrets::Kept };
+            let secrets = RecordedSecrets::Kept;
+            let request = ProofRequest { plan, registry, options, mutants, secrets, time: None };
             let proven = self.proving.prove_recording(recording, request, &self.thresholds, console);
             proof = proven.ok().map(|proven| Box::new(proven.proof));
         }
@@ -241,7 +244,7 @@ impl RunRequest {
         let cases = plan.cases().count();
         let mut watch = RunWatch::new(&args.report, args.transcript.clone(), cases, console)?;
         watch.show_details(View { survivors: args.proving.survivors(), ..args.details.view() });
-        watch.recorder = args.proving.records().then(RunRecorder::default);
+        watch.recorder = (args.proving.records() || self.brief_proof.is_some()).then(RunRecorder::default);
         watch.keeper = args.keeping.keeper(plan, now);
         watch.calls = ObservedCalls::new(GeneratedCases::of(plan), self.serving);
         Ok(watch)
@@ -282,6 +285,10 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let Some((mut summary, mut watch, urgency)) = run_plan(signalled, watch, args.budget, console) else {
         return Err(console.fail(Exit::Internal, "the run cannot start: the system provides no async runtime", None));
     };
+    let brief = request.brief_proof.and_then(|time| Some((time, watch.recording()?.0)));
+    if brief.is_some() {
+        watch.close(None, &options.stop);
+    }
     let proof = args.prove(&run, &options, &mut watch, console);
     let hidden = redactor(&run.plan, &options);
     let (found, severities, calls) = (watch.take_findings(&hidden), watch.severities, std::mem::take(&mut watch.calls));
@@ -323,6 +330,12 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
             let lost = "neither `--last-failed` nor `mcprove findings` will know this run";
             console.note(&format!("warning: {error}; {lost}"));
         }
+    }
+    if let Some((time, recording)) = brief.filter(|_| matches!(exit, Exit::Passed | Exit::Findings)) {
+        let (plan, registry, mutants) = (&run.plan, run.registry, run.mutants.clone());
+        let secrets = RecordedSecrets::Kept;
+        let request = ProofRequest { plan, registry, options: &options, mutants, secrets, time: Some(time) };
+        args.proving.prove_briefly(recording, request, &args.thresholds, console)?;
     }
     Ok(exit)
 }

@@ -266,6 +266,7 @@ fn proven(plan: &Plan) -> Proof {
         picks: None,
         secrets: crate::prove::RecordedSecrets::Kept,
         live: false,
+        time: None,
     };
     prove(recorded(plan), &proving).unwrap().proof
 }
