@@ -1,8 +1,9 @@
-//! Tests from what a server answers: a suite for a server that has none, and one call as a test.
+//! Tests from what a server answers: a suite for a server that has none, with the job that runs it, and one call as a test.
 //!
 //! `observe` asks for everything that the server offers, on two servers that know nothing of each other; what both
 //! answers have in common becomes the expectations of a test, and `SuitePage` writes them down.
 
+mod ci_job;
 mod expectation;
 mod observe;
 mod page;
@@ -10,6 +11,7 @@ mod questions;
 mod round_trip;
 mod saved_test;
 
+pub(crate) use self::ci_job::{CiSystem, PlainPath};
 pub(crate) use self::observe::{Observations, observe};
 pub(crate) use self::page::SuitePage;
 pub(crate) use self::saved_test::{CallAsTest, with_test};

@@ -19,6 +19,10 @@ type Part = (&'static str, &'static str, fn() -> String);
 const PARTS: &[Part] = &[
     ("README.md", "commands", commands),
     ("README.md", "exit codes", exit_codes),
+    ("docs/guides/ci.md", "job of github", || ci_job("yaml", "github.yml")),
+    ("docs/guides/ci.md", "job of gitlab", || ci_job("yaml", "gitlab.yml")),
+    ("docs/guides/ci.md", "job of azure", || ci_job("yaml", "azure.yml")),
+    ("docs/guides/ci.md", "job of jenkins", || ci_job("groovy", "Jenkinsfile")),
     ("docs/guides/drift.md", "kinds of change", mcprove::drift::manual),
     ("docs/reference/fault-language.md", "reference", mcprove::fault::manual),
     ("docs/reference/fault-language.md", "types", mcprove::fault::types),
@@ -126,6 +130,12 @@ fn exit_codes() -> String {
         writeln!(table, "| {} | {meaning} |", exit as u8).unwrap();
     }
     table
+}
+
+/// A job as `mcprove init --ci` writes it, for the folder of the suites.
+fn ci_job(language: &str, file: &str) -> String {
+    let job = fs::read_to_string(root().join("src/init/ci_job").join(file)).unwrap();
+    format!("```{language}\n{job}```")
 }
 
 fn formats() -> String {

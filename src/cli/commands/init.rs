@@ -2,11 +2,12 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::time::Duration;
 
 use clap::{Args, Parser};
 use serde_json::json;
 
-use super::run::{RunArgs, run};
+use super::run::{RunArgs, RunRequest, run};
 use super::visiting::{CurrentStep, VisitWords, plan_of_server, visit};
 use crate::cli::calls::{CallArgs, unknown_tool};
 use crate::cli::console::Console;
@@ -15,7 +16,7 @@ use crate::cli::server::{ServerArgs, Verb, seen_from};
 use crate::cli::written_files::spare;
 use crate::event::Finding;
 use crate::files::FilePlace;
-use crate::init::{Observations, SuitePage, observe};
+use crate::init::{CiSystem, Observations, PlainPath, SuitePage, observe};
 use crate::plan::BoxFuture;
 use crate::report::sink;
 use crate::runner::{ServerVisit, Visitor};
@@ -28,13 +29,17 @@ const VERB: Verb = Verb { command: AdHocCommand::Init, does: "write a suite for"
 
 const WORDS: VisitWords = VisitWords { undone: "no suite was written", slow: None };
 
+/// The time that the proof at the end may take.
+const PROOF_TIME: Duration = Duration::from_secs(20);
+
 /// The number of unchanged lines around a difference.
 const CONTEXT: usize = 3;
 
 /// Writes a suite for a server from what it answers, and runs it.
 ///
 /// Calls each tool that only reads, on two servers that know nothing of each other, and expects what both answers have
-/// in common; adds what CI should check of any server. A file that is there is never changed.
+/// in common; adds what CI should check of any server. After the run, it proves how many imitated faults the suite
+/// catches. A file that is there is never changed.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
     /// The server: a URL, `demo`, a file that describes servers (`mcp.json:NAME`), or after `--` the command that starts it.
@@ -46,9 +51,15 @@ pub(crate) struct InitArgs {
     /// Writes nothing, and shows in which lines the file differs from the suite that would be written.
     #[arg(long)]
     diff: bool,
+    /// Writes the job that runs the suite in CI too, where the system reads it; run this in the root of the repository.
+    #[arg(long, value_name = "SYSTEM", value_enum, conflicts_with = "diff")]
+    ci: Option<CiSystem>,
     /// Writes the suite without running it.
     #[arg(long, conflicts_with = "diff")]
     no_run: bool,
+    /// Leaves out the proof after the run.
+    #[arg(long)]
+    no_prove: bool,
     #[command(flatten)]
     calls: CallArgs,
     #[command(flatten)]
@@ -93,9 +104,13 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     if let Some(file) = args.output.as_ref().filter(|_| !args.diff) {
         spare_suite(file, console)?;
     }
+    if let (Some(file), Some(_)) = (&args.output, args.ci) {
+        plain_path(file, console)?;
+    }
     args.calls.refuse_secrets(console)?;
     // Followed before a server runs, which could put a link there.
     let folder = FilePlace::resolve(Path::new("server.yml"));
+    let job = args.ci.map(|system| (system, FilePlace::resolve(Path::new(system.file()))));
     let mut server = args.server.suite_entry(VERB, &args.words, console)?;
     let mut target = args.server.target(VERB, &args.words, console)?;
     if args.calls.scratch {
@@ -137,13 +152,38 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
         ));
     }
     console.note(&summary(&file, &visited));
+    if let Some((system, place)) = job {
+        write_job(system, &place, &plain_path(&file, console)?, console)?;
+    }
     if args.no_run {
         return Ok(Exit::Passed);
     }
     let words = [Path::new("run"), Path::new("--"), &file];
-    let FinalRun { args } =
+    let FinalRun { args: run_args } =
         FinalRun::try_parse_from(words).map_err(|error| console.fail(Exit::Internal, error, None))?;
-    run(&args.into(), console)
+    let brief_proof = (!args.no_prove).then_some(PROOF_TIME);
+    run(&RunRequest { brief_proof, ..run_args.into() }, console)
+}
+
+/// The suite's path as a job writes it.
+fn plain_path(file: &FilePlace, console: &Console) -> Result<PlainPath, Exit> {
+    PlainPath::of(file).ok_or_else(|| {
+        let message = format!("no job can name `{}`", file.display());
+        let help = "a job needs a file below this folder, in letters, digits, `.`, `_` and `-`";
+        console.fail(Exit::Usage, message, Some(help))
+    })
+}
+
+/// Writes the job of a suite; a file that is there stays, and the job is shown.
+fn write_job(system: CiSystem, place: &FilePlace, suite: &PlainPath, console: &Console) -> Result<(), Exit> {
+    let (job, shown) = (system.job(suite), place.display());
+    if place.exists() || place.is_symlink() {
+        console.note(&format!("`{shown}` is there already and stays as it is; this is the job to add to it:\n\n{job}"));
+        return Ok(());
+    }
+    sink::write(place, &job).map_err(|error| console.fail(Exit::Environment, error, None))?;
+    console.note(&format!("wrote `{shown}`; {}", system.left_to_do()));
+    Ok(())
 }
 
 /// Refuses to write over a file.
