@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::matching::words_of;
 use crate::reproduce::{json_type, lasts, literal, text_lasts};
 use crate::wire::read_json;
 
@@ -40,6 +41,7 @@ pub(crate) fn expectations(first: &Value, second: &Value, types: Types) -> Vec<V
         [Some(_), _] | [None, Some(_)] => return Vec::new(),
     }
     let [first, second] = results;
+    let text_of = |result: &Value| words_of(&json!({"result": result}));
     let is_error = |result: &Value| result["isError"] == true;
     if is_error(first) != is_error(second) {
         return Vec::new();
@@ -58,7 +60,7 @@ pub(crate) fn expectations(first: &Value, second: &Value, types: Types) -> Vec<V
                 expected.push(json!({"output_schema": true}));
             }
         }
-        _ => expected.extend(of_texts(&joined_text(first), &joined_text(second))),
+        _ => expected.extend(of_texts(&text_of(first), &text_of(second))),
     }
     expected.extend(of_kinds(first, second));
     expected
@@ -66,10 +68,13 @@ pub(crate) fn expectations(first: &Value, second: &Value, types: Types) -> Vec<V
 
 const STRUCTURED: &str = "result.structuredContent";
 
-/// The structured content of a result, or the JSON that its only text is, with the path to it.
+/// The structured content of a result, the values of a completion, or the JSON that the only text is, with the path to it.
 pub(crate) fn content(result: &Value) -> Option<(String, Value)> {
     if let Some(content) = result.get(STRUCTURED.trim_start_matches("result.")).filter(|content| !content.is_null()) {
         return Some((STRUCTURED.to_owned(), content.clone()));
+    }
+    if let Some(values) = result["completion"].get("values") {
+        return Some(("result.completion.values".to_owned(), values.clone()));
     }
     let (member, [block]) = blocks(result)? else { return None };
     let text = block["text"].as_str().filter(|text| text.trim_start().starts_with(['{', '[']))?;
@@ -80,13 +85,6 @@ pub(crate) fn content(result: &Value) -> Option<(String, Value)> {
 fn blocks(result: &Value) -> Option<(&'static str, &[Value])> {
     let of_member = |member: &'static str| Some((member, result[member].as_array()?.as_slice()));
     of_member("content").or_else(|| of_member("contents"))
-}
-
-/// The texts of a result as the matcher `text` reads them: joined by line ends.
-fn joined_text(result: &Value) -> String {
-    let of_blocks = blocks(result).map(|(_, blocks)| blocks).unwrap_or_default();
-    let texts = of_blocks.iter().filter_map(|block| block["text"].as_str());
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The values at a path.

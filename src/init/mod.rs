@@ -7,6 +7,7 @@ mod ci_job;
 mod expectation;
 mod observe;
 mod page;
+mod pages;
 mod questions;
 mod round_trip;
 mod saved_test;

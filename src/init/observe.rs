@@ -4,14 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::questions::{Answered, MadeArgument, ServerQuestion, questions_of_call, questions_of_lists};
-use super::round_trip::{MadeThing, RoundTrip, TripEnd, creators, trips_of};
+use super::pages::{PagedList, SeenPages, lists_with_pages};
+use super::questions::{
+    Answered, MadeArgument, ServerQuestion, questions_of_call, questions_of_completions, questions_of_lists,
+};
+use super::round_trip::{MadeThing, RoundTrip, TripEnd, TripPart, creators, trips_of};
 use crate::check::learning::{Learning, learn_arguments};
 use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::matching::words_of;
 use crate::plan::CheckContext;
+use crate::plan::arguments::server_folder;
 use crate::plan::witness::known_arguments;
 use crate::redact::{Redactor, hold_a_secret};
 use crate::wire::{Tool, is_served, surroundings_lack, value_memory};
@@ -29,6 +33,8 @@ pub(crate) struct Observations {
     /// In the order of the server's lists.
     pub(crate) answered: Vec<Answered>,
     pub(crate) trips: Vec<RoundTrip>,
+    /// The lists whose second page two servers showed alike.
+    pub(crate) pages: Vec<SeenPages>,
     /// What was made first, so that tools could be called that take its id.
     pub(crate) things: Vec<MadeThing>,
     /// The tools without a test, each with the reason.
@@ -101,8 +107,8 @@ pub(crate) async fn observe(
         // Each creator has one id, under one name.
         let is_other = |thing: &MadeThing| thing.creator == trip.made.creator && *thing != trip.made;
         let is_needed = seen.untested.contains_key(&trip.taker) && !observer.things.iter().any(is_other);
-        let end = observer.try_trip(&trip).await;
-        if end == TripEnd::Shown {
+        let (trip, end) = observer.try_trip(trip).await;
+        if end == TripEnd::Shown && context.catalog.tool(&trip.taker).is_some_and(Tool::only_reads) {
             seen.trips.push(trip.clone());
         }
         if is_needed && end >= TripEnd::Served {
@@ -123,8 +129,14 @@ pub(crate) async fn observe(
         let made = Some(MadeArgument { parameter: trip.parameter, id: trip.made.name });
         group.push(ServerQuestion::Call { tool: trip.taker, arguments: trip.taker_arguments, made });
     }
-    questions.extend(questions_of_lists(context.catalog));
+    let completes = context.server.is_some_and(|server| !server.capabilities["completions"].is_null());
+    let completions = if completes { questions_of_completions(context.catalog) } else { Vec::new() };
+    let completed = observer.ask_readers(&completions).await;
+    let folder = server_folder(context.suite, context.server_name);
+    questions.extend(questions_of_lists(context.catalog, &completed, folder.as_deref()));
     seen.answered = observer.ask_readers(&questions).await;
+    seen.answered.extend(completed);
+    seen.pages = observer.turn_pages(&lists_with_pages(context.catalog, &reading)).await;
     seen.writes = !changing.is_empty();
     // What was made is there at each question.
     let written = if observer.things.is_empty() { written } else { observer.ask_each(changing.into_iter()).await };
@@ -296,18 +308,53 @@ impl<'a> ServerObserver<'a> {
         ids
     }
 
-    /// The end of a round trip on two servers, the worse of the two.
-    async fn try_trip(&mut self, trip: &RoundTrip) -> TripEnd {
+    /// The end of a round trip on two servers, the worse of the two; a part of it that fails is left out, and the rest is
+    /// tried again.
+    async fn try_trip(&mut self, mut trip: RoundTrip) -> (RoundTrip, TripEnd) {
         (self.doing)(trip.sentence());
         let mut worst = TripEnd::Shown;
-        for _ in 0..2 {
-            let Some(session) = self.open().await else { return TripEnd::Refused };
-            let end = walk(&session, trip).await.unwrap_or(TripEnd::Refused);
+        let mut servers = 0;
+        while servers < 2 {
+            let Some(session) = self.open().await else { return (trip, TripEnd::Refused) };
+            let (end, failed) = walk(&session, &trip).await;
             close(Some(session)).await;
+            if end == TripEnd::Shown
+                && let Some(failed) = failed
+            {
+                trip = trip.without(failed);
+                (worst, servers) = (TripEnd::Shown, 0);
+                continue;
+            }
             worst = worst.min(end);
+            servers += 1;
         }
-        worst
+        (trip, worst)
     }
+
+    /// The second pages of lists, where two servers show them alike.
+    async fn turn_pages(&mut self, lists: &[PagedList]) -> Vec<SeenPages> {
+        let mut seen: [Vec<Option<SeenPages>>; 2] = Default::default();
+        for pages in seen.iter_mut().filter(|_| !lists.is_empty()) {
+            let Some(session) = self.open().await else { return Vec::new() };
+            self.make_things(&session).await;
+            for list in lists {
+                (self.doing)(list.sentence());
+                pages.push(turn_page(&session, list).await);
+            }
+            close(Some(session)).await;
+        }
+        let [first, second] = seen;
+        first.into_iter().zip(second).filter(|(first, second)| first == second).filter_map(|(first, _)| first).collect()
+    }
+}
+
+/// Asks for the first page of a list and for the second one.
+async fn turn_page(session: &CheckSession<'_>, list: &PagedList) -> Option<SeenPages> {
+    let (method, params) = list.first_request();
+    let first = session.try_request(CheckRequest::new(method, params)).await.ok()??;
+    let (method, params) = list.second_request(&first.message)?;
+    let second = session.try_request(CheckRequest::new(method, params)).await.ok()??;
+    list.seen(&first.message, &second.message)
 }
 
 async fn close(session: Option<CheckSession<'_>>) {
@@ -322,20 +369,27 @@ async fn call(session: &CheckSession<'_>, tool: &str, arguments: &Value) -> Opti
     Some((*reply.message).clone())
 }
 
-/// Makes the calls of a round trip; `None` where one is not answered.
-async fn walk(session: &CheckSession<'_>, trip: &RoundTrip) -> Option<TripEnd> {
-    let made = call(session, &trip.made.creator, &trip.made.arguments).await?;
-    let Some(id) = is_served(&made).then(|| trip.made.id_of(&made)).flatten() else { return Some(TripEnd::Refused) };
-    let arguments = trip.arguments_with(&id);
-    let shown = call(session, &trip.taker, &arguments).await?;
-    if !is_served(&shown) {
-        return Some(TripEnd::Refused);
-    }
-    let is_shown = trip.made.is_shown(&shown);
-    let Some(remover) = trip.remover.as_ref().filter(|_| is_shown) else {
-        return Some(if is_shown { TripEnd::Shown } else { TripEnd::Served });
+/// Makes the calls of a round trip; also the first of its parts that failed, where the thing is shown.
+async fn walk(session: &CheckSession<'_>, trip: &RoundTrip) -> (TripEnd, Option<TripPart>) {
+    let refused = (TripEnd::Refused, None);
+    let Some(made) = call(session, &trip.made.creator, &trip.made.arguments).await else { return refused };
+    let Some(id) = is_served(&made).then(|| trip.made.id_of(&made)).flatten() else { return refused };
+    let Some(shown) = call(session, &trip.taker, &trip.arguments_with(&id)).await.filter(is_served) else {
+        return refused;
     };
-    let removal = call(session, remover, &json!({&trip.parameter: id})).await?;
-    let gone = call(session, &trip.taker, &arguments).await?;
-    Some(if is_served(&removal) && !is_served(&gone) { TripEnd::Shown } else { TripEnd::Served })
+    if !trip.made.is_shown(&shown) {
+        return (TripEnd::Served, None);
+    }
+    for part in trip.parts() {
+        let (tool, arguments) = trip.call_of(part, &id);
+        let answer = call(session, &tool, &arguments).await;
+        let taken = match part {
+            TripPart::List => None,
+            TripPart::Update | TripPart::Removal => call(session, &trip.taker, &trip.arguments_with(&id)).await,
+        };
+        if !trip.went_well(part, answer.as_ref(), taken.as_ref()) {
+            return (TripEnd::Shown, Some(part));
+        }
+    }
+    (TripEnd::Shown, None)
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::expectation::{Types, expectations};
 use super::observe::{Observations, UntestedReason};
-use super::questions::{Answered, MadeArgument, ServerQuestion, UNKNOWN, members_of};
+use super::questions::{Answered, MadeArgument, ServerQuestion, UNKNOWN, first_completion, members_of};
 use crate::matching::words_of;
 use crate::reproduce::{lasts, literal, literal_text, with_store_named};
 use crate::show::Signature;
@@ -96,7 +96,8 @@ impl SuitePage<'_> {
                 written
             }
             ServerQuestion::Unknown { arguments, .. } => literal(arguments),
-            ServerQuestion::Read { .. } | ServerQuestion::Prompt { .. } => json!({}),
+            ServerQuestion::Prompt { arguments, .. } => literal(arguments),
+            ServerQuestion::Read { .. } | ServerQuestion::Complete { .. } => json!({}),
         };
         with_store_named(written, self.seen.store.as_deref())
     }
@@ -113,6 +114,10 @@ impl SuitePage<'_> {
                 let test = self.with_store_named(test);
                 tests.push(written_test(&test, self.comment(&answered.question).as_deref(), &mut names));
             }
+        }
+        for pages in &self.seen.pages {
+            let why = "It begins with an item that was not on the first page.";
+            tests.push(written_test(&self.with_store_named(pages.test()), Some(why), &mut names));
         }
         for trip in &self.seen.trips {
             tests.push(written_test(&self.with_store_named(trip.test()), None, &mut names));
@@ -154,7 +159,7 @@ impl SuitePage<'_> {
             ServerQuestion::Unknown { parameter, .. } => {
                 Some(format!("`{}` names nothing; a model needs an error that says so.", visible_line(parameter)))
             }
-            ServerQuestion::Read { .. } | ServerQuestion::Prompt { .. } => None,
+            ServerQuestion::Read { .. } | ServerQuestion::Prompt { .. } | ServerQuestion::Complete { .. } => None,
         }
     }
 
@@ -248,7 +253,13 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
     let mut test = match &answered.question {
         ServerQuestion::Call { tool, .. } | ServerQuestion::Unknown { tool, .. } => json!({"call": literal_text(tool)}),
         ServerQuestion::Read { uri } => json!({"read": literal_text(uri)}),
-        ServerQuestion::Prompt { name } => json!({"prompt": literal_text(name)}),
+        ServerQuestion::Prompt { name, .. } => json!({"prompt": literal_text(name)}),
+        ServerQuestion::Complete { reference, argument } => {
+            // An answer without values says nothing.
+            first_completion(first).and(first_completion(second))?;
+            let argument = json!({"name": literal_text(argument), "value": ""});
+            json!({"complete": {"ref": literal(reference), "argument": argument}})
+        }
     };
     if !members_of(arguments).is_empty() {
         test["args"] = arguments.clone();
@@ -284,7 +295,11 @@ fn name_of(question: &ServerQuestion) -> String {
         }
         ServerQuestion::Unknown { tool, parameter, .. } => format!("{tool} without a known {parameter}"),
         ServerQuestion::Read { uri } => format!("the resource {}", shorten(uri, 70)),
-        ServerQuestion::Prompt { name } => format!("the prompt {}", shorten(name, 70)),
+        ServerQuestion::Prompt { name, .. } => format!("the prompt {}", shorten(name, 70)),
+        ServerQuestion::Complete { reference, argument } => {
+            let of = reference["name"].as_str().or_else(|| reference["uri"].as_str()).unwrap_or_default();
+            shorten(&format!("completions of {argument} of {of}"), 70)
+        }
     }
 }
 

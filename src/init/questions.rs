@@ -2,14 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::plan::arguments::safe_arguments;
+use crate::reproduce::text_lasts;
 use crate::source::visible_line;
 use crate::wire::{Catalog, Tool};
 
 /// A text that names nothing on any server.
 pub(crate) const UNKNOWN: &str = "mcprove-unknown";
 
-/// The most resources that are read, and the arguments of one tool that are made unknown.
+/// The most resources that are read, arguments that are completed, and arguments of one tool that are made unknown.
 const MOST_RESOURCES: usize = 10;
+const MOST_COMPLETIONS: usize = 10;
 const MOST_UNKNOWN: usize = 2;
 
 /// Something that a server is asked.
@@ -21,8 +24,10 @@ pub(crate) enum ServerQuestion {
     Unknown { tool: String, arguments: Value, parameter: String },
     /// A resource.
     Read { uri: String },
-    /// A prompt that needs no arguments.
-    Prompt { name: String },
+    /// A prompt.
+    Prompt { name: String, arguments: Value },
+    /// The values of an argument of a prompt, or of a variable of a resource template.
+    Complete { reference: Value, argument: String },
 }
 
 /// The argument of a call that takes the id of something that a suite makes first.
@@ -48,7 +53,7 @@ impl ServerQuestion {
     pub(crate) fn tool(&self) -> Option<&str> {
         match self {
             Self::Call { tool, .. } | Self::Unknown { tool, .. } => Some(tool),
-            Self::Read { .. } | Self::Prompt { .. } => None,
+            Self::Read { .. } | Self::Prompt { .. } | Self::Complete { .. } => None,
         }
     }
 
@@ -64,7 +69,11 @@ impl ServerQuestion {
             }
             Self::Unknown { tool, arguments, .. } => ("tools/call", json!({"name": tool, "arguments": arguments})),
             Self::Read { uri } => ("resources/read", json!({"uri": uri})),
-            Self::Prompt { name } => ("prompts/get", json!({"name": name})),
+            Self::Prompt { name, arguments } if members_of(arguments).is_empty() => ("prompts/get", json!({"name": name})),
+            Self::Prompt { name, arguments } => ("prompts/get", json!({"name": name, "arguments": arguments})),
+            Self::Complete { reference, argument } => {
+                ("completion/complete", json!({"ref": reference, "argument": {"name": argument, "value": ""}}))
+            }
         }
     }
 
@@ -73,7 +82,8 @@ impl ServerQuestion {
         match self {
             Self::Call { tool, .. } | Self::Unknown { tool, .. } => format!("calling `{}`", visible_line(tool)),
             Self::Read { uri } => format!("reading `{}`", visible_line(uri)),
-            Self::Prompt { name } => format!("getting the prompt `{}`", visible_line(name)),
+            Self::Prompt { name, .. } => format!("getting the prompt `{}`", visible_line(name)),
+            Self::Complete { argument, .. } => format!("completing `{}`", visible_line(argument)),
         }
     }
 }
@@ -104,16 +114,103 @@ fn unknown_like(text: &str) -> String {
     }
 }
 
-/// Resources, and prompts that need nothing.
-pub(crate) fn questions_of_lists(catalog: &Catalog) -> Vec<ServerQuestion> {
-    let uris = catalog.resources.iter().filter_map(|resource| resource["uri"].as_str());
-    let reads = uris.take(MOST_RESOURCES).map(|uri| ServerQuestion::Read { uri: uri.to_owned() });
-    let needs_nothing = |prompt: &&Value| {
-        let arguments = prompt["arguments"].as_array().into_iter().flatten();
-        !arguments.clone().any(|argument| argument["required"] == true)
+/// The values of the arguments of prompts and of the variables of resource templates.
+pub(crate) fn questions_of_completions(catalog: &Catalog) -> Vec<ServerQuestion> {
+    let prompts = catalog.prompts.iter().filter_map(|prompt| Some((prompt, prompt["name"].as_str()?)));
+    let of_prompts = prompts.flat_map(|(prompt, name)| {
+        let arguments = arguments_of(prompt).filter_map(|argument| argument["name"].as_str());
+        arguments.map(move |argument| (prompt_reference(name), argument.to_owned()))
+    });
+    let of_templates = templates(catalog).flat_map(|uri| {
+        variables(uri).unwrap_or_default().into_iter().map(move |name| (template_reference(uri), name.to_owned()))
+    });
+    let all = of_prompts.chain(of_templates).take(MOST_COMPLETIONS);
+    all.map(|(reference, argument)| ServerQuestion::Complete { reference, argument }).collect()
+}
+
+/// Resources, those of templates whose variables were completed, and prompts with the arguments that they need.
+pub(crate) fn questions_of_lists(
+    catalog: &Catalog,
+    completed: &[Answered],
+    folder: Option<&str>,
+) -> Vec<ServerQuestion> {
+    let uris = catalog.resources.iter().filter_map(|resource| resource["uri"].as_str()).map(str::to_owned);
+    let of_templates = templates(catalog).filter_map(|template| {
+        let reference = template_reference(template);
+        variables(template)?.into_iter().try_fold(template.to_owned(), |uri, name| {
+            Some(uri.replace(&format!("{{{name}}}"), completed_value(completed, &reference, name)?))
+        })
+    });
+    let mut known: Vec<String> = uris.take(MOST_RESOURCES).collect();
+    for uri in of_templates.take(MOST_RESOURCES) {
+        if !known.contains(&uri) {
+            known.push(uri);
+        }
+    }
+    let prompts = catalog.prompts.iter().filter_map(|prompt| {
+        let name = prompt["name"].as_str()?;
+        Some(ServerQuestion::Prompt { name: name.to_owned(), arguments: prompt_arguments(prompt, completed, folder)? })
+    });
+    known.into_iter().map(|uri| ServerQuestion::Read { uri }).chain(prompts).collect()
+}
+
+/// The arguments that a prompt needs: completed ones, and otherwise texts for their names.
+fn prompt_arguments(prompt: &Value, completed: &[Answered], folder: Option<&str>) -> Option<Value> {
+    let reference = prompt_reference(prompt["name"].as_str()?);
+    let required = arguments_of(prompt).filter(|argument| argument["required"] == true);
+    let names: Vec<&str> = required.filter_map(|argument| argument["name"].as_str()).collect();
+    if names.is_empty() {
+        return Some(json!({}));
+    }
+    let properties: Map<String, Value> =
+        names.iter().map(|name| ((*name).to_owned(), json!({"type": "string", "minLength": 1}))).collect();
+    let schema = json!({"type": "object", "properties": properties, "required": names});
+    let like_a_tool = Tool::new(json!({"name": prompt["name"], "inputSchema": schema}));
+    let mut arguments = safe_arguments(&like_a_tool, folder.map(str::to_owned)).ok()?.smallest().clone();
+    for name in names {
+        if let Some(value) = completed_value(completed, &reference, name) {
+            arguments[name] = value.into();
+        }
+    }
+    Some(arguments)
+}
+
+/// The first value that two servers offer alike for an argument, and that means the same on another day.
+fn completed_value<'a>(completed: &'a [Answered], reference: &Value, argument: &str) -> Option<&'a str> {
+    let is_it = |answered: &&Answered| {
+        matches!(&answered.question, ServerQuestion::Complete { reference: known, argument: name } if known == reference && name == argument)
     };
-    let names = catalog.prompts.iter().filter(needs_nothing).filter_map(|prompt| prompt["name"].as_str());
-    reads.chain(names.map(|name| ServerQuestion::Prompt { name: name.to_owned() })).collect()
+    let [first, second] = &completed.iter().find(is_it)?.answers;
+    let value = first_completion(first)?;
+    (first_completion(second) == Some(value) && text_lasts(value)).then_some(value)
+}
+
+/// The first value of the answer to a completion.
+pub(crate) fn first_completion(answer: &Value) -> Option<&str> {
+    answer["result"]["completion"]["values"][0].as_str().filter(|value| !value.is_empty())
+}
+
+fn prompt_reference(name: &str) -> Value {
+    json!({"type": "ref/prompt", "name": name})
+}
+
+fn template_reference(uri: &str) -> Value {
+    json!({"type": "ref/resource", "uri": uri})
+}
+
+fn arguments_of(prompt: &Value) -> impl Iterator<Item = &Value> {
+    prompt["arguments"].as_array().into_iter().flatten()
+}
+
+fn templates(catalog: &Catalog) -> impl Iterator<Item = &str> {
+    catalog.resource_templates.iter().filter_map(|template| template["uriTemplate"].as_str())
+}
+
+/// The variables of a template; `None` where one is more than a name.
+fn variables(template: &str) -> Option<Vec<&str>> {
+    let parts = template.split('{').skip(1).map(|part| part.split_once('}').map(|(name, _)| name));
+    let is_name = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    parts.map(|name| name.filter(is_name)).collect()
 }
 
 /// The arguments of a call as a mapping.
@@ -158,18 +255,42 @@ mod tests {
     }
 
     #[test]
-    fn resources_are_read_and_prompts_that_need_nothing_got() {
+    fn resources_are_read_and_prompts_got_with_what_they_need() {
         let catalog = Catalog {
             resources: vec![json!({"uri": "a://b"}), json!({"name": "no address"})],
+            resource_templates: vec![
+                json!({"uriTemplate": "users://{id}"}),
+                json!({"uriTemplate": "files://{+path}"}),
+                json!({"uriTemplate": "orders://{id}"}),
+            ],
             prompts: vec![
                 json!({"name": "plain"}),
                 json!({"name": "some", "arguments": [{"name": "x"}]}),
-                json!({"name": "needy", "arguments": [{"name": "x", "required": true}]}),
+                json!({"name": "needy", "arguments": [{"name": "email", "required": true}, {"name": "tone", "required": true}]}),
             ],
             ..Catalog::default()
         };
-        let prompt = |name: &str| ServerQuestion::Prompt { name: name.to_owned() };
-        let read = ServerQuestion::Read { uri: "a://b".to_owned() };
-        assert_eq!(questions_of_lists(&catalog), [read, prompt("plain"), prompt("some")]);
+        let questions = questions_of_completions(&catalog);
+        let names: Vec<String> = questions.iter().map(ServerQuestion::sentence).collect();
+        assert_eq!(names, ["x", "email", "tone", "id", "id"].map(|name| format!("completing `{name}`")));
+        let answer = |values: &Value| json!({"result": {"completion": {"values": values}}});
+        let values = [json!([]), json!([]), json!(["formal", "playful"]), json!(["u1"]), json!(["2026-01-01"])];
+        let completed: Vec<Answered> = questions
+            .into_iter()
+            .zip(&values)
+            .map(|(question, values)| Answered { question, answers: [answer(values), answer(values)] })
+            .collect();
+        let prompt = |name: &str, arguments: Value| ServerQuestion::Prompt { name: name.to_owned(), arguments };
+        let read = |uri: &str| ServerQuestion::Read { uri: uri.to_owned() };
+        assert_eq!(
+            questions_of_lists(&catalog, &completed, None),
+            [
+                read("a://b"),
+                read("users://u1"),
+                prompt("plain", json!({})),
+                prompt("some", json!({})),
+                prompt("needy", json!({"email": "text", "tone": "formal"})),
+            ]
+        );
     }
 }

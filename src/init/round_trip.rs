@@ -12,8 +12,12 @@ use crate::reproduce::{literal, literal_text};
 use crate::source::{visible_line, words};
 use crate::wire::{Tool, is_served};
 
-/// Words of tools that remove what they are given.
+/// Words of tools that remove what they are given, and of those that change it.
 const REMOVERS: [&str; 4] = ["delete", "remove", "drop", "destroy"];
+const UPDATERS: [&str; 7] = ["update", "edit", "change", "modify", "patch", "rename", "set"];
+
+/// The text that an update puts in the place of another.
+const UPDATED: &str = "changed";
 
 /// The fewest characters of a text by which a thing is known again.
 const SHORTEST_MARK: usize = 3;
@@ -32,8 +36,27 @@ pub(crate) struct RoundTrip {
     pub(crate) taker: String,
     pub(crate) taker_arguments: Value,
     pub(crate) parameter: String,
+    /// The tool that lists such things without any argument.
+    pub(crate) lister: Option<String>,
+    pub(crate) updater: Option<ThingUpdater>,
     /// The tool that removes the thing by its id alone.
     pub(crate) remover: Option<String>,
+}
+
+/// A tool that changes a text of a thing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ThingUpdater {
+    pub(crate) tool: String,
+    /// Its arguments without the id.
+    pub(crate) arguments: Value,
+}
+
+/// A part of a round trip that may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TripPart {
+    List,
+    Update,
+    Removal,
 }
 
 /// Something that a tool makes, and other tools take.
@@ -62,7 +85,7 @@ pub(crate) enum TripEnd {
     Refused,
     /// It served the id.
     Served,
-    /// It showed what was made, and no longer after it was removed.
+    /// It showed what was made.
     Shown,
 }
 
@@ -94,13 +117,32 @@ pub(crate) fn trips_of(creator: &Creator<'_>, context: &CheckContext<'_>) -> Vec
         };
         context.catalog.tools.iter().filter(is_open).find(removes).map(|tool| tool.name.clone())
     };
+    let lister = context.catalog.tools.iter().filter(is_open).find(|tool| {
+        tool.only_reads() && required_arguments(tool).is_empty() && shares_noun(&tool.name, &creator.tool.name)
+    });
     let trip_to = |taker: &Tool| {
         let needed = required_arguments(taker);
         let (parameter, id) = needed.into_iter().find_map(|name| id_place(&name, creator).map(|id| (name, id)))?;
         let arguments = safe_arguments(taker, folder.clone()).ok()?.smallest().clone();
-        let remover = remover_by(&parameter).filter(|remover| taker.only_reads() && *remover != taker.name);
-        let (made, taker) = (creator.made_thing(id), taker.name.clone());
-        Some(RoundTrip { made, taker, taker_arguments: arguments, parameter, remover })
+        let made = creator.made_thing(id);
+        let mut trip = RoundTrip {
+            made,
+            taker: taker.name.clone(),
+            taker_arguments: arguments,
+            parameter,
+            lister: None,
+            updater: None,
+            remover: None,
+        };
+        if taker.only_reads() {
+            let mut updaters = context.catalog.tools.iter().filter(is_open).filter(|tool| {
+                is_updater(&tool.name) && shares_noun(&tool.name, &creator.tool.name)
+            });
+            trip.lister = lister.map(|tool| tool.name.clone()).filter(|lister| *lister != trip.taker);
+            trip.updater = updaters.find_map(|tool| updater_of(tool, &trip));
+            trip.remover = remover_by(&trip.parameter).filter(|remover| *remover != trip.taker);
+        }
+        Some(trip)
     };
     let takers = context.catalog.tools.iter().filter(is_open).filter(|tool| tool.name != creator.tool.name);
     takers.filter_map(trip_to).take(MOST_TAKERS).collect()
@@ -148,6 +190,28 @@ fn place_of(parameter: &str, content: &Value) -> Option<String> {
 
 fn is_remover(tool: &str) -> bool {
     words(tool).iter().any(|word| REMOVERS.contains(&word.as_str()))
+}
+
+fn is_updater(tool: &str) -> bool {
+    words(tool).iter().any(|word| UPDATERS.contains(&word.as_str()))
+}
+
+/// The tool as one that changes the text by which a thing is known, where it takes nothing else that it needs.
+fn updater_of(tool: &Tool, trip: &RoundTrip) -> Option<ThingUpdater> {
+    let (name, _) = trip.made.marked_argument()?;
+    let schema = tool.arguments_schema();
+    let is_closed = |schema: &Value| ["enum", "const", "format", "pattern"].iter().any(|word| schema.get(word).is_some());
+    let declared = schema["properties"].get(name).filter(|declared| !is_closed(declared))?;
+    let needed = required_arguments(tool);
+    if name == trip.parameter || !declared.is_object() || !needed.contains(&trip.parameter) {
+        return None;
+    }
+    let mut arguments = Map::new();
+    for needed in needed.iter().filter(|needed| **needed != trip.parameter) {
+        arguments.insert(needed.clone(), trip.made.arguments.get(needed)?.clone());
+    }
+    arguments.insert(name.to_owned(), UPDATED.into());
+    Some(ThingUpdater { tool: tool.name.clone(), arguments: arguments.into() })
 }
 
 /// Both names speak of the same thing.
@@ -199,15 +263,25 @@ impl MadeThing {
 
     /// The text by which the thing is known again; what its reader is given proves nothing.
     fn mark(&self) -> Option<&str> {
+        self.marked_argument().map(|(_, mark)| mark)
+    }
+
+    /// The argument with that text.
+    fn marked_argument(&self) -> Option<(&str, &str)> {
         let is_id = |mark: &str| matches!(&self.id, IdPlace::Argument(Value::String(id)) if id.contains(mark));
-        let texts = self.arguments.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str());
-        texts.filter(|text| text.chars().count() >= SHORTEST_MARK).find(|mark| !is_id(mark))
+        let arguments = self.arguments.as_object().into_iter().flatten();
+        let texts = arguments.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+        texts.filter(|(_, text)| text.chars().count() >= SHORTEST_MARK).find(|(_, mark)| !is_id(mark))
     }
 
     /// True if a response shows a text that the creator was given.
     pub(crate) fn is_shown(&self, shown: &Value) -> bool {
-        self.mark().is_some_and(|mark| texts_of(&shown["result"]).any(|text| text.contains(mark)))
+        self.mark().is_some_and(|mark| shows(shown, mark))
     }
+}
+
+fn shows(shown: &Value, text: &str) -> bool {
+    texts_of(&shown["result"]).any(|shown| shown.contains(text))
 }
 
 impl RoundTrip {
@@ -223,21 +297,77 @@ impl RoundTrip {
         arguments
     }
 
+    /// The parts that it has, in their order.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = TripPart> {
+        let list = self.lister.as_ref().map(|_| TripPart::List);
+        let update = self.updater.as_ref().map(|_| TripPart::Update);
+        [list, update, self.remover.as_ref().map(|_| TripPart::Removal)].into_iter().flatten()
+    }
+
+    /// The same without a part.
+    pub(crate) fn without(self, part: TripPart) -> Self {
+        match part {
+            TripPart::List => Self { lister: None, ..self },
+            TripPart::Update => Self { updater: None, ..self },
+            TripPart::Removal => Self { remover: None, ..self },
+        }
+    }
+
+    /// The tool and the arguments of a part.
+    pub(crate) fn call_of(&self, part: TripPart, id: &Value) -> (String, Value) {
+        let with_id = |arguments: &Value| {
+            let mut arguments = arguments.clone();
+            arguments[&self.parameter] = id.clone();
+            arguments
+        };
+        match part {
+            TripPart::List => (self.lister.clone().unwrap_or_default(), json!({})),
+            TripPart::Update => {
+                let updater = self.updater.clone();
+                updater.map(|updater| (updater.tool, with_id(&updater.arguments))).unwrap_or_default()
+            }
+            TripPart::Removal => (self.remover.clone().unwrap_or_default(), with_id(&json!({}))),
+        }
+    }
+
+    /// True if a part of it was answered as a test expects; `taken` is the taker's answer after it.
+    pub(crate) fn went_well(&self, part: TripPart, answer: Option<&Value>, taken: Option<&Value>) -> bool {
+        let Some(answer) = answer.filter(|answer| is_served(answer)) else { return false };
+        match part {
+            TripPart::List => self.made.is_shown(answer),
+            TripPart::Update => taken.is_some_and(|taken| is_served(taken) && shows(taken, UPDATED)),
+            TripPart::Removal => taken.is_some_and(|taken| !is_served(taken)),
+        }
+    }
+
     /// The calls as a test.
     pub(crate) fn test(&self) -> Value {
         let id = self.made.written_id();
-        let by_id = || Value::from(Map::from_iter([(self.parameter.clone(), id.clone())]));
         let mut arguments = literal(&self.taker_arguments);
         arguments[&self.parameter] = id.clone();
         let call = |tool: &str, arguments: Value, expected: Vec<Value>| json!({"call": literal_text(tool), "args": arguments, "expect": expected});
-        let mut shown = vec![json!({"is_error": false})];
-        shown.extend(self.made.mark().map(|mark| json!({"text": {"contains": literal(&mark.into())}})));
+        let is_served = || json!({"is_error": false});
+        let shows = |text: &str| vec![is_served(), json!({"text": {"contains": literal(&text.into())}})];
+        let of_made = self.made.mark().map_or_else(|| vec![is_served()], shows);
         let mut name = format!("`{}` shows what `{}` makes", self.taker, self.made.creator);
-        let mut steps = vec![self.made.step(), call(&self.taker, arguments.clone(), shown)];
-        if let Some(remover) = &self.remover {
-            name = format!("{name}, until `{remover}` removes it");
-            steps.push(call(remover, by_id(), vec![json!({"is_error": false})]));
-            steps.push(call(&self.taker, arguments, vec![json!({"refused": true})]));
+        let mut steps = vec![self.made.step(), call(&self.taker, arguments.clone(), of_made.clone())];
+        for part in self.parts() {
+            let (tool, given) = self.call_of(part, &Value::Null);
+            let mut given = literal(&given);
+            given[&self.parameter] = id.clone();
+            match part {
+                TripPart::List => steps.push(json!({"call": literal_text(&tool), "expect": of_made})),
+                TripPart::Update => {
+                    name = format!("{name}, and what `{tool}` changes");
+                    steps.push(call(&tool, given, vec![is_served()]));
+                    steps.push(call(&self.taker, arguments.clone(), shows(UPDATED)));
+                }
+                TripPart::Removal => {
+                    name = format!("{name}, until `{tool}` removes it");
+                    steps.push(call(&tool, given, vec![is_served()]));
+                    steps.push(call(&self.taker, arguments.clone(), vec![json!({"refused": true})]));
+                }
+            }
         }
         json!({"name": name, "steps": steps})
     }
@@ -258,6 +388,8 @@ mod tests {
             taker: "get_user".to_owned(),
             taker_arguments: json!({"id": "a", "full": true}),
             parameter: "id".to_owned(),
+            lister: None,
+            updater: None,
             remover: remover.map(str::to_owned),
         }
     }
@@ -314,5 +446,35 @@ mod tests {
         assert_eq!(made["steps"][1]["args"], json!({"id": "{{ user_id }}", "full": true}));
         assert_eq!(made["steps"][2]["args"], json!({"id": "{{ user_id }}"}));
         assert_eq!(made["steps"][3]["expect"], json!([{"refused": true}]));
+    }
+
+    #[test]
+    fn a_thing_is_listed_and_changed_before_it_is_removed() {
+        let mut trip = trip(IdPlace::Answer("result.structuredContent.id".to_owned()), Some("delete_user"));
+        let update = |required: &Value, name: &Value| {
+            let properties = json!({"id": {}, "name": name, "age": {}});
+            let schema = json!({"type": "object", "properties": properties, "required": required});
+            updater_of(&Tool::new(json!({"name": "update_user", "inputSchema": schema})), &trip)
+        };
+        let updater = update(&json!(["id", "age"]), &json!({"type": "string"}));
+        assert_eq!(updater.as_ref().map(|updater| &updater.arguments), Some(&json!({"age": 3, "name": UPDATED})));
+        assert_eq!(update(&json!(["id"]), &json!({"enum": ["Ann"]})), None);
+        assert_eq!(update(&json!(["id", "reason"]), &json!({})), None);
+        assert_eq!(update(&json!(["name"]), &json!({})), None);
+        trip = RoundTrip { lister: Some("list_users".to_owned()), updater, ..trip };
+        let made = trip.test();
+        assert_eq!(
+            made["name"],
+            "`get_user` shows what `create_user` makes, and what `update_user` changes, until `delete_user` removes it"
+        );
+        let calls: Vec<&str> =
+            made["steps"].as_array().unwrap().iter().filter_map(|step| step["call"].as_str()).collect();
+        assert_eq!(
+            calls,
+            ["create_user", "get_user", "list_users", "update_user", "get_user", "delete_user", "get_user"]
+        );
+        assert_eq!(made["steps"][3]["args"], json!({"age": 3, "name": UPDATED, "id": "{{ user_id }}"}));
+        let left = trip.without(TripPart::Update).test();
+        assert_eq!(left["name"], "`get_user` shows what `create_user` makes, until `delete_user` removes it");
     }
 }

@@ -89,10 +89,22 @@ pub fn is_fleeting(text: &str) -> bool {
 /// A value that another run of a right server has, too, as far as one can see: no time, no drawn id, no place on this
 /// machine, and nothing that was hidden.
 pub fn lasts(value: &Value) -> bool {
+    #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
+    static PASSING_NAMES: LazyLock<Regex> = LazyLock::new(|| {
+        // Summer time, and what a shell says of its user and machine.
+        Regex::new(concat!(
+            r"^(?:(?i:.*dst|.*week_?day|.*day_?of_?week)",
+            r"|HOME|HOSTNAME|LANG|LC_[A-Z]+|LOGNAME|PWD|SHELL|SHLVL|TERM|TZ|USER)$",
+        ))
+        .unwrap()
+    });
     fn member_lasts(names: &mut DottedPath, value: &Value) -> bool {
         match value {
             Value::Array(items) => items.iter().all(|item| member_lasts(names, item)),
             Value::Object(members) => members.iter().all(|(name, member)| {
+                if PASSING_NAMES.is_match(name) {
+                    return false;
+                }
                 names.steps.push(PathStep::Member(name.clone()));
                 let is_lasting = member_lasts(names, member);
                 names.steps.pop();
@@ -111,7 +123,12 @@ pub fn lasts(value: &Value) -> bool {
 pub fn text_lasts(text: &str) -> bool {
     #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
     static PASSING: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\d{4}-\d\d-\d\d|\d\d:\d\d|\d{9}|(^|[\s:=(\x22'`])/[^\s/]+/|[A-Za-z]:\\").unwrap()
+        Regex::new(concat!(
+            r"\d{4}-\d\d-\d\d|\d\d:\d\d|\d{9}|(^|[\s:=(\x22'`])/[^\s/]+/|[A-Za-z]:\\",
+            // A day of this week, and the distance of two time zones, of which one may have summer.
+            r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|[+-]\d+(?:\.\d+)?h\b",
+        ))
+        .unwrap()
     });
     let is_drawn = || text.split_whitespace().any(reads_drawn);
     !text.contains(MASK) && !PASSING.is_match(text) && !is_fleeting(text) && !is_drawn()
@@ -211,6 +228,12 @@ mod tests {
             (json!(["C:\\data"]), false),
             (json!("id 123e4567-e89b-42d3-a456-426614174000"), false),
             (json!("key [redacted]"), false),
+            (json!({"day_of_week": "Saturday"}), false),
+            (json!("open on Sunday"), false),
+            (json!({"is_dst": false}), false),
+            (json!("+14.0h"), false),
+            (json!({"HOME": "somewhere"}), false),
+            (json!({"home": "Berlin", "Sundays": 3}), true),
         ] {
             assert_eq!(lasts(&value), expected, "{value}");
         }
