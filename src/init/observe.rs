@@ -13,10 +13,11 @@ use super::questions::{
 use super::round_trip::{MadeThing, RoundTrip, TripEnd, TripPart, creators, trips_of};
 use crate::check::learning::{Learning, learn_arguments};
 use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
+use crate::event::Finding;
 use crate::matching::words_of;
-use crate::plan::CheckContext;
 use crate::plan::arguments::server_folder;
 use crate::plan::witness::known_arguments;
+use crate::plan::{CaseStore, CheckContext, OpenServer};
 use crate::redact::{Redactor, hold_a_secret};
 use crate::wire::{Tool, is_served, surroundings_lack, value_memory};
 
@@ -119,8 +120,10 @@ pub(crate) async fn observe(
             takers.push(trip);
         }
     }
-    let mut questions: Vec<ServerQuestion> =
-        reading.iter().flat_map(|(tool, arguments)| questions_of_call(tool, arguments)).collect();
+    let mut questions: Vec<ServerQuestion> = reading
+        .iter()
+        .flat_map(|(tool, arguments)| questions_of_call(tool, arguments, seen.store.as_deref()))
+        .collect();
     let mut changing: Vec<ServerQuestion> =
         writing.iter().map(|(tool, arguments)| ServerQuestion::call(&tool.name, arguments)).collect();
     for trip in takers {
@@ -224,12 +227,14 @@ impl<'a> ServerObserver<'a> {
         if self.lost > LOST_SESSIONS {
             return None;
         }
-        let opened = CheckSession::open(self.context, self.limits.clone()).await;
-        let not_opened = |end: &CheckEnd| {
+        // No session sees what another one left in the store.
+        let opened = self.context.servers.open(OpenServer { store: CaseStore::Anew, ..OpenServer::FRESH }).await;
+        let not_opened = |found: &Finding| {
             self.lost = LOST_SESSIONS + 1;
-            self.failed_start = Some(end.sentence());
+            self.failed_start = Some(CheckEnd::Unavailable(Box::new(found.clone())).sentence());
         };
-        opened.inspect_err(not_opened).ok()
+        let session = opened.inspect_err(not_opened).ok()?;
+        Some(CheckSession::of(session, self.context, self.limits.clone()))
     }
 
     /// The questions that two servers answer, each in a session of its own, so that no call sees what another changed.

@@ -1,5 +1,7 @@
 //! The questions that a server is asked for a suite, and the words for them.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use crate::plan::arguments::safe_arguments;
@@ -88,8 +90,8 @@ impl ServerQuestion {
     }
 }
 
-/// A call, and the same with arguments that name nothing.
-pub(crate) fn questions_of_call(tool: &Tool, arguments: &Value) -> Vec<ServerQuestion> {
+/// A call, and the same with arguments that name nothing, in the store where they name the store.
+pub(crate) fn questions_of_call(tool: &Tool, arguments: &Value, store: Option<&Path>) -> Vec<ServerQuestion> {
     let mut questions = vec![ServerQuestion::call(&tool.name, arguments)];
     let schema = tool.arguments_schema();
     let members = arguments.as_object().into_iter().flatten();
@@ -98,7 +100,8 @@ pub(crate) fn questions_of_call(tool: &Tool, arguments: &Value) -> Vec<ServerQue
         let is_closed = ["enum", "const", "format", "pattern"].into_iter().any(|word| declared.get(word).is_some());
         let text = value.as_str().filter(|text| !is_closed && !text.is_empty())?;
         let mut changed = arguments.clone();
-        changed[name] = unknown_like(text).into();
+        let is_store = store.is_some_and(|store| Path::new(text) == store);
+        changed[name] = if is_store { unknown_like(&format!("{text}/")) } else { unknown_like(text) }.into();
         Some(ServerQuestion::Unknown { tool: tool.name.clone(), arguments: changed, parameter: name.clone() })
     });
     questions.extend(unknown.take(MOST_UNKNOWN));
@@ -242,7 +245,7 @@ mod tests {
             "count": {"type": "integer"},
         }}}));
         let arguments = json!({"id": "u1", "order": "a", "when": "2026-01-01", "count": 3});
-        let questions = questions_of_call(&tool, &arguments);
+        let questions = questions_of_call(&tool, &arguments, None);
         let mut changed = arguments.clone();
         changed["id"] = UNKNOWN.into();
         assert_eq!(

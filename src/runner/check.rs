@@ -231,6 +231,7 @@ impl<'a> TargetServers<'a> {
         self.note_broken_messages(session);
         self.not_read.fetch_add(session.not_read(), Ordering::Relaxed);
         let ended = end(target, session, reason).await;
+        target.stores.iter().for_each(|stores| stores.remove_left());
         ClosedServer { exit: ended.exit, shutdown: ended.shutdown }
     }
 }

@@ -62,9 +62,8 @@ async fn learn(sessions: &Arc<TargetSessions>, case: &Case, options: &Options, c
 /// The arguments that were found, to be copied into a suite.
 fn section(target: &RunTarget, learned: &BTreeMap<String, LearnedArguments>) -> Section {
     let store = target.stores.as_ref().map(|stores| stores.store());
-    let shown = |found: &LearnedArguments| {
-        with_store_named(target.redactor().value(found.arguments.clone()), store.as_deref())
-    };
+    let shown =
+        |found: &LearnedArguments| with_store_named(target.redactor().value(found.arguments.clone()), store.as_deref());
     let line = |(tool, found): (&String, &LearnedArguments)| {
         let is_plain = tool.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         let name = if is_plain { tool.clone() } else { Value::from(tool.as_str()).to_string() };

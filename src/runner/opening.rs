@@ -79,6 +79,8 @@ pub(crate) struct SessionOpening<'a> {
     pub(crate) may_end: bool,
     /// The copy of its store that a process gets which is started for the session.
     pub(crate) store: StoreUse<'a>,
+    /// The session whose server it has, too; `None` where it is the first.
+    pub(crate) beside: Option<&'a Session>,
 }
 
 impl<'a> SessionOpening<'a> {
@@ -92,7 +94,13 @@ impl<'a> SessionOpening<'a> {
             faults: None,
             may_end: false,
             store: StoreUse::Anew,
+            beside: None,
         }
+    }
+
+    /// The same with the server of another session.
+    fn beside(self, session: &'a Session) -> Self {
+        Self { beside: Some(session), ..self }
     }
 
     /// As a case wants it; `names` are all that it has.
@@ -114,7 +122,7 @@ pub(crate) async fn open_beside(
 ) -> Result<Session, SessionError> {
     let address = session.endpoint().map(|endpoint| endpoint.address().clone());
     let server = address.map_or_else(|| target.server.clone(), |address| Ok(Reachable::Http(address)));
-    let opened = open_at(target, server, Some(session.server.revision), how).await?;
+    let opened = open_at(target, server, Some(session.server.revision), how.beside(session)).await?;
     opened.learn(&target.known_catalog());
     Ok(opened)
 }
@@ -141,7 +149,8 @@ pub(crate) async fn open_requested(
         }
         ServerChoice::Of(session) => open_beside(target, session, how).await,
         ServerChoice::AsUser { session, user } => {
-            open_at(target, address_of_user(target, session, user), Some(session.server.revision), how).await
+            let server = address_of_user(target, session, user);
+            open_at(target, server, Some(session.server.revision), how.beside(session)).await
         }
     };
     let session = opened.map_err(SessionError::into_finding)?;
@@ -189,7 +198,7 @@ async fn open_at(
     target: &RunTarget,
     server: Result<Reachable, Finding>,
     known: Option<Revision>,
-    SessionOpening { answers, handshake, names: own, faults, may_end, store }: SessionOpening<'_>,
+    SessionOpening { answers, handshake, names: own, faults, may_end, store, beside }: SessionOpening<'_>,
 ) -> Result<Session, SessionError> {
     let broken = |found: Finding| SessionError::broken(target.at_server(found));
     let unfilled = |unfilled: Unfilled| broken(finding::at_template(&unfilled, &target.plan.sources));
@@ -202,9 +211,10 @@ async fn open_at(
         Some(stores) if starts != Starts::Nothing => Some(CopiedStore::of(stores, store).await.map_err(broken)?),
         Some(_) | None => None,
     };
-    let moving = copy.as_ref().map(|copy| &copy.moving);
-    let server = match moving {
-        Some(moving) => server.at_copy(target.settings(), moving).map_err(broken)?,
+    let moving_beside = beside.zip(target.stores.as_ref()).and_then(|(session, stores)| stores.moving_of(session));
+    let moving = copy.as_ref().map(|copy| &copy.moving).or(moving_beside.as_ref());
+    let server = match &copy {
+        Some(CopiedStore { moving, .. }) => server.at_copy(target.settings(), moving).map_err(broken)?,
         None => server,
     };
     let settings = SessionSettings {
@@ -228,7 +238,7 @@ async fn open_at(
     let (begun, processes) = (Instant::now(), AtomicUsize::new(0));
     let connector: &Connector<'_> = &|| {
         processes.fetch_add(usize::from(starts != Starts::Nothing), Ordering::Relaxed);
-        Box::pin(connect(target, &server, copy.as_ref(), faults))
+        Box::pin(connect(target, &server, copy.as_ref(), moving, faults))
     };
     let revision = settings.revision.or(known).map_or("auto".to_owned(), |revision| revision.to_string());
     let mut opened = Box::pin(Session::open(connector, settings)).await;
@@ -315,6 +325,7 @@ async fn connect(
     target: &RunTarget,
     server: &Reachable,
     copy: Option<&CopiedStore>,
+    moving: Option<&StoreMove>,
     faults: Option<&Arc<FaultPlayer>>,
 ) -> Result<Link, ConnectError> {
     let mut link = resolve::connect(server, target.start_timeout()).await?;
@@ -322,8 +333,8 @@ async fn connect(
         copy.inspect(|copy| copy.lease.note_process(processes));
         target.emitter.running.add(target.server_name(), target.protocol().as_str(), processes);
     }
-    if let Some(copy) = copy {
-        link = store_paths::at_copy(link, &copy.moving);
+    if let Some(moving) = moving {
+        link = store_paths::at_copy(link, moving);
     }
     // Recorded messages have the faults in them.
     if let Some(faults) = faults.filter(|_| !target.is_replayed) {

@@ -18,6 +18,7 @@ use super::store_move::StoreMove;
 use crate::event::{Code, Finding};
 use crate::files::{CopyError, CopyLimit, Folder, Kind};
 use crate::plan::arguments::ConfigSource;
+use crate::session::Session;
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Diagnostic, FNV, Span, fnv, map_texts, replace_path};
 use crate::suite::{Fixture, NewStore, Store, absolute_path};
@@ -308,14 +309,16 @@ impl StoreCopies {
     /// The path of the copy that a process uses; of the owner's first one where no process is known.
     pub(crate) fn path_of(&self, process: Option<&ServerProcesses>, owner: &Owner) -> PathBuf {
         let state = self.state.lock();
-        let is_used = |copy: &&Arc<StoreCopy>| match (&*copy.user.lock(), process) {
-            (CopyUser::Process(user), Some(process)) => user.pid() == process.pid(),
-            (CopyUser::Process(_) | CopyUser::None | CopyUser::Starting, _) => false,
-        };
-        let mut all = state.owned.values().flatten().chain(&state.left).rev();
         let first = || [owner, &Owner::Session].into_iter().find_map(|owner| state.owned.get(owner)?.first());
-        let found = all.find(is_used).or_else(first);
+        let found = process.and_then(|process| state.copy_of(process)).or_else(first);
         found.map_or_else(|| self.first_path(owner), |copy| copy.path.clone())
+    }
+
+    /// The move of the store to the copy that the server of a session has.
+    pub(crate) fn moving_of(&self, session: &Session) -> Option<StoreMove> {
+        let process = session.processes()?;
+        let state = self.state.lock();
+        state.copy_of(&process).map(|copy| self.source.moving(&copy.path))
     }
 
     /// The path of the first copy of an owner, whether it was made or not.
@@ -325,12 +328,17 @@ impl StoreCopies {
 
     /// Ends the use of the copies of a case: those that no process uses are removed.
     pub(crate) fn retire(&self, case: &str) {
-        let gone: Vec<Arc<StoreCopy>> = {
+        {
             let mut state = self.state.lock();
             let own = state.owned.remove(&Owner::of_case(case)).unwrap_or_default();
             state.left.extend(own);
-            state.left.extract_if(.., |copy| !copy.is_used()).collect()
-        };
+        }
+        self.remove_left();
+    }
+
+    /// Removes the copies that belong to no case and that no process uses.
+    pub(crate) fn remove_left(&self) {
+        let gone: Vec<Arc<StoreCopy>> = self.state.lock().left.extract_if(.., |copy| !copy.is_used()).collect();
         for copy in gone {
             self.run.remove(&copy.folder);
         }
@@ -383,6 +391,17 @@ impl StoreCopies {
         let case = owner.and_then(Owner::case).unwrap_or_default();
         let hash = fnv(FNV, format!("{} {case}", self.target).as_bytes());
         format!("{name}-{:08x}", hash & 0xffff_ffff)
+    }
+}
+
+impl CopyState {
+    /// The copy that a process uses.
+    fn copy_of(&self, process: &ServerProcesses) -> Option<&Arc<StoreCopy>> {
+        let is_used = |copy: &&Arc<StoreCopy>| match &*copy.user.lock() {
+            CopyUser::Process(user) => user.pid() == process.pid(),
+            CopyUser::None | CopyUser::Starting => false,
+        };
+        self.owned.values().flatten().chain(&self.left).rev().find(is_used)
     }
 }
 

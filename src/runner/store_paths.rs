@@ -33,7 +33,10 @@ pub(crate) fn at_copy(link: Link, moving: &StoreMove) -> Link {
 
 /// The path of the store, and the one to which it leads where it is a link.
 fn json_paths(moving: &StoreMove) -> JsonPaths {
-    let json = |path: &Path| Value::from(path.display().to_string()).to_string().trim_matches('"').to_owned();
+    let json = |path: &Path| {
+        let quoted = Value::from(path.display().to_string()).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
     let real = fs::canonicalize(moving.store()).ok().filter(|real| real != moving.store());
     let stores = [Some(moving.store().to_owned()), real].into_iter().flatten();
     stores.filter(|store| store.parent().is_some()).map(|store| (json(&store), json(moving.copy()))).collect()
@@ -55,9 +58,12 @@ fn at_copies(message: Outgoing, paths: &JsonPaths) -> Outgoing {
 }
 
 fn moved_text(text: String, paths: &JsonPaths) -> String {
-    paths.iter().fold(text, |text, (store, copy)| {
-        if text.contains(store.as_str()) { replace_path(&text, store, copy) } else { text }
-    })
+    paths.iter().fold(
+        text,
+        |text, (store, copy)| {
+            if text.contains(store.as_str()) { replace_path(&text, store, copy) } else { text }
+        },
+    )
 }
 
 #[cfg(test)]
@@ -65,6 +71,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::transport::Owner;
 
     #[test]
     fn what_the_client_says_of_the_store_reaches_the_copy() {
@@ -74,7 +81,7 @@ mod tests {
             (r#"{"uri":"file:///no/such \"store\"/a.txt"}"#, r#"{"uri":"file:///c/store/a.txt"}"#),
             (r#"{"path":"/no/such"}"#, r#"{"path":"/no/such"}"#),
         ] {
-            let raw = |text: &str| Outgoing::Raw { pieces: vec![text.as_bytes().to_vec()], owner: String::new() };
+            let raw = |text: &str| Outgoing::Raw { pieces: vec![text.as_bytes().to_vec()], owner: Owner::Session };
             assert_eq!(at_copies(raw(said), &paths), raw(heard));
         }
         assert_eq!(json_paths(&StoreMove::new("/", Path::new("/"), PathBuf::from("/c"))), []);

@@ -19,7 +19,10 @@ TOOLS = [
 
 
 def call(name, arguments):
-    for key in next(tool for tool in TOOLS if tool["name"] == name)["inputSchema"]["required"]:
+    known = next((tool for tool in TOOLS if tool["name"] == name), None)
+    if known is None:
+        raise LookupError(name)
+    for key in known["inputSchema"]["required"]:
         if not isinstance(arguments.get(key), str):
             raise Refused(f"{key} is no text")
     path = os.path.realpath(arguments["path"])

@@ -15,6 +15,7 @@ use crate::drift::{
     stable_answer,
 };
 use crate::event::{CheckResult, Finding, Outcome, Reason};
+use crate::plan::arguments::valid_arguments;
 use crate::plan::{BoxFuture, Check, CheckContext};
 
 /// A comparison of one part of the server.
@@ -136,8 +137,14 @@ async fn answers_in(
 
 /// The arguments of a recorded call with what was taken out of them.
 pub(crate) fn filled_arguments(context: &CheckContext<'_>, tool: &str, recorded: &Value) -> Value {
-    let written = suite_arguments(context, tool).filter(|given| context.machine.neutral(given.clone()) == *recorded);
+    let known = [suite_arguments(context, tool), served_arguments(context, tool)].into_iter().flatten();
+    let written = { known }.find(|known| context.machine.neutral(known.clone()) == *recorded);
     written.unwrap_or_else(|| recorded.clone())
+}
+
+/// The arguments with which a tool is called where nobody says any.
+fn served_arguments(context: &CheckContext<'_>, tool: &str) -> Option<Value> {
+    context.fill(&valid_arguments(context.suite, context.server_name, context.catalog.tool(tool)?).ok()?)
 }
 
 /// The arguments that the suite has for a tool.

@@ -1,5 +1,6 @@
 //! Files and folders that the command of a server names, or beside which it starts: what a server of files is asked for.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,7 @@ pub(crate) fn add_files(server: &Server, seeds: &mut Seeds) {
         match fs::metadata(&path) {
             Ok(about) if about.is_dir() => add_folder(&path, value, &start, seeds),
             Ok(about) if about.is_file() && !is_program(&path) => {
-                add_path("file/path", Path::new(value), &start, COMMAND, seeds);
+                add_path("file/path", Path::new(value), &start, seeds);
             }
             Ok(_) | Err(_) => continue,
         }
@@ -40,21 +41,34 @@ pub(crate) fn add_files(server: &Server, seeds: &mut Seeds) {
     }
     if !names_data {
         for path in entries_of(&start).iter().filter(|path| is_plain(path, fs::Metadata::is_file)) {
-            let name = path.file_name().unwrap_or_default();
-            add_path("file/path", Path::new(name), &start, "the folder in which the server starts", seeds);
+            add_file(Path::new(name_of(path)), &start, "the folder in which the server starts", seeds);
         }
     }
 }
 
-/// Takes a path as it is written and from the root; from the root alone where it leads into a store, since each process
-/// has a copy of that elsewhere.
-fn add_path(kind: &str, written: &Path, start: &Path, origin: &str, seeds: &mut Seeds) {
+/// Takes a file by its path, and by its name, by which a server may know what is in its folder.
+fn add_file(written: &Path, start: &Path, origin: &str, seeds: &mut Seeds) {
+    let name = name_of(written).to_string_lossy().into_owned();
+    let (relative, absolute) = spellings(written, start, seeds);
+    for path in relative.iter().chain([&name, &absolute]) {
+        seeds.add_path("file/path", path, origin);
+    }
+    seeds.add_path("file/name", &name, origin);
+}
+
+fn add_path(kind: &str, written: &Path, start: &Path, seeds: &mut Seeds) {
+    let (relative, absolute) = spellings(written, start, seeds);
+    for path in relative.iter().chain([&absolute]) {
+        seeds.add_path(kind, path, COMMAND);
+    }
+}
+
+/// A path as it is written, and from the root; from the root alone where it leads into a store, since each process has a
+/// copy of that elsewhere.
+fn spellings(written: &Path, start: &Path, seeds: &Seeds) -> (Option<String>, String) {
     let written = written.display().to_string();
     let absolute = absolute_path(&written, start).display().to_string();
-    if !seeds.is_in_store(&absolute) {
-        seeds.add_path(kind, &written, origin);
-    }
-    seeds.add_path(kind, &absolute, origin);
+    (Some(written).filter(|_| !seeds.is_in_store(&absolute)), absolute)
 }
 
 /// The word, or the value of the flag that it sets; `None` for a flag alone.
@@ -65,18 +79,20 @@ fn value_of_word(word: &str) -> Option<&str> {
 
 fn add_folder(folder: &Path, written: &str, start: &Path, seeds: &mut Seeds) {
     let entries = entries_of(folder);
-    let below = |path: &Path| Path::new(written).join(path.file_name().unwrap_or_default());
     for path in entries.iter().filter(|path| is_plain(path, fs::Metadata::is_file)) {
-        add_path("file/path", &below(path), start, COMMAND, seeds);
-        seeds.add_path("file/name", &path.file_name().unwrap_or_default().to_string_lossy(), COMMAND);
+        add_file(&Path::new(written).join(name_of(path)), start, COMMAND, seeds);
     }
-    add_path("directory/path", Path::new(written), start, COMMAND, seeds);
+    add_path("directory/path", Path::new(written), start, seeds);
     if let Ok(real) = folder.canonicalize() {
-        add_path("directory/path", &real, start, COMMAND, seeds);
+        add_path("directory/path", &real, start, seeds);
     }
     for path in entries.iter().filter(|path| is_plain(path, fs::Metadata::is_dir)) {
-        add_path("directory/path", &below(path), start, COMMAND, seeds);
+        add_path("directory/path", &Path::new(written).join(name_of(path)), start, seeds);
     }
+}
+
+fn name_of(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
 }
 
 /// The first entries of a folder that are not hidden.
