@@ -132,9 +132,7 @@ pub(crate) async fn observe(
         let made = Some(MadeArgument { parameter: trip.parameter, id: trip.made.name });
         group.push(ServerQuestion::Call { tool: trip.taker, arguments: trip.taker_arguments, made });
     }
-    let completes = context.server.is_some_and(|server| !server.capabilities["completions"].is_null());
-    let completions = if completes { questions_of_completions(context.catalog) } else { Vec::new() };
-    let completed = observer.ask_readers(&completions).await;
+    let completed = observer.ask_completions().await;
     let folder = server_folder(context.suite, context.server_name);
     questions.extend(questions_of_lists(context.catalog, &completed, folder.as_deref()));
     seen.answered = observer.ask_readers(&questions).await;
@@ -263,6 +261,15 @@ impl<'a> ServerObserver<'a> {
             Some(Answered { question: question.clone(), answers: [first?, later?] })
         });
         answered.collect()
+    }
+
+    /// The completions of two servers, where they declare them.
+    async fn ask_completions(&mut self) -> Vec<Answered> {
+        let is_declared = self.context.server.is_some_and(|server| !server.capabilities["completions"].is_null());
+        if !is_declared {
+            return Vec::new();
+        }
+        self.ask_readers(&questions_of_completions(self.context.catalog)).await
     }
 
     /// The responses to questions in one session, or in several where the server ends or hangs.

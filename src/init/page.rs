@@ -95,8 +95,7 @@ impl SuitePage<'_> {
                 }
                 written
             }
-            ServerQuestion::Unknown { arguments, .. } => literal(arguments),
-            ServerQuestion::Prompt { arguments, .. } => literal(arguments),
+            ServerQuestion::Unknown { arguments, .. } | ServerQuestion::Prompt { arguments, .. } => literal(arguments),
             ServerQuestion::Read { .. } | ServerQuestion::Complete { .. } => json!({}),
         };
         with_store_named(written, self.seen.store.as_deref())

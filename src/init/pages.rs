@@ -14,7 +14,8 @@ use crate::wire::{Catalog, Tool, is_served};
 const SIZES: [&str; 6] = ["limit", "pagesize", "perpage", "maxresults", "maxitems", "count"];
 const NUMBERS: [&str; 4] = ["page", "pagenumber", "pageindex", "pageno"];
 const OFFSETS: [&str; 4] = ["offset", "skip", "start", "startindex"];
-const CURSORS: [&str; 7] = ["cursor", "pagetoken", "nexttoken", "nextcursor", "nextpagetoken", "continuationtoken", "after"];
+const CURSORS: [&str; 7] =
+    ["cursor", "pagetoken", "nexttoken", "nextcursor", "nextpagetoken", "continuationtoken", "after"];
 
 /// The members of an answer that hold the cursor of the next page.
 const NEXT: [&str; 7] =
@@ -152,7 +153,9 @@ impl PagedList {
             is_set && is_member(name) && NEXT.contains(&plain(name).as_str())
         };
         let own = members.as_object()?;
-        let found = NEXT.iter().find_map(|known| own.iter().find(|(name, value)| plain(name) == *known && is_cursor(name, value)));
+        let found = NEXT
+            .iter()
+            .find_map(|known| own.iter().find(|(name, value)| plain(name) == *known && is_cursor(name, value)));
         found.map(|(name, _)| format!("{root}.{name}"))
     }
 
@@ -261,7 +264,11 @@ mod tests {
         let text = json!({"type": "string"});
         let number = |name: &str, number| NextPage::Number(name.to_owned(), number);
         for (properties, first, next) in [
-            (json!({"limit": integer, "offset": integer}), json!({"q": "a", "limit": 1, "offset": 0}), number("offset", 1)),
+            (
+                json!({"limit": integer, "offset": integer}),
+                json!({"q": "a", "limit": 1, "offset": 0}),
+                number("offset", 1),
+            ),
             (
                 json!({"page_size": {"type": "integer", "minimum": 5}, "skip": integer}),
                 json!({"q": "a", "page_size": 5, "skip": 0}),
@@ -303,8 +310,14 @@ mod tests {
         assert_eq!(list.second_request(&answer(&json!({"next_cursor": null, "items": [1]}))), None);
         let test = list.seen(&first, &answer(&json!({"items": [3]}))).unwrap().test();
         let at = "result.structuredContent";
-        assert_eq!(test["steps"][0]["capture"], json!({"page": format!("{at}.items"), "cursor": format!("{at}.next_cursor")}));
+        assert_eq!(
+            test["steps"][0]["capture"],
+            json!({"page": format!("{at}.items"), "cursor": format!("{at}.next_cursor")})
+        );
         assert_eq!(test["steps"][1]["args"], json!({"q": "a", "cursor": "{{ cursor }}"}));
-        assert_eq!(test["steps"][1]["expect"][1], json!({"at": format!("{at}.items[0]"), "not": {"one_of": "{{ page }}"}}));
+        assert_eq!(
+            test["steps"][1]["expect"][1],
+            json!({"at": format!("{at}.items[0]"), "not": {"one_of": "{{ page }}"}})
+        );
     }
 }

@@ -71,7 +71,9 @@ impl ServerQuestion {
             }
             Self::Unknown { tool, arguments, .. } => ("tools/call", json!({"name": tool, "arguments": arguments})),
             Self::Read { uri } => ("resources/read", json!({"uri": uri})),
-            Self::Prompt { name, arguments } if members_of(arguments).is_empty() => ("prompts/get", json!({"name": name})),
+            Self::Prompt { name, arguments } if members_of(arguments).is_empty() => {
+                ("prompts/get", json!({"name": name}))
+            }
             Self::Prompt { name, arguments } => ("prompts/get", json!({"name": name, "arguments": arguments})),
             Self::Complete { reference, argument } => {
                 ("completion/complete", json!({"ref": reference, "argument": {"name": argument, "value": ""}}))
@@ -180,9 +182,7 @@ fn prompt_arguments(prompt: &Value, completed: &[Answered], folder: Option<&str>
 
 /// The first value that two servers offer alike for an argument, and that means the same on another day.
 fn completed_value<'a>(completed: &'a [Answered], reference: &Value, argument: &str) -> Option<&'a str> {
-    let is_it = |answered: &&Answered| {
-        matches!(&answered.question, ServerQuestion::Complete { reference: known, argument: name } if known == reference && name == argument)
-    };
+    let is_it = |answered: &&Answered| matches!(&answered.question, ServerQuestion::Complete { reference: known, argument: name } if known == reference && name == argument);
     let [first, second] = &completed.iter().find(is_it)?.answers;
     let value = first_completion(first)?;
     (first_completion(second) == Some(value) && text_lasts(value)).then_some(value)

@@ -135,9 +135,12 @@ pub(crate) fn trips_of(creator: &Creator<'_>, context: &CheckContext<'_>) -> Vec
             remover: None,
         };
         if taker.only_reads() {
-            let mut updaters = context.catalog.tools.iter().filter(is_open).filter(|tool| {
-                is_updater(&tool.name) && shares_noun(&tool.name, &creator.tool.name)
-            });
+            let mut updaters = context
+                .catalog
+                .tools
+                .iter()
+                .filter(is_open)
+                .filter(|tool| is_updater(&tool.name) && shares_noun(&tool.name, &creator.tool.name));
             trip.lister = lister.map(|tool| tool.name.clone()).filter(|lister| *lister != trip.taker);
             trip.updater = updaters.find_map(|tool| updater_of(tool, &trip));
             trip.remover = remover_by(&trip.parameter).filter(|remover| *remover != trip.taker);
@@ -200,7 +203,8 @@ fn is_updater(tool: &str) -> bool {
 fn updater_of(tool: &Tool, trip: &RoundTrip) -> Option<ThingUpdater> {
     let (name, _) = trip.made.marked_argument()?;
     let schema = tool.arguments_schema();
-    let is_closed = |schema: &Value| ["enum", "const", "format", "pattern"].iter().any(|word| schema.get(word).is_some());
+    let is_closed =
+        |schema: &Value| ["enum", "const", "format", "pattern"].iter().any(|word| schema.get(word).is_some());
     let declared = schema["properties"].get(name).filter(|declared| !is_closed(declared))?;
     let needed = required_arguments(tool);
     if name == trip.parameter || !declared.is_object() || !needed.contains(&trip.parameter) {

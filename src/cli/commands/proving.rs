@@ -160,7 +160,7 @@ impl ProvingArgs {
         let ProofRequest { plan, registry, options, mutants: picks, secrets, time } = request;
         let (redactor, workers) = (redactor(plan, options), options.processors);
         let live = self.live;
-        let proving = ProveSettings { plan, options, registry, redactor, workers, picks, secrets, live, time };
+        let proving = ProveSettings { plan, options, registry, redactor, secrets, workers, picks, live, time };
         let mut proven = prove(recording, &proving).map_err(|error| {
             let exit = if matches!(error, ProveError::Interrupted) { Exit::Interrupted } else { Exit::Internal };
             console.fail(exit, format!("nothing was proven: {error}"), None)
@@ -186,8 +186,7 @@ impl ProvingArgs {
     ) -> Result<(), Exit> {
         let suite = request.plan.suites.first().map(|planned| planned.suite.file.clone()).unwrap_or_default();
         let _ticker = Ticker::start(|elapsed| format!("… {}: proving the suite\n", duration_text(elapsed)));
-        let ProveResult { proof, is_whole, .. } =
-            self.prove_recording(recording, request, thresholds, console)?;
+        let ProveResult { proof, is_whole, .. } = self.prove_recording(recording, request, thresholds, console)?;
         let line = proof_line(MutantCounts::of(&proof.mutants), is_whole, &suite);
         line.map_or(Ok(()), |line| console.part(&line))
     }
@@ -292,7 +291,12 @@ mod tests {
             (0, 0, true, None),
             (0, 0, false, None),
             (4, 0, true, Some("4 of 4 mutants killed")),
-            (4, 0, false, Some("4 of 4 mutants that were tried killed; `mcprove prove 'my users.yml'` tries all of them")),
+            (
+                4,
+                0,
+                false,
+                Some("4 of 4 mutants that were tried killed; `mcprove prove 'my users.yml'` tries all of them"),
+            ),
             (
                 3,
                 1,
