@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::pages::{PagedList, SeenPages, lists_with_pages};
 use super::questions::{
     Answered, MadeArgument, ServerQuestion, questions_of_call, questions_of_completions, questions_of_lists,
+    questions_of_made,
 };
 use super::round_trip::{MadeThing, RoundTrip, TripEnd, TripPart, creators, trips_of};
 use crate::check::learning::{Learning, learn_arguments};
@@ -127,10 +128,14 @@ pub(crate) async fn observe(
     let mut changing: Vec<ServerQuestion> =
         writing.iter().map(|(tool, arguments)| ServerQuestion::call(&tool.name, arguments)).collect();
     for trip in takers {
-        let reads = context.catalog.tool(&trip.taker).is_some_and(Tool::only_reads);
-        let group = if reads { &mut questions } else { &mut changing };
-        let made = Some(MadeArgument { parameter: trip.parameter, id: trip.made.name });
-        group.push(ServerQuestion::Call { tool: trip.taker, arguments: trip.taker_arguments, made });
+        let Some(taker) = context.catalog.tool(&trip.taker) else { continue };
+        let made = MadeArgument { parameter: trip.parameter, id: trip.made.name };
+        if taker.only_reads() {
+            questions.extend(questions_of_made(taker, &trip.taker_arguments, made));
+        } else {
+            let made = Some(made);
+            changing.push(ServerQuestion::Call { tool: trip.taker, arguments: trip.taker_arguments, made });
+        }
     }
     let completed = observer.ask_completions().await;
     let folder = server_folder(context.suite, context.server_name);

@@ -16,7 +16,7 @@ use crate::wire::{Catalog, is_served};
 /// The width of comments.
 const WIDTH: usize = 108;
 
-/// The most tools that a test names one by one.
+/// The most entries of a list that a test names one by one.
 const MOST_NAMED: usize = 80;
 
 /// The most characters of a refusal in a comment.
@@ -96,7 +96,7 @@ impl SuitePage<'_> {
                 written
             }
             ServerQuestion::Unknown { arguments, .. } | ServerQuestion::Prompt { arguments, .. } => literal(arguments),
-            ServerQuestion::Read { .. } | ServerQuestion::Complete { .. } => json!({}),
+            ServerQuestion::Read { .. } | ServerQuestion::Complete { .. } | ServerQuestion::List(_) => json!({}),
         };
         with_store_named(written, self.seen.store.as_deref())
     }
@@ -104,7 +104,7 @@ impl SuitePage<'_> {
     fn tests(&self) -> Vec<String> {
         let mut names = BTreeMap::new();
         let mut tests = Vec::new();
-        if let Some(listed) = self.listed_tools() {
+        if let Some(listed) = listed("tools", self.catalog.tools.iter().map(|tool| &tool.name)) {
             tests.push(written_test(&listed, Some("A tool that is gone breaks those who call it."), &mut names));
         }
         for answered in &self.seen.answered {
@@ -134,16 +134,6 @@ impl SuitePage<'_> {
         named
     }
 
-    /// The test that all tools are listed.
-    fn listed_tools(&self) -> Option<Value> {
-        let tools = &self.catalog.tools;
-        let names: Vec<String> = tools.iter().map(|tool| literal_text(&tool.name)).collect();
-        let is_nameable = !names.is_empty() && names.len() <= MOST_NAMED;
-        is_nameable.then(
-            || json!({"name": "the tools that are listed", "list": "tools", "expect": [{"tools": {"exact": names}}]}),
-        )
-    }
-
     fn types_of(&self, question: &ServerQuestion) -> Types {
         let tool = question.tool().and_then(|name| self.catalog.tool(name));
         if tool.is_some_and(|tool| tool.output_schema().is_some()) { Types::Declared } else { Types::Seen }
@@ -158,6 +148,7 @@ impl SuitePage<'_> {
             ServerQuestion::Unknown { parameter, .. } => {
                 Some(format!("`{}` names nothing; a model needs an error that says so.", visible_line(parameter)))
             }
+            ServerQuestion::List(_) => Some("What is gone breaks those who use it.".to_owned()),
             ServerQuestion::Read { .. } | ServerQuestion::Prompt { .. } | ServerQuestion::Complete { .. } => None,
         }
     }
@@ -242,13 +233,34 @@ impl SuitePage<'_> {
             block("Schemas that models and clients stumble over.", &json!({"schema_lint": {}}));
             block("Attacks, and what sessions see of each other.", &json!({"security": {}, "state": {}}));
         }
+        if self.seen.answered.iter().any(|answered| matches!(answered.question, ServerQuestion::Call { .. })) {
+            block(
+                "Many calls at a time, slow calls that are cancelled, and hints that have to be true.",
+                &json!({"torture": {}, "timeouts": {}, "config": {"hints": true, "page_sizes": true}}),
+            );
+        }
         text
     }
+}
+
+/// The test that all entries of a list are there; `None` for an empty list, or a long one.
+fn listed<'a>(kind: &str, names: impl Iterator<Item = &'a String>) -> Option<Value> {
+    let names: Vec<String> = names.map(|name| literal_text(name)).collect();
+    let is_nameable = !names.is_empty() && names.len() <= MOST_NAMED;
+    is_nameable.then(|| json!({"name": name_of_list(kind), "list": kind, "expect": [{kind: {"exact": names}}]}))
+}
+
+fn name_of_list(kind: &str) -> String {
+    format!("the {kind} that are listed")
 }
 
 /// The test of a question with these arguments; `None` where its answers have nothing in common that lasts.
 fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value> {
     let [first, second] = &answered.answers;
+    if let ServerQuestion::List(kind) = &answered.question {
+        let names = kind.names(first).filter(|names| kind.names(second).as_ref() == Some(names))?;
+        return listed(kind.as_str(), names.iter());
+    }
     let mut test = match &answered.question {
         ServerQuestion::Call { tool, .. } | ServerQuestion::Unknown { tool, .. } => json!({"call": literal_text(tool)}),
         ServerQuestion::Read { uri } => json!({"read": literal_text(uri)}),
@@ -259,6 +271,7 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
             let argument = json!({"name": literal_text(argument), "value": ""});
             json!({"complete": {"ref": literal(reference), "argument": argument}})
         }
+        ServerQuestion::List(_) => return None,
     };
     if !members_of(arguments).is_empty() {
         test["args"] = arguments.clone();
@@ -295,6 +308,7 @@ fn name_of(question: &ServerQuestion) -> String {
         ServerQuestion::Unknown { tool, parameter, .. } => format!("{tool} without a known {parameter}"),
         ServerQuestion::Read { uri } => format!("the resource {}", shorten(uri, 70)),
         ServerQuestion::Prompt { name, .. } => format!("the prompt {}", shorten(name, 70)),
+        ServerQuestion::List(kind) => name_of_list(kind.as_str()),
         ServerQuestion::Complete { reference, argument } => {
             let of = reference["name"].as_str().or_else(|| reference["uri"].as_str()).unwrap_or_default();
             shorten(&format!("completions of {argument} of {of}"), 70)

@@ -30,6 +30,36 @@ pub(crate) enum ServerQuestion {
     Prompt { name: String, arguments: Value },
     /// The values of an argument of a prompt, or of a variable of a resource template.
     Complete { reference: Value, argument: String },
+    /// A list that fits one page.
+    List(ListedKind),
+}
+
+/// A list of a server whose entries a suite names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListedKind {
+    Resources,
+    Prompts,
+}
+
+impl ListedKind {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Resources => "resources",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    /// The names of the entries in the answer of a server, sorted; `None` if others follow on another page.
+    pub(crate) fn names(self, answer: &Value) -> Option<Vec<String>> {
+        let result = &answer["result"];
+        let key = if self == Self::Resources { "uri" } else { "name" };
+        let entries = result[self.as_str()].as_array().filter(|_| result.get("nextCursor").is_none())?;
+        let names: Option<Vec<String>> = entries.iter().map(|entry| entry[key].as_str().map(str::to_owned)).collect();
+        names.map(|mut names| {
+            names.sort();
+            names
+        })
+    }
 }
 
 /// The argument of a call that takes the id of something that a suite makes first.
@@ -55,7 +85,7 @@ impl ServerQuestion {
     pub(crate) fn tool(&self) -> Option<&str> {
         match self {
             Self::Call { tool, .. } | Self::Unknown { tool, .. } => Some(tool),
-            Self::Read { .. } | Self::Prompt { .. } | Self::Complete { .. } => None,
+            Self::Read { .. } | Self::Prompt { .. } | Self::Complete { .. } | Self::List(_) => None,
         }
     }
 
@@ -78,6 +108,8 @@ impl ServerQuestion {
             Self::Complete { reference, argument } => {
                 ("completion/complete", json!({"ref": reference, "argument": {"name": argument, "value": ""}}))
             }
+            Self::List(ListedKind::Resources) => ("resources/list", json!({})),
+            Self::List(ListedKind::Prompts) => ("prompts/list", json!({})),
         }
     }
 
@@ -88,6 +120,7 @@ impl ServerQuestion {
             Self::Read { uri } => format!("reading `{}`", visible_line(uri)),
             Self::Prompt { name, .. } => format!("getting the prompt `{}`", visible_line(name)),
             Self::Complete { argument, .. } => format!("completing `{}`", visible_line(argument)),
+            Self::List(kind) => format!("listing {}", kind.as_str()),
         }
     }
 }
@@ -98,16 +131,33 @@ pub(crate) fn questions_of_call(tool: &Tool, arguments: &Value, store: Option<&P
     let schema = tool.arguments_schema();
     let members = arguments.as_object().into_iter().flatten();
     let unknown = members.filter_map(|(name, value)| {
-        let declared = &schema["properties"][name];
-        let is_closed = ["enum", "const", "format", "pattern"].into_iter().any(|word| declared.get(word).is_some());
-        let text = value.as_str().filter(|text| !is_closed && !text.is_empty())?;
-        let mut changed = arguments.clone();
+        let text = value.as_str().filter(|text| !is_closed(&schema["properties"][name]) && !text.is_empty())?;
         let is_store = store.is_some_and(|store| Path::new(text) == store);
-        changed[name] = if is_store { unknown_like(&format!("{text}/")) } else { unknown_like(text) }.into();
-        Some(ServerQuestion::Unknown { tool: tool.name.clone(), arguments: changed, parameter: name.clone() })
+        let unknown = if is_store { unknown_like(&format!("{text}/")) } else { unknown_like(text) };
+        Some(question_of_unknown(tool, arguments, name, unknown))
     });
     questions.extend(unknown.take(MOST_UNKNOWN));
     questions
+}
+
+/// A call with the id of a thing that was made, and the same with one that names nothing.
+pub(crate) fn questions_of_made(tool: &Tool, arguments: &Value, made: MadeArgument) -> Vec<ServerQuestion> {
+    let parameter = made.parameter.clone();
+    let is_text = arguments[&parameter].is_string() && !is_closed(&tool.arguments_schema()["properties"][&parameter]);
+    let unknown = is_text.then(|| question_of_unknown(tool, arguments, &parameter, UNKNOWN.to_owned()));
+    let call = ServerQuestion::Call { tool: tool.name.clone(), arguments: arguments.clone(), made: Some(made) };
+    std::iter::once(call).chain(unknown).collect()
+}
+
+fn question_of_unknown(tool: &Tool, arguments: &Value, parameter: &str, unknown: String) -> ServerQuestion {
+    let mut arguments = arguments.clone();
+    arguments[parameter] = unknown.into();
+    ServerQuestion::Unknown { tool: tool.name.clone(), arguments, parameter: parameter.to_owned() }
+}
+
+/// True if a schema says which texts there are.
+fn is_closed(declared: &Value) -> bool {
+    ["enum", "const", "format", "pattern"].into_iter().any(|word| declared.get(word).is_some())
 }
 
 /// A text of the same form that names nothing: another file of the same folder, another address of the same host.
@@ -133,7 +183,7 @@ pub(crate) fn questions_of_completions(catalog: &Catalog) -> Vec<ServerQuestion>
     all.map(|(reference, argument)| ServerQuestion::Complete { reference, argument }).collect()
 }
 
-/// Resources, those of templates whose variables were completed, and prompts with the arguments that they need.
+/// The lists of resources and prompts, resources, those of templates whose variables were completed, and prompts with the arguments that they need.
 pub(crate) fn questions_of_lists(
     catalog: &Catalog,
     completed: &[Answered],
@@ -156,7 +206,10 @@ pub(crate) fn questions_of_lists(
         let name = prompt["name"].as_str()?;
         Some(ServerQuestion::Prompt { name: name.to_owned(), arguments: prompt_arguments(prompt, completed, folder)? })
     });
-    known.into_iter().map(|uri| ServerQuestion::Read { uri }).chain(prompts).collect()
+    let resources = (!catalog.resources.is_empty()).then_some(ListedKind::Resources);
+    let lists = resources.into_iter().chain((!catalog.prompts.is_empty()).then_some(ListedKind::Prompts));
+    let reads = known.into_iter().map(|uri| ServerQuestion::Read { uri });
+    lists.map(ServerQuestion::List).chain(reads).chain(prompts).collect()
 }
 
 /// The arguments that a prompt needs: completed ones, and otherwise texts for their names.
@@ -288,6 +341,8 @@ mod tests {
         assert_eq!(
             questions_of_lists(&catalog, &completed, None),
             [
+                ServerQuestion::List(ListedKind::Resources),
+                ServerQuestion::List(ListedKind::Prompts),
                 read("a://b"),
                 read("users://u1"),
                 prompt("plain", json!({})),
@@ -295,5 +350,35 @@ mod tests {
                 prompt("needy", json!({"email": "text", "tone": "formal"})),
             ]
         );
+    }
+
+    #[test]
+    fn a_list_of_one_page_has_names() {
+        for (result, expected) in [
+            (json!({"resources": [{"uri": "b://"}, {"uri": "a://"}]}), Some(vec!["a://", "b://"])),
+            (json!({"resources": []}), Some(vec![])),
+            (json!({"resources": [{"uri": "a://"}], "nextCursor": "2"}), None),
+            (json!({"resources": [{"name": "a"}]}), None),
+            (json!({}), None),
+        ] {
+            let names = ListedKind::Resources.names(&json!({"result": result}));
+            assert_eq!(names, expected.map(|names| names.into_iter().map(str::to_owned).collect()), "{result}");
+        }
+    }
+
+    #[test]
+    fn ids_that_were_made_are_made_unknown_where_they_are_texts() {
+        let tool = |schema: Value| {
+            Tool::new(json!({"name": "get", "inputSchema": {"type": "object", "properties": {"id": schema}}}))
+        };
+        let made = || MadeArgument { parameter: "id".to_owned(), id: "user_id".to_owned() };
+        for (schema, arguments, is_asked) in [
+            (json!({"type": "string"}), json!({"id": "text"}), true),
+            (json!({"type": "string", "format": "uuid"}), json!({"id": "text"}), false),
+            (json!({"type": "integer"}), json!({"id": 1}), false),
+        ] {
+            let questions = questions_of_made(&tool(schema.clone()), &arguments, made());
+            assert_eq!(questions.len(), 1 + usize::from(is_asked), "{schema}");
+        }
     }
 }
