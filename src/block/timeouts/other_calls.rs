@@ -1,5 +1,7 @@
 //! Other requests during a slow call: they are answered before it is.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::finding::CallEvidence;
@@ -75,6 +77,8 @@ struct AnswerOrder {
     slow: u32,
     quick: u32,
     sign_of_life: u32,
+    /// The slow call took so long that a quick one that does not wait is answered before it.
+    is_slow: bool,
 }
 
 /// The verdict on rounds in which other requests were made during a slow call.
@@ -89,6 +93,8 @@ enum OtherCallsVerdict {
     },
     /// More rounds have to tell: one may be a coincidence.
     Open,
+    /// The quick call takes about as long as the slow one by now, as on a busy machine, so that their order says nothing.
+    Unclear,
 }
 
 /// Judges rounds, of which only the last may have answered the quick call in time.
@@ -99,8 +105,17 @@ fn judge(rounds: &[AnswerOrder]) -> OtherCallsVerdict {
     if rounds.len() < ROUNDS {
         return OtherCallsVerdict::Open;
     }
+    if !rounds.iter().all(|round| round.is_slow) {
+        return OtherCallsVerdict::Unclear;
+    }
     let is_sign_of_life_late = rounds.iter().all(|round| round.sign_of_life > round.slow);
     OtherCallsVerdict::Blocked { is_sign_of_life_late }
+}
+
+/// Returns true if a call that takes this long alone, and is sent when a slow one has run for `before`, is answered before
+/// the slow one unless it waits for it.
+fn tells(slow: Duration, before: Duration, alone: Duration) -> bool {
+    slow > before + alone * 2
 }
 
 impl DuringSlowCall<'_> {
@@ -116,11 +131,22 @@ impl DuringSlowCall<'_> {
                 return Ok(CheckResult::inconclusive(why));
             }
             let [slow_frame, quick_frame] = [&slow_reply, &quick_reply].map(|reply| reply.answer_frame);
-            orders.push(AnswerOrder { slow: slow_frame, quick: quick_frame, sign_of_life: sign_of_life.answer_frame });
+            let is_slow = tells(slow_reply.elapsed, slow.time / TIMES_QUICK, alone);
+            let sign_of_life = sign_of_life.answer_frame;
+            orders.push(AnswerOrder { slow: slow_frame, quick: quick_frame, sign_of_life, is_slow });
             times.push(duration_text(quick_reply.elapsed));
             let verdict = judge(&orders);
             if verdict == OtherCallsVerdict::Open {
                 continue;
+            }
+            if verdict == OtherCallsVerdict::Unclear {
+                let (quick_time, slow_time) = (duration_text(alone), duration_text(slow_reply.elapsed));
+                let why = format!(
+                    "`{}` takes {quick_time} alone by now, and `{}` {slow_time}, so the order of their answers says nothing",
+                    quick.name(),
+                    slow.tool
+                );
+                return Ok(CheckResult::inconclusive(why));
             }
             evidence.add_answered(&format!("tools/call {}", slow.tool), &slow_reply);
             evidence.add_answered(&quick.title(), &quick_reply);
@@ -152,7 +178,7 @@ impl DuringSlowCall<'_> {
     }
 
     /// The median time of the quick call alone.
-    async fn quick_alone(&self) -> Result<std::time::Duration, CheckEnd> {
+    async fn quick_alone(&self) -> Result<Duration, CheckEnd> {
         let mut times = Vec::new();
         for _ in 0..ROUNDS {
             let limit = self.client.context.request_timeout;
@@ -182,9 +208,10 @@ mod tests {
 
     #[test]
     fn other_calls_are_blocked_if_they_wait_in_every_round() {
-        let round = |slow, quick, sign_of_life| AnswerOrder { slow, quick, sign_of_life };
+        let round = |slow, quick, sign_of_life| AnswerOrder { slow, quick, sign_of_life, is_slow: true };
         let blocked = |is_sign_of_life_late| OtherCallsVerdict::Blocked { is_sign_of_life_late };
         let (late, alive) = (round(7, 8, 9), round(7, 8, 6));
+        let quick_by_now = AnswerOrder { is_slow: false, ..late };
         for (rounds, expected) in [
             (&[round(7, 5, 6)][..], OtherCallsVerdict::Served),
             (&[round(7, 6, 9)], OtherCallsVerdict::Served),
@@ -194,9 +221,24 @@ mod tests {
             (&[late, late, late], blocked(true)),
             (&[alive, alive, alive], blocked(false)),
             (&[late, alive, late], blocked(false)),
+            (&[late, quick_by_now, late], OtherCallsVerdict::Unclear),
+            (&[late, quick_by_now, round(7, 5, 6)], OtherCallsVerdict::Served),
             (&[], OtherCallsVerdict::Open),
         ] {
             assert_eq!(judge(rounds), expected, "{rounds:?}");
+        }
+    }
+
+    #[test]
+    fn a_slow_call_that_is_quick_by_now_tells_nothing() {
+        let ms = Duration::from_millis;
+        for (slow, before, alone, expected) in [
+            (ms(1000), ms(100), ms(5), true),
+            (ms(1000), ms(100), ms(400), true),
+            (ms(266), ms(30), ms(240), false),
+            (ms(1000), ms(100), ms(500), false),
+        ] {
+            assert_eq!(tells(slow, before, alone), expected, "{slow:?} {alone:?}");
         }
     }
 }
