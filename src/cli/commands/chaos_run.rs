@@ -9,9 +9,9 @@ use clap::Args;
 use serde_json::json;
 
 use super::adhoc::{AdHocSettings, flag_key, key};
+use super::other_server::OtherServerArgs;
 use super::parsing::{duration, typed_duration};
 use super::run::{RunArgs, RunRequest, run};
-use super::run_command::OtherServerArgs;
 use crate::block::campaign;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::run_command::OtherServerArgs;
+use super::other_server::OtherServerArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, refuse_only};

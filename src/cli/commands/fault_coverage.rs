@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::run_command::OtherServerArgs;
+use super::other_server::OtherServerArgs;
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 use crate::cli::suites::{AllowedCalls, SuiteArgs, registry};

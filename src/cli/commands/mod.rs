@@ -19,6 +19,7 @@ pub(crate) mod fuzz;
 pub(crate) mod init;
 pub(crate) mod lint;
 mod observed_calls;
+mod other_server;
 mod parsing;
 pub(crate) mod plan;
 pub(crate) mod prove;
