@@ -41,6 +41,7 @@ pub use self::live::Live;
 pub use self::ndjson::{EventRecording, read_events};
 #[cfg(feature = "cli")]
 pub use self::progress::Ticker;
+#[cfg(feature = "cli")]
 pub(crate) use self::proven::MutantCounts;
 #[cfg(feature = "cli")]
 pub(crate) use self::terminal::layout;
