@@ -66,11 +66,7 @@ impl<'a> MutantSelection<'a> {
 impl MutantSelection<'_> {
     /// Puts the mutants of all families beside each other, so that the first of them stand for all.
     pub(crate) fn spread(&mut self) {
-        // Every seventh, then those behind them.
-        const STRIDE: usize = 7;
-        let mut jobs: Vec<(usize, MutantJob<'_>)> = self.jobs.drain(..).enumerate().collect();
-        jobs.sort_by_key(|(at, _)| at % STRIDE);
-        self.jobs = jobs.into_iter().map(|(_, job)| job).collect();
+        self.jobs = spread(std::mem::take(&mut self.jobs));
     }
 
     /// Leaves out variants of which every changed start left the server unable to serve: that says nothing of the suite.
@@ -85,6 +81,14 @@ impl MutantSelection<'_> {
             }
         }
     }
+}
+
+/// Every seventh of a list in the order of families, and then those behind them: any beginning has some of each.
+fn spread<T>(jobs: Vec<T>) -> Vec<T> {
+    const STRIDE: usize = 7;
+    let mut jobs: Vec<(usize, T)> = jobs.into_iter().enumerate().collect();
+    jobs.sort_by_key(|(at, _)| at % STRIDE);
+    jobs.into_iter().map(|(_, job)| job).collect()
 }
 
 /// A server offers the subject of a mutant, or starts in a way that it can change.
@@ -116,4 +120,16 @@ fn unplantable(variant: &Variant, settings: &ProveSettings<'_>) -> String {
         (Tier::Frames | Tier::Memory, None) => "the registry has no mutant for it",
     };
     reason.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_spread_jobs_come_from_everywhere() {
+        assert_eq!(spread((0..16).collect()), [0, 7, 14, 1, 8, 15, 2, 9, 3, 10, 4, 11, 5, 12, 6, 13]);
+        assert_eq!(spread(vec!["a", "b"]), ["a", "b"]);
+        assert!(spread(Vec::<u8>::new()).is_empty());
+    }
 }
