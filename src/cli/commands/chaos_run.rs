@@ -20,7 +20,7 @@ use crate::cli::suites::FlaggedCampaign;
 use crate::files::FilePlace;
 
 /// The suite for a server that is named without one.
-const NO_TESTS: &str = "builtin:faults";
+const READY_MADE: &str = "builtin:faults";
 
 /// Crosses the tools of a suite's servers that may change data with faults of the network: lost, doubled, late and broken
 /// messages.
@@ -65,7 +65,7 @@ pub(crate) fn run_campaign(mut args: ChaosRunArgs, console: &Console) -> Result<
     let may_call = std::mem::take(&mut args.other.calls);
     let paths = &mut args.run.suites.paths;
     if args.other.is_named() && paths.is_empty() || matches!(paths.as_slice(), [word] if is_server(word)) {
-        paths.insert(0, NO_TESTS.to_owned());
+        paths.insert(0, READY_MADE.to_owned());
     }
     args.other.put_into(&mut args.run.suites, args.run.read_only, console)?;
     let mut own = AdHocSettings::default();
