@@ -45,6 +45,9 @@ pub enum SectionPart {
 pub struct SectionTable {
     /// The names of the columns.
     pub columns: Vec<String>,
+    /// The name above each column, the same for those that belong together; empty where there are no such groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
     /// The rows, each with a cell for every column.
     pub rows: Vec<Vec<Cell>>,
 }
@@ -70,6 +73,15 @@ pub enum Tone {
     Doubtful,
     /// Wrong.
     Bad,
+    /// Nothing to judge.
+    Faint,
+}
+
+impl SectionTable {
+    /// A table without groups.
+    pub fn new(columns: impl IntoIterator<Item: Into<String>>, rows: Vec<Vec<Cell>>) -> Self {
+        Self { columns: columns.into_iter().map(Into::into).collect(), groups: Vec::new(), rows }
+    }
 }
 
 impl Cell {

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style as Paint};
 use serde::Serialize;
 
-use crate::event::{Figure, Gate, SuiteScore};
+use crate::event::{Cell, Figure, Gate, SectionTable, SuiteScore, Tone};
 use crate::source::{Color, Style, visible_line};
 use crate::taxonomy::probe;
 use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status};
 
-use super::terminal;
+use super::terminal::{self, table};
 
 /// The output of `fault-coverage`.
 #[derive(Debug)]
@@ -101,50 +101,78 @@ pub enum Scope {
     Total,
 }
 
-/// Below this width sentences are broken into lines.
-const NARROW: usize = 60;
-
 /// The levels side by side, as printed at the end of `run`; the last one is what the gates are about.
 pub fn levels(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
     let [declared, ..] = *scores else { return String::new() };
-    let mut rows: Vec<Vec<String>> = vec![scores.iter().map(|score| heading(score.level)).collect()];
-    for at in 0..declared.families.len() {
-        let of_family = scores.iter().filter_map(|score| score.families.get(at).map(|one| (one, score.level)));
-        rows.push(of_family.map(|(one, level)| cell(one, level, style)).collect());
-    }
-    let name = name_width(declared);
-    let is_wide = scores.len() > 2
-        && name + 5 + rows[0].iter().map(|cell| terminal::columns(cell) + 3).sum::<usize>() > style.width;
-    let mut note = "";
-    if is_wide {
-        rows.iter_mut().flatten().for_each(|cell| *cell = cell.replace(" (variants)", "").replace("  (", " ("));
-        note = "  in parentheses: variants\n";
-    }
-    let column =
-        |at: usize| rows.iter().map(|cells| cells.get(at).map_or(0, |cell| terminal::painted_columns(cell))).max();
-    let widths: Vec<usize> = std::iter::once(name + 2).chain((0..scores.len()).filter_map(column)).collect();
-    let names = std::iter::once("").chain(declared.families.iter().map(|family| family.id.as_str()));
-    let line = |(id, cells): (&str, &Vec<String>)| {
-        terminal::table_line(std::iter::once(format!("  {id}")).chain(cells.iter().cloned()), &widths, 3)
-    };
-    let table: String = names.zip(&rows).map(line).collect();
-    table + note + &sentences(scores, gates, style) + &format!("  {}", taxonomy_line(declared))
+    let families = levels_table(scores);
+    let sentences = sentences(scores, gates);
+    let lines: Vec<String> = sentences.iter().flat_map(|line| line.wrapped(style.width - 2)).collect();
+    let table = table::table(&families, table::named(&families), style);
+    format!("{table}  {}\n  {}", lines.join("\n  "), taxonomy_line(declared))
 }
 
-/// The scores of each suite on each server, which is what thresholds are about.
-pub fn suite_scores(suites: &[SuiteScore], style: &Style) -> String {
-    let line = |suite: &SuiteScore| {
-        let (scores, gates) = (suite.levels(), &suite.gates);
-        let plain = figures(&scores, " of ", |score| score.percent, missed_threshold(gates, Figure::Plain));
-        let mut told = format!("{}: {plain}{}", visible_line(&suite.name()), thresholds(gates, Figure::Plain));
-        let weighted = gates.iter().any(|gate| gate.figure == Figure::Weighted);
-        if let Some(last) = scores.last().filter(|_| weighted) {
-            let figure = percent(last.weighted, missed_threshold(gates, Figure::Weighted));
-            let _ = write!(told, "; weighted {figure}{}", thresholds(gates, Figure::Weighted));
-        }
-        format!("  {}\n", terminal::wrap(&told, style.width.saturating_sub(4)).join("\n    "))
+/// The faults of each family that count, by level.
+pub(crate) fn levels_table(scores: &[&Score]) -> SectionTable {
+    let heading = |level: Level| match level {
+        Level::Declared => level.word().to_owned(),
+        Level::Exercised | Level::Proven => format!("{} (variants)", level.word()),
     };
-    suites.iter().map(line).collect()
+    let columns = std::iter::once("family".to_owned()).chain(scores.iter().map(|score| heading(score.level)));
+    let families = scores.first().map_or(&[][..], |score| score.families.as_slice());
+    let row = |(at, family): (usize, &FamilyScore)| {
+        let of_family = scores.iter().filter_map(|score| Some(family_cell(score.families.get(at)?, score.level)));
+        std::iter::once(Cell::plain(&family.id)).chain(of_family).collect()
+    };
+    SectionTable::new(columns, families.iter().enumerate().map(row).collect())
+}
+
+fn family_cell(family: &FamilyScore, level: Level) -> Cell {
+    let text = match (family.status, level) {
+        (Status::NotApplicable, _) => family.status.word().to_owned(),
+        (_, Level::Declared) => family.leaves.to_string(),
+        (_, Level::Exercised | Level::Proven) => format!("{} ({})", family.leaves, family.variants),
+    };
+    let tone = match family.status {
+        Status::Covered => Tone::Good,
+        Status::Partial => Tone::Doubtful,
+        // Bad is what failed.
+        Status::Uncovered => Tone::Plain,
+        Status::NotApplicable => Tone::Faint,
+    };
+    Cell::new(text, tone)
+}
+
+/// The scores of each suite on each server, which is what thresholds are about; no rows where there is one.
+pub(crate) fn suites_table(suites: &[SuiteScore]) -> SectionTable {
+    let figures = [(Figure::Plain, "threshold"), (Figure::Weighted, "threshold when weighted")];
+    let is_gated = |figure: Figure| suites.iter().flat_map(|suite| &suite.gates).any(|gate| gate.figure == figure);
+    let gated: Vec<(Figure, &str)> = figures.into_iter().filter(|(figure, _)| is_gated(*figure)).collect();
+    let levels = suites.first().map(SuiteScore::levels).unwrap_or_default();
+    let columns = std::iter::once("suite")
+        .chain(levels.iter().map(|score| score.level.word()))
+        .chain(gated.iter().map(|(_, name)| *name));
+    let row = |suite: &SuiteScore| {
+        let scores = suite.levels();
+        let percents = scores.iter().enumerate().map(|(at, score)| {
+            let missed = missed_threshold(&suite.gates, Figure::Plain).filter(|_| at + 1 == scores.len());
+            Cell::plain(percent(score.percent, missed))
+        });
+        let gates = gated.iter().map(|(figure, _)| gate_cell(suite, *figure));
+        std::iter::once(Cell::plain(suite.name())).chain(percents).chain(gates).collect()
+    };
+    SectionTable::new(columns, suites.iter().map(row).collect())
+}
+
+/// `60 ✗`, with the figure itself where it is the weighted one, which stands nowhere else.
+fn gate_cell(suite: &SuiteScore, figure: Figure) -> Cell {
+    let Some(gate) = suite.gates.iter().find(|gate| gate.figure == figure) else { return Cell::plain("") };
+    let last = suite.levels().last().map_or(0.0, |score| score.weighted);
+    let is = match figure {
+        Figure::Plain => String::new(),
+        Figure::Weighted => format!("{} of ", percent(last, missed_threshold(&suite.gates, figure))),
+    };
+    let (mark, tone) = if gate.met { ("✓", Tone::Good) } else { ("✗", Tone::Bad) };
+    Cell::new(format!("{is}{} {mark}", gate.threshold), tone)
 }
 
 /// The variants that tests claim to judge; nothing without claims.
@@ -172,21 +200,46 @@ pub fn figures_line(scores: &[&Score], scope: Scope, style: &Style) -> String {
     format!("  {}\n", terminal::wrap(&line, style.width.saturating_sub(2)).join("\n  "))
 }
 
-fn sentences(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
-    let [.., last] = *scores else { return String::new() };
+/// Figures in words, and the threshold for the last of them, if there is one.
+pub(crate) struct FiguresSentence {
+    told: String,
+    threshold: String,
+}
+
+impl FiguresSentence {
+    pub(crate) fn to_text(&self) -> String {
+        format!("{}{}", self.told, self.threshold)
+    }
+
+    /// Lines of that width; a threshold stays together.
+    fn wrapped(&self, width: usize) -> Vec<String> {
+        let mut lines = terminal::wrap(&self.told, width);
+        match lines.last_mut() {
+            Some(last) if terminal::columns(last) + terminal::columns(&self.threshold) <= width => {
+                last.push_str(&self.threshold);
+            }
+            Some(_) | None => lines.extend(terminal::wrap(self.threshold.trim_start(), width)),
+        }
+        lines
+    }
+}
+
+/// The figures of all levels in words, plain and weighted.
+pub(crate) fn sentences(scores: &[&Score], gates: &[Gate]) -> Vec<FiguresSentence> {
+    let [.., last] = *scores else { return Vec::new() };
     let plain = figures(scores, " of ", |score| score.percent, missed_threshold(gates, Figure::Plain));
     let (counted, of) = (last.covered.counted, families(last.covered.of));
     let weighted = figures(scores, "", |score| score.weighted, missed_threshold(gates, Figure::Weighted));
-    let lines = [
-        (format!("{plain}; {counted} of {of} fully {}", last.level.word()), Figure::Plain),
-        (format!("weighted by how often families fail: {weighted}"), Figure::Weighted),
-    ];
-    let told = lines.into_iter().map(|(line, figure)| format!("{line}{}", thresholds(gates, figure)));
-    // Elsewhere they are too long with a proof only.
-    let is_wrapped = last.level == Level::Proven || style.width < NARROW;
-    let width = if is_wrapped { style.width - 2 } else { usize::MAX };
-    let lines: Vec<String> = told.flat_map(|line| terminal::wrap(&line, width)).collect();
-    format!("  {}\n", lines.join("\n  "))
+    vec![
+        FiguresSentence {
+            told: format!("{plain}; {counted} of {of} fully {}", last.level.word()),
+            threshold: thresholds(gates, Figure::Plain),
+        },
+        FiguresSentence {
+            told: format!("weighted by how often families fail: {weighted}"),
+            threshold: thresholds(gates, Figure::Weighted),
+        },
+    ]
 }
 
 fn thresholds(gates: &[Gate], figure: Figure) -> String {
@@ -252,13 +305,6 @@ fn claims(score: &Score, style: &Style) -> String {
     text
 }
 
-fn heading(level: Level) -> String {
-    match level {
-        Level::Declared => level.word().to_owned(),
-        Level::Exercised | Level::Proven => format!("{} (variants)", level.word()),
-    }
-}
-
 /// The figures of all levels in one sentence; what is counted is named where it changes.
 fn figures(scores: &[&Score], of: &str, figure: fn(&Score) -> f64, missed: Option<f64>) -> String {
     let each = scores.iter().enumerate().map(|(at, score)| {
@@ -268,22 +314,6 @@ fn figures(scores: &[&Score], of: &str, figure: fn(&Score) -> f64, missed: Optio
         format!("{}{noun} {}", percent(figure(score), missed), score.level.word())
     });
     each.collect::<Vec<_>>().join(", ")
-}
-
-/// The width of the column of family names.
-fn name_width(score: &Score) -> usize {
-    score.families.iter().map(|family| family.id.len()).max().unwrap_or(0).max(8)
-}
-
-fn cell(family: &FamilyScore, level: Level, style: &Style) -> String {
-    if family.status == Status::NotApplicable {
-        return paint_status(family.status, family.status.word().to_owned(), style);
-    }
-    let variants = match level {
-        Level::Declared => String::new(),
-        Level::Exercised | Level::Proven => format!("  ({})", family.variants),
-    };
-    paint_status(family.status, family.leaves.to_string(), style) + &variants
 }
 
 fn paint_status(status: Status, text: String, style: &Style) -> String {

@@ -6,7 +6,9 @@
 //! Everything that a server said is hostile: texts are cut in `limit` and shown through `source::visible`.
 
 mod cause;
+mod comparison;
 pub mod coverage;
+mod fault_table;
 mod fold;
 mod github;
 mod json;

@@ -2,9 +2,6 @@
 //!
 //! Plain data that every format shows in its own way.
 
-use std::collections::BTreeMap;
-
-use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -157,51 +154,6 @@ fn join_counts(parts: &[(usize, &str)]) -> String {
     told.map(|(count, word)| word.replace('#', &count.to_string())).collect()
 }
 
-/// The faults at one tool, prompt, resource or session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SubjectRow<'a> {
-    /// The target and the subject.
-    pub(crate) target: &'a str,
-    pub(crate) subject: &'a MutantSubject,
-    /// By leaf; one of which no fault can occur there is left out.
-    pub(crate) leaves: BTreeMap<&'a str, CellCounts>,
-}
-
-/// The places that were changed, and those of them at which a case turned red.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct CellCounts {
-    pub(crate) killed: usize,
-    pub(crate) planted: usize,
-    /// Every fault is proven.
-    pub(crate) is_proven: bool,
-}
-
-impl CellCounts {
-    /// Both together.
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self {
-            killed: self.killed + other.killed,
-            planted: self.planted + other.planted,
-            is_proven: self.is_proven && other.is_proven,
-        }
-    }
-}
-
-/// The tools first, then prompts, resources and sessions, each in the order in which the mutants name them.
-pub(crate) fn subject_rows(table: &[FaultAtSubject]) -> Vec<SubjectRow<'_>> {
-    let mut rows: IndexMap<(&str, &MutantSubject), BTreeMap<&str, CellCounts>> = IndexMap::new();
-    for fault in table.iter().filter(|fault| fault.verdict.counts()) {
-        let leaves = rows.entry((&fault.target, &fault.subject)).or_default();
-        let FaultAtSubject { killed, planted, verdict, .. } = fault;
-        let here = CellCounts { killed: *killed, planted: *planted, is_proven: *verdict == Verdict::Killed };
-        leaves.entry(&fault.leaf).and_modify(|known| *known = known.and(here)).or_insert(here);
-    }
-    let rows = rows.into_iter().map(|((target, subject), leaves)| SubjectRow { target, subject, leaves });
-    let mut rows: Vec<SubjectRow<'_>> = rows.collect();
-    rows.sort_by_key(|row| row.subject.kind);
-    rows
-}
-
 /// The name of a subject in a sentence.
 pub(crate) fn subject_text(subject: &MutantSubject) -> String {
     match subject.kind {
@@ -302,33 +254,5 @@ mod tests {
         let told = "2 killed (1 by the suite's expectations, 1 by the scans that every run makes), 0 survived, \
                     1 redundant";
         assert_eq!(totals.to_text(), told);
-    }
-
-    #[test]
-    fn a_cell_counts_what_was_planted() {
-        let at = |tool: &str, leaf: &str, verdict: Verdict, killed: usize, planted: usize| FaultAtSubject {
-            target: "s.yml@server/2025-11-25".into(),
-            subject: MutantSubject { kind: SubjectKind::Tool, name: tool.into() },
-            variant: "V".into(),
-            leaf: leaf.into(),
-            verdict,
-            killed,
-            planted,
-        };
-        let table = [
-            at("one", "A", Verdict::Killed, 2, 2),
-            at("one", "A", Verdict::Survived, 0, 1),
-            at("two", "A", Verdict::NotCalled, 0, 0),
-            at("two", "B", Verdict::CannotOccur, 0, 0),
-        ];
-        let rows = subject_rows(&table);
-        let shown: Vec<String> = rows.iter().map(|row| format!("{} {:?}", row.subject.name, row.leaves)).collect();
-        assert_eq!(
-            shown,
-            [
-                r#"one {"A": CellCounts { killed: 2, planted: 3, is_proven: false }}"#,
-                r#"two {"A": CellCounts { killed: 0, planted: 0, is_proven: false }}"#,
-            ]
-        );
     }
 }

@@ -54,7 +54,7 @@ impl AgentLog {
 fn section([file, server, revision]: [String; 3], mut rows: Vec<AgentRow>) -> Section {
     // Cases end in any order.
     rows.sort_by_key(|row| row.order);
-    let columns = ["agent", "verdict", "figures"].map(str::to_owned).into();
+    let columns = ["agent", "verdict", "figures"];
     let cells = rows.iter().map(|row| {
         vec![
             Cell::plain(row.agent.clone()),
@@ -62,7 +62,7 @@ fn section([file, server, revision]: [String; 3], mut rows: Vec<AgentRow>) -> Se
             Cell::plain(row.notes.clone()),
         ]
     });
-    let mut parts = vec![SectionPart::Table(SectionTable { columns, rows: cells.collect() })];
+    let mut parts = vec![SectionPart::Table(SectionTable::new(columns, cells.collect()))];
     let clashes: BTreeSet<&String> = rows.iter().flat_map(|row| &row.clashes).collect();
     parts.extend(clashes.into_iter().cloned().map(SectionPart::Note));
     Section {

@@ -103,9 +103,8 @@ struct CampaignTarget {
 fn section(target: CampaignTarget, mut rows: Vec<CampaignRow>, seed: u64) -> Section {
     // Cases end in any order.
     rows.sort_by_key(|row| row.order);
-    let columns = ["fault", "verdict", "effect", "recovered"].map(str::to_owned).into();
-    let mut parts =
-        vec![SectionPart::Table(SectionTable { columns, rows: rows.iter().map(CampaignRow::cells).collect() })];
+    let columns = ["fault", "verdict", "effect", "recovered"];
+    let mut parts = vec![SectionPart::Table(SectionTable::new(columns, rows.iter().map(CampaignRow::cells).collect()))];
     let mut times: Vec<Duration> = rows.iter().flat_map(|row| row.recovered.iter().copied()).collect();
     times.sort_unstable();
     if !times.is_empty() {

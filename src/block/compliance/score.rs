@@ -155,8 +155,8 @@ impl ComplianceScore {
                 Cell::plain(open),
             ]
         };
-        let columns = ["page", "MUST", "SHOULD", "not judged"].map(str::to_owned).into();
-        let table = SectionTable { columns, rows: self.pages.iter().map(row).collect() };
+        let columns = ["page", "MUST", "SHOULD", "not judged"];
+        let table = SectionTable::new(columns, self.pages.iter().map(row).collect());
         Section {
             block: KIND.key.name.to_owned(),
             file: self.file.clone(),

@@ -66,7 +66,7 @@ pub(crate) fn sections(settings: &Fuzz, results: &[CaseResult]) -> Vec<Section> 
 }
 
 fn empty(settings: &Fuzz, result: &CaseResult) -> Section {
-    let columns = ["tool", "outcome", "calls"].map(str::to_owned).into();
+    let columns = ["tool", "outcome", "calls"];
     let (server, revision) = (result.case.server.clone(), result.protocol_revision.clone());
     Section {
         block: KIND.key.name.to_owned(),
@@ -75,7 +75,7 @@ fn empty(settings: &Fuzz, result: &CaseResult) -> Section {
         server,
         revision,
         parts: vec![
-            SectionPart::Table(SectionTable { columns, rows: Vec::new() }),
+            SectionPart::Table(SectionTable::new(columns, Vec::new())),
             SectionPart::Note(format!("seed {} gives the same calls again", settings.seed)),
         ],
         data: json!({"seed": settings.seed, "tools": []}),

@@ -220,10 +220,7 @@ fn section(tools: &[MeasuredTool]) -> Section {
         server: server.to_owned(),
         revision: revision.to_owned(),
         heading: format!("performance of {server}, {revision}"),
-        parts: vec![SectionPart::Table(SectionTable {
-            columns: columns.map(str::to_owned).collect(),
-            rows: tools.iter().map(MeasuredTool::row).collect(),
-        })],
+        parts: vec![SectionPart::Table(SectionTable::new(columns, tools.iter().map(MeasuredTool::row).collect()))],
         data: to_value(figures).unwrap_or_default(),
     }
 }

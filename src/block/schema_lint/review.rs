@@ -115,12 +115,12 @@ impl Review {
     fn section(&self) -> Section {
         let ending = if self.tools.len() == 1 { "" } else { "s" };
         let count = self.tools.len();
-        let columns = vec!["provider".to_owned(), "takes the tools".to_owned()];
+        let columns = ["provider", "takes the tools"];
         let mut rows: Vec<Vec<Cell>> = self.providers.iter().map(|verdict| verdict.row(count)).collect();
         if !self.advice.is_empty() {
             rows.push(vec![Cell::plain("advice"), Cell::plain(count_remarks(&self.advice))]);
         }
-        let mut parts = vec![SectionPart::List(self.costs()), SectionPart::Table(SectionTable { columns, rows })];
+        let mut parts = vec![SectionPart::List(self.costs()), SectionPart::Table(SectionTable::new(columns, rows))];
         if !self.advice.is_empty() {
             parts.push(SectionPart::Note("`level: advice` shows where the advice applies".to_owned()));
         }

@@ -9,14 +9,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::event::{CaseResult, Coverage, Figure, Gate, Outcome, RunFinished, Section, SectionPart, SectionTable};
+use crate::event::{CaseResult, Coverage, Outcome, RunFinished, Section, SectionPart, SectionTable};
 use crate::source::{Color, Style, duration_text, replace_command_brackets, visible, visible_line};
-use crate::taxonomy::score::{FamilyScore, Level, Score, Status, Tally};
+use crate::taxonomy::score::Score;
 
 use super::cause::Cause;
+use super::comparison::{self, Comparison};
 use super::fold::{Report, SuiteReport, Totals};
 use super::terminal::{self, CaseDetail, FailureOrder, Groups};
-use super::{Format, limit, wording};
+use super::{Format, coverage, limit, wording};
 
 pub(crate) const FORMAT: Format = Format {
     name: "markdown",
@@ -39,6 +40,7 @@ fn render(report: &Report) -> String {
         failures(&suites),
         flaky(&suites),
         reasons(&suites),
+        comparisons(report),
         report.run_finished().map(sections).unwrap_or_default(),
         report.run_finished().map(coverage).unwrap_or_default(),
         report.run_finished().and_then(|run| run.proof.as_deref()).map(proof::mutants).unwrap_or_default(),
@@ -138,12 +140,34 @@ fn section(section: &Section) -> String {
 fn table(table: &SectionTable) -> String {
     let figures = table.columns.len() > 2;
     let line = if figures { " ---: |" } else { " --- |" }.repeat(table.columns.len().saturating_sub(1));
-    let mut text = format!("| {} |\n| --- |{line}\n", table.columns.join(" | "));
+    let group = |at: usize| table.groups.get(at).filter(|group| !group.is_empty());
+    let name = |(at, name): (usize, &String)| match group(at) {
+        Some(group) => cell(&format!("{group} {name}")),
+        None => cell(name),
+    };
+    let names: Vec<String> = table.columns.iter().enumerate().map(name).collect();
+    let mut text = format!("| {} |\n| --- |{line}\n", names.join(" | "));
     for row in &table.rows {
-        let cells = row.iter().map(|cell| if cell.text.is_empty() { String::new() } else { code(&cell.text) });
-        let _ = writeln!(text, "| {} |", cells.collect::<Vec<_>>().join(" | "));
+        let cells: Vec<String> = row.iter().map(|one| cell(&one.text)).collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     text
+}
+
+/// As many rows as a summary has room for.
+fn some_rows(whole: SectionTable) -> String {
+    let (shown, more) = terminal::table::first_rows(whole, LISTED);
+    table(&shown) + &more_rows(more)
+}
+
+fn more_rows(more: usize) -> String {
+    if more == 0 { String::new() } else { format!("\nand {more} more; `--report json=report.json` has all of them\n") }
+}
+
+/// Text of others in a table; figures and single words need no code.
+fn cell(text: &str) -> String {
+    let is_tame = |c: char| c.is_ascii_alphanumeric() || " /%(),·✓✗".contains(c);
+    if text.chars().all(is_tame) { text.to_owned() } else { code(text) }
 }
 
 fn failures(suites: &[SuiteReport<'_>]) -> String {
@@ -251,85 +275,45 @@ fn and_more(count: usize) -> String {
 fn coverage(run: &RunFinished) -> String {
     let levels = run.coverage.iter().flat_map(|found| [&found.declared, &found.exercised]);
     let scores: Vec<&Score> = levels.chain(run.proof.as_ref().map(|proof| &proof.proven)).collect();
-    let [first, ..] = *scores else { return String::new() };
-    let headings = |score: &&Score| match score.level {
-        Level::Declared => vec![score.level.word()],
-        Level::Exercised | Level::Proven => vec![score.level.word(), "variants"],
-    };
-    let columns: Vec<&str> = std::iter::once("family").chain(scores.iter().flat_map(headings)).collect();
-    let mut text =
-        format!("### Fault coverage\n\n| {} |\n| ---{} |\n", columns.join(" | "), " | ---:".repeat(columns.len() - 1));
-    for (at, family) in first.families.iter().enumerate() {
-        let cells = scores.iter().filter_map(|score| Some(cells(score.families.get(at)?, score.level)));
-        let cells: Vec<String> = std::iter::once(code(&family.id)).chain(cells.flatten()).collect();
-        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    if scores.is_empty() {
+        return String::new();
     }
-    text + &figures(run, &scores) + &run.coverage.as_ref().map(suite_scores).unwrap_or_default()
+    let gates = match (&run.proof, &run.coverage) {
+        (Some(proof), _) => proof.gates.as_slice(),
+        (None, Some(found)) => found.gates.as_slice(),
+        (None, None) => &[],
+    };
+    let mut text = format!("### Fault coverage\n\n{}", table(&coverage::levels_table(&scores)));
+    for sentence in coverage::sentences(&scores, gates) {
+        let _ = write!(text, "\n{}\n", sentence.to_text());
+    }
+    text + &run.coverage.as_ref().map(suite_scores).unwrap_or_default()
 }
 
 /// The scores of each suite on each server, what is only claimed, and the registry of faults.
-fn suite_scores(coverage: &Coverage) -> String {
+fn suite_scores(found: &Coverage) -> String {
     let mut text = String::new();
-    if !coverage.suites.is_empty() {
+    if !found.suites.is_empty() {
         text += "\nThat is the total of all suites and servers; thresholds are about each of them:\n\n";
-        text += "| suite | server | declared | exercised |\n| --- | --- | ---: | ---: |\n";
+        text += &some_rows(coverage::suites_table(&found.suites));
     }
-    for suite in coverage.suites.iter().take(LISTED) {
-        let told = [Figure::Plain, Figure::Weighted].map(|figure| gates(&suite.gates, figure)).concat();
-        let (declared, exercised) = (suite.declared.percent.round(), suite.exercised.percent.round());
-        let names = format!("{} | {}", code(&suite.file), code(&suite.server));
-        let _ = writeln!(text, "| {names} | {declared} % | {exercised} %{told} |");
+    if !found.claimed.is_empty() {
+        let _ = write!(text, "\nClaimed with `judges`, and not counted: {}\n", found.claimed.join(", "));
     }
-    if !coverage.claimed.is_empty() {
-        let _ = write!(text, "\nClaimed with `judges`, and not counted: {}\n", coverage.claimed.join(", "));
-    }
-    let taxonomy = &coverage.declared.taxonomy;
+    let taxonomy = &found.declared.taxonomy;
     let name = if taxonomy.registry.is_some() { code(&taxonomy.to_string()) } else { taxonomy.to_string() };
     let _ = write!(text, "\nTaxonomy {name}\n");
     text
 }
 
-fn cells(family: &FamilyScore, level: Level) -> Vec<String> {
-    let cell = |tally: Tally| match family.status {
-        Status::NotApplicable => family.status.word().to_owned(),
-        Status::Covered | Status::Partial | Status::Uncovered => tally.to_string(),
+/// The cases whose verdict differs.
+fn comparisons(report: &Report) -> String {
+    let show = |one: Comparison| {
+        let differing = if one.table.rows.is_empty() { String::new() } else { some_rows(one.table) + "\n" };
+        format!("{differing}{}\n", code(&one.agreeing))
     };
-    match level {
-        Level::Declared => vec![cell(family.leaves)],
-        Level::Exercised | Level::Proven => vec![cell(family.leaves), cell(family.variants)],
-    }
-}
-
-fn figures(run: &RunFinished, scores: &[&Score]) -> String {
-    let exercised = run.coverage.as_ref().map_or(&[][..], |found| found.gates.as_slice());
-    let proven = run.proof.as_ref().map_or(&[][..], |proof| proof.gates.as_slice());
-    let gates = |score: &Score, figure| match score.level {
-        Level::Declared => String::new(),
-        Level::Exercised => gates(exercised, figure),
-        Level::Proven => gates(proven, figure),
-    };
-    let plain = scores.iter().enumerate().map(|(at, score)| {
-        let noun = if at == 0 || score.level == Level::Proven {
-            format!(" of {}", score.level.counts())
-        } else {
-            String::new()
-        };
-        format!("{} %{noun} {}{}", score.percent.round(), score.level.word(), gates(score, Figure::Plain))
-    });
-    let weighted: Vec<String> =
-        scores.iter().map(|score| format!("{} %{}", score.weighted.round(), gates(score, Figure::Weighted))).collect();
-    let weighted = match weighted.as_slice() {
-        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
-        all => all.concat(),
-    };
-    format!("\n{}; weighted {weighted}\n", plain.collect::<Vec<_>>().join(", "))
-}
-
-fn gates(gates: &[Gate], figure: Figure) -> String {
-    let told = gates.iter().filter(|gate| gate.figure == figure);
-    let told =
-        told.map(|gate| format!(" (threshold {} {})", gate.threshold, if gate.met { "met" } else { "**not met**" }));
-    told.collect()
+    let shown: Vec<String> = comparison::comparisons(report).into_iter().map(show).collect();
+    if shown.is_empty() { String::new() } else { format!("### Compared\n\n{}", shown.join("\n")) }
 }
 
 /// Text of others within a line.

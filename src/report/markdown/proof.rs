@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use crate::event::{LeftOut, MutantResult, Proof, Verdict};
 use crate::source::without_commands;
 
+use super::super::fault_table::{TITLE, family_table};
 use super::super::proven::{self, MutantCounts};
 use super::super::terminal;
-use super::{LISTED, code, fence};
+use super::{LISTED, code, fence, some_rows};
 
 /// The most bytes of all survivors.
 const SURVIVORS: usize = 150 * 1024;
@@ -27,6 +28,10 @@ pub(crate) fn mutants(proof: &Proof) -> String {
     let mut text = format!("### Mutants\n\n{}\n", MutantCounts::of(&proof.mutants).to_text());
     if let Some(live) = proven::live(&proof.mutants) {
         let _ = write!(text, "\n{live}\n");
+    }
+    let faults = family_table(proof);
+    if !faults.rows.is_empty() {
+        let _ = write!(text, "\n{TITLE}\n\n{}", some_rows(faults));
     }
     text += &survivors(&proven::survivors(proof));
     for (verdict, word) in [(Verdict::Undecided, "undecided"), (Verdict::Unreached, "never reached")] {

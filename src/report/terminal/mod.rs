@@ -15,6 +15,7 @@ mod next;
 mod proof;
 mod section;
 mod summary;
+pub(crate) mod table;
 mod view;
 
 #[cfg(feature = "cli")]
@@ -25,7 +26,7 @@ pub(crate) use self::failure::further;
 pub(crate) use self::failure::{line, mark, summarize};
 pub(crate) use self::groups::{CaseDetail, Groups};
 pub(crate) use self::layout::crop;
-pub(crate) use self::layout::{columns, painted_columns, plural, table_line, wrap};
+pub(crate) use self::layout::{columns, plural, wrap};
 pub use self::proof::{ProofView, Survivors, proof};
 pub use self::summary::summary;
 #[cfg(feature = "cli")]

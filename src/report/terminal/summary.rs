@@ -12,7 +12,7 @@ use crate::source::{Style, duration_text, printable, visible_line};
 use crate::suite::builtin_name;
 use crate::taxonomy::score::Score;
 
-use super::super::coverage::{Scope, claimed_line, figures_line, levels, suite_scores};
+use super::super::coverage::{Scope, claimed_line, figures_line, levels, suites_table};
 use super::super::fold::{Report, SuiteReport, Totals};
 use super::super::wording;
 use super::chosen_tools;
@@ -22,7 +22,7 @@ use super::groups::{CaseDetail, Groups};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::proof::{self, ProofView, Survivors};
 use super::view::{Cases, FailureOrder, Failures, Families, View};
-use super::{next, section};
+use super::{next, section, table};
 
 /// Suites in which everything passed are listed up to this number of suites.
 const SUITES: usize = 20;
@@ -336,16 +336,20 @@ fn coverage(report: &Report, families: Families, style: &Style) -> String {
         if families != Families::Shown && !is_gated {
             return figures_line(&scores, scope, style) + &claims;
         }
-        return suite_scores(suites, style) + total_heading(suites) + &levels(&scores, gates, style) + &claims;
+        return suite_scores(suites, style) + &levels(&scores, gates, style) + &claims;
     };
     scores.push(&proof.proven);
-    let shown = suite_scores(suites, style) + total_heading(suites) + &levels(&scores, &proof.gates, style) + &claims;
-    shown + &proof::figures(proof, style)
+    suite_scores(suites, style) + &levels(&scores, &proof.gates, style) + &claims + &proof::figures(proof, style)
 }
 
-/// Says that the score below the suites is none of theirs.
-fn total_heading(suites: &[SuiteScore]) -> &'static str {
-    if suites.is_empty() { "" } else { "  total of all suites and servers, which no threshold is about:\n" }
+/// The scores of each suite, if there are several, and that the score below them is none of theirs.
+fn suite_scores(suites: &[SuiteScore], style: &Style) -> String {
+    if suites.is_empty() {
+        return String::new();
+    }
+    let scores = suites_table(suites);
+    table::table(&scores, table::named(&scores), style)
+        + "  total of all suites and servers, which no threshold is about:\n"
 }
 
 /// The verdicts on the mutants.

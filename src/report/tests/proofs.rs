@@ -240,7 +240,7 @@ fn text_of_a_proof() {
 #[test]
 fn text_of_a_run_with_a_proof() {
     let text = render("text", &Report::of(&events()), &Style::new(Color::Never, 80)).unwrap();
-    let from = text.find("             declared").unwrap();
+    let from = text.find("  family ").unwrap();
     assert_snapshot!("proof-in-run", &text[from..]);
 }
 
