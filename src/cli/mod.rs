@@ -12,6 +12,7 @@ mod environment;
 mod exit;
 mod flags_after_dashes;
 mod kept;
+mod kept_arguments;
 mod loopback;
 mod paths;
 mod server;

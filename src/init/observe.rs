@@ -81,7 +81,7 @@ pub(crate) async fn observe(
     doing: &(dyn Fn(String) + Sync),
 ) -> Observations {
     doing("looking for arguments that its tools serve".to_owned());
-    let learning = learn_arguments(context, &|_| true).await;
+    let learning = learn_arguments(context, &|_| true, &BTreeMap::new()).await;
     let limits = CheckLimits::new(TIME, "");
     let mut observer = ServerObserver {
         context,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::argument_memory::server_key;
 use super::check::TargetServers;
 use super::sessions::TargetSessions;
 use super::target::RunTarget;
@@ -29,7 +30,9 @@ pub(crate) async fn learned_catalog(
         return listed;
     }
     let learned = target.learned.get_or_init(|| async {
-        let Learning { found: learned, ends, .. } = Box::pin(learn(sessions, case, options, &listed)).await;
+        let learning = Box::pin(learn(sessions, case, options, &listed)).await;
+        remember(target, options, &learning);
+        let Learning { found: learned, ends, .. } = learning;
         target.untold_ends.add(ends.into_values());
         if learned.is_empty() {
             return listed;
@@ -51,12 +54,30 @@ async fn learn(sessions: &Arc<TargetSessions>, case: &Case, options: &Options, c
     let names = servers.names().await;
     let context = servers.context(&Owner::Session, catalog, &names);
     let needed = |tool: &Tool| is_called_by_generated(target.suite_plan(), target.index, &tool.name);
+    let remembered = key_of(target).map(|server| options.arguments.recall(&server)).unwrap_or_default();
     let learning = tokio::select! {
-        learning = learn_arguments(&context, &needed) => learning,
+        learning = learn_arguments(&context, &needed, &remembered) => learning,
         () = options.stop.wait() => Learning::default(),
     };
     target.retire_stores(&case.id);
     learning
+}
+
+fn key_of(target: &RunTarget) -> Option<String> {
+    server_key(target.server.as_ref().ok()?, target.redactor())
+}
+
+/// Keeps what a later run may begin with; secrets are not kept.
+fn remember(target: &RunTarget, options: &Options, learning: &Learning) {
+    let Some(server) = key_of(target) else { return };
+    for tool in &learning.outdated {
+        options.arguments.note(&server, tool, None);
+    }
+    for (tool, LearnedArguments { arguments, .. }) in &learning.found {
+        if target.redactor().value(arguments.clone()) == *arguments {
+            options.arguments.note(&server, tool, Some(arguments.clone()));
+        }
+    }
 }
 
 /// The arguments that were found, to be copied into a suite.

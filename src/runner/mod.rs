@@ -4,6 +4,7 @@
 //! panic or a hang of one ends that one only.
 //! Knows nothing about reports: whoever watches is an [`Observer`]. Start reading in [`run`].
 
+mod argument_memory;
 mod case;
 mod case_result;
 mod check;
@@ -80,6 +81,7 @@ use crate::plan::{Body, Plan, SuitePlan};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
 
+pub use self::argument_memory::{ArgumentMemory, ToolArguments};
 #[cfg(feature = "cli")]
 pub(crate) use self::examine::examine_servers;
 pub use self::fresh::Fresh;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use super::argument_memory::ArgumentMemory;
 use super::{RunFolder, Snapshots};
 use crate::baseline::Baseline;
 use crate::event::{Event, Reason, RunEnd};
@@ -58,6 +59,8 @@ pub struct Options {
     pub started_unix_ms: u64,
     /// The secrets that runs with these options learn, such as captured ones.
     pub secrets: Redactor,
+    /// The arguments that tools served before, and those that runs with these options find.
+    pub arguments: Arc<ArgumentMemory>,
     /// The treatment of recorded answers.
     pub snapshots: Arc<Snapshots>,
     /// The folder of the run, in which servers and tests may write.
@@ -98,6 +101,7 @@ impl Options {
             paths: None,
             started_unix_ms,
             secrets: Redactor::default(),
+            arguments: Arc::default(),
             snapshots: Arc::default(),
             run_folder: Arc::default(),
             stop,

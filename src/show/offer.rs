@@ -49,7 +49,7 @@ impl ShownOffer {
             arguments: redactor.value(arguments.clone()),
             origin: origin.to_owned(),
         };
-        let learned = learning.map(|Learning { by_schema, found, refused, ends }| {
+        let learned = learning.map(|Learning { by_schema, found, refused, ends, .. }| {
             let ends = ends.iter().map(|(tool, end)| (tool, &end.message));
             let refused = refused.iter().chain(ends);
             let refused = refused.map(|(tool, words)| (tool.clone(), ShownArguments::Refused(redactor.text(words))));

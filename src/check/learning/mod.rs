@@ -52,6 +52,8 @@ pub(crate) struct Learning {
     pub(crate) refused: BTreeMap<String, String>,
     /// The ends of servers that ended by themselves, by the tool that was called before.
     pub(crate) ends: BTreeMap<String, Finding>,
+    /// The tools that no longer serve what they served in an earlier run.
+    pub(crate) outdated: BTreeSet<String>,
 }
 
 /// A tool of which no call was served yet.
@@ -64,8 +66,12 @@ struct UnservedTool<'a> {
 
 /// Finds arguments that tools serve, for those that refuse what their schemas alone give; what is found is served by two
 /// servers that know nothing of each other. Tools that are not `needed` are called for what they show, where one that is
-/// refuses.
-pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn(&Tool) -> bool + Sync)) -> Learning {
+/// refuses. What an earlier run found is `remembered`, and tried first.
+pub(crate) async fn learn_arguments(
+    context: &CheckContext<'_>,
+    needed: &(dyn Fn(&Tool) -> bool + Sync),
+    remembered: &BTreeMap<String, Value>,
+) -> Learning {
     let (needed_tools, others): (Vec<_>, Vec<_>) = open_tools(context).into_iter().partition(|open| needed(open.tool));
     let limits = CheckLimits::new(TIME, "").with_max_calls(CALLS_PER_TOOL * needed_tools.len());
     let mut caller = LearningSession {
@@ -80,12 +86,18 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
     };
     let mut seeds = Seeds::with_store(context.machine.store());
     let mut learning = Learning::default();
+    let mut found = BTreeMap::new();
+    let is_recalled = |open: &&UnservedTool<'_>| remembered.contains_key(&open.tool.name);
+    let recalled: Vec<String> = needed_tools.iter().filter(is_recalled).map(|open| open.tool.name.clone()).collect();
+    let needed_tools = call_remembered(&mut caller, needed_tools, remembered, &mut seeds, &mut found).await;
     let mut pending = call_first(&mut caller, needed_tools, &mut seeds, &mut learning.by_schema).await;
-    if pending.is_empty() {
+    if pending.is_empty() && found.is_empty() {
         caller.finish(&mut learning).await;
         return learning;
     }
-    pending.extend(call_first(&mut caller, others, &mut seeds, &mut BTreeMap::new()).await);
+    if !pending.is_empty() {
+        pending.extend(call_first(&mut caller, others, &mut seeds, &mut BTreeMap::new()).await);
+    }
     seeds.add_offer(context.catalog);
     if let Some(server) = context.suite.servers.get(context.server_name) {
         add_files(server, &mut seeds);
@@ -96,7 +108,6 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
             seeds.add_given(&tool.name, &arguments.to_json());
         }
     }
-    let mut found = BTreeMap::new();
     for _ in 0..ROUNDS {
         let before = pending.len();
         let mut left = Vec::new();
@@ -123,8 +134,42 @@ pub(crate) async fn learn_arguments(context: &CheckContext<'_>, needed: &(dyn Fn
             LearningAnswer::Lacking | LearningAnswer::None => {}
         }
     }
+    let is_outdated = |tool: &&String| !learning.found.contains_key(*tool);
+    learning.outdated = recalled.iter().filter(is_outdated).cloned().collect();
     caller.finish(&mut learning).await;
     learning
+}
+
+/// Calls tools with what they served in an earlier run; returns those that have yet to serve something.
+async fn call_remembered<'a>(
+    caller: &mut LearningSession<'_>,
+    open: Vec<UnservedTool<'a>>,
+    remembered: &BTreeMap<String, Value>,
+    seeds: &mut Seeds,
+    found: &mut BTreeMap<String, LearnedArguments>,
+) -> Vec<UnservedTool<'a>> {
+    let mut left = Vec::new();
+    for mut one in open {
+        // The schema may be another one, and nothing is sent that would not be sent otherwise.
+        let is_safe = |arguments: &&Value| {
+            one.safe.generator().is_valid(arguments) && one.safe.sanitize((*arguments).clone()) == **arguments
+        };
+        let Some(arguments) = remembered.get(&one.tool.name).filter(is_safe) else {
+            left.push(one);
+            continue;
+        };
+        one.tried.insert(arguments.to_string());
+        match caller.call(&one.tool.name, arguments).await {
+            LearningAnswer::Served(result) => {
+                note_served(seeds, one.tool, arguments, &result);
+                let served = LearnedArguments { arguments: arguments.clone(), origin: "an earlier run".to_owned() };
+                found.insert(one.tool.name.clone(), served);
+            }
+            LearningAnswer::Refused(_) => left.push(one),
+            LearningAnswer::Lacking | LearningAnswer::None => {}
+        }
+    }
+    left
 }
 
 /// The tools that may be called, and of which the suite gives no arguments.

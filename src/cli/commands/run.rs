@@ -24,7 +24,7 @@ use crate::cli::baseline::BaselineArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, refuse_only, registry, require_cases};
-use crate::cli::{state, written_files};
+use crate::cli::{kept_arguments, state, written_files};
 use crate::event::{Proof, Severity};
 use crate::files::{FilePlace, FolderPlace};
 use crate::plan::{GeneratedCases, Plan};
@@ -33,7 +33,9 @@ use crate::recorded;
 use crate::redact::Redactor;
 use crate::report::sink::{SinkError, parse_target};
 use crate::report::{Format, View};
-use crate::runner::{Bail, Isolation, Options, RunFolder, Snapshots, Stop, Summary, Thresholds, redactor};
+use crate::runner::{
+    ArgumentMemory, Bail, Isolation, Options, RunFolder, Snapshots, Stop, Summary, Thresholds, redactor,
+};
 use crate::source::visible_line;
 use crate::suite::Order;
 use crate::taxonomy::Registry;
@@ -279,7 +281,9 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let roots = SuiteFolders::new(&roots);
     let (wish, stop) = Stop::new();
     let least = args.keeping.fail_on.unwrap_or(Severity::Low);
-    let options = Options { baseline: Arc::clone(&run.known), snapshots, ..args.options(now, stop, console) };
+    let arguments = Arc::new(ArgumentMemory::new(kept_arguments::read(&run.state)));
+    let options =
+        Options { baseline: Arc::clone(&run.known), snapshots, arguments, ..args.options(now, stop, console) };
     let signalled =
         SignalledRun { plan: run.plan.clone(), registry: run.registry, options: options.clone(), wish, least };
     let Some((mut summary, mut watch, urgency)) = run_plan(signalled, watch, args.budget, console) else {
@@ -319,6 +323,9 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     if let Some(left) = options.run_folder.finish(has_failed) {
         let what = if args.keep && has_failed { "kept" } else { "could not remove" };
         console.note(&format!("{what} the folder of this run: {}", left.display()));
+    }
+    if let Err(error) = kept_arguments::keep(&run.state, options.arguments.learned()) {
+        console.note(&format!("warning: {error}; the next run searches again for arguments that tools serve"));
     }
     match args.remember(&run, &summary, exit) {
         Ok(()) => keep(&args.suites, &run.state, found, console),

@@ -1,5 +1,7 @@
 //! `mcprove tools`: what a server offers, as typed signatures.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use serde_json::{Map, json};
 
@@ -50,7 +52,11 @@ impl Visitor for Lister {
 
     fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Option<ShownOffer>, Finding>> {
         Box::pin(async move {
-            let learning = if self.learns { Some(learn_arguments(&visit.context, &|_| true).await) } else { None };
+            let learning = if self.learns {
+                Some(learn_arguments(&visit.context, &|_| true, &BTreeMap::new()).await)
+            } else {
+                None
+            };
             Ok(ShownOffer::of(&visit, learning.as_ref()))
         })
     }
