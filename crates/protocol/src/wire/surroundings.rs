@@ -114,9 +114,13 @@ pub fn surroundings_lack(text: &str) -> Option<String> {
 
 /// The same of the text of a result that is no error: it says that the call failed, and little else.
 pub(crate) fn lack_in_result(text: &str) -> Option<String> {
-    let begins: String = text.chars().filter(char::is_ascii).take(BEGINNING).collect::<String>().to_lowercase();
-    let begins = begins.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
-    let is_report = text.len() <= LONGEST_REPORT && FAILURES.iter().any(|word| begins.starts_with(word));
+    // Every answer comes here, so nothing is copied.
+    let beginning = text.bytes().filter(u8::is_ascii).take(BEGINNING).skip_while(|byte| !byte.is_ascii_alphabetic());
+    let begins_with = |word: &&str| {
+        let mut said = beginning.clone();
+        word.bytes().all(|byte| said.next().is_some_and(|said| said.eq_ignore_ascii_case(&byte)))
+    };
+    let is_report = text.len() <= LONGEST_REPORT && FAILURES.iter().any(begins_with);
     if is_report { surroundings_lack(text) } else { None }
 }
 
