@@ -3,6 +3,7 @@
 //! Knows nothing about what is done with a server: a command adds its own members, and its own flags.
 //! Start reading in [`ServerArgs::target`].
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
@@ -60,7 +61,7 @@ pub(crate) struct Verb {
 }
 
 /// The servers of a command, and how they were asked for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct AdHocServer {
     command: AdHocCommand,
     /// As a suite has them: a single one, or several by name.
@@ -197,6 +198,11 @@ impl ServerArgs {
         header.or(env).or(word).map_or(Ok(()), |open| Err(to_fill_in(&open, console)))
     }
 
+    /// Returns true if a flag names the store of the server.
+    pub(crate) fn has_store(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// The flags that say more of a server than where it is, as they are typed, without secrets.
     pub(crate) fn flags(&self) -> Vec<String> {
         let hide = |texts: &[String], mark: char, separator: &str| {
@@ -315,7 +321,14 @@ impl AdHocServer {
         let target = if is_described { String::new() } else { shown };
         let asked = CommandLine { command, flags, target, is_program };
         // JSON is YAML, and a member a line can be quoted.
-        AdHocSuite { name: PathBuf::from(name), text: legible_json(&suite), asked, tools: Vec::new(), hidden }
+        AdHocSuite {
+            name: PathBuf::from(name),
+            text: legible_json(&suite),
+            asked,
+            tools: Vec::new(),
+            found_arguments: BTreeSet::new(),
+            hidden,
+        }
     }
 }
 

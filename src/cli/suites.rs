@@ -1,5 +1,6 @@
 //! From words on the command line to a plan, with every mistake shown.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,6 +89,8 @@ pub(crate) struct AdHocSuite {
     pub(crate) asked: CommandLine,
     /// The tools that flags name.
     pub(crate) tools: Vec<FlaggedTool>,
+    /// The tools whose `arguments` were found by calling.
+    pub(crate) found_arguments: BTreeSet<String>,
     /// Words that hold secrets.
     pub(crate) hidden: Vec<HiddenWord>,
 }
@@ -361,6 +364,7 @@ impl AdHocSuite {
             told.collect()
         })?;
         loaded.suite.asked = Some(self.asked.clone());
+        loaded.suite.found_arguments.clone_from(&self.found_arguments);
         Ok(loaded)
     }
 

@@ -11,8 +11,10 @@ mod pages;
 mod questions;
 mod round_trip;
 mod saved_test;
+mod setup;
 
 pub(crate) use self::ci_job::{CiSystem, PlainPath};
 pub(crate) use self::observe::{Observations, observe};
-pub(crate) use self::page::SuitePage;
+pub(crate) use self::page::{SETUP_COMMENT, SuitePage};
 pub(crate) use self::saved_test::{CallAsTest, with_test};
+pub(crate) use self::setup::{FoundSetup, find_setup};

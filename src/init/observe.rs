@@ -12,7 +12,7 @@ use super::questions::{
     questions_of_made,
 };
 use super::round_trip::{MadeThing, RoundTrip, TripEnd, TripPart, creators, trips_of};
-use crate::check::learning::{Learning, learn_arguments};
+use crate::check::learning::{Learning, LearningTask, learn_arguments};
 use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::event::Finding;
 use crate::matching::words_of;
@@ -81,7 +81,7 @@ pub(crate) async fn observe(
     doing: &(dyn Fn(String) + Sync),
 ) -> Observations {
     doing("looking for arguments that its tools serve".to_owned());
-    let learning = learn_arguments(context, &|_| true, &BTreeMap::new()).await;
+    let learning = learn_arguments(context, LearningTask::all()).await;
     let limits = CheckLimits::new(TIME, "");
     let mut observer = ServerObserver {
         context,

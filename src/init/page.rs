@@ -13,6 +13,10 @@ use crate::show::Signature;
 use crate::source::{shorten, visible_line, yaml_writer};
 use crate::wire::{Catalog, is_served};
 
+/// Stands above the setup of a suite.
+pub(crate) const SETUP_COMMENT: &str =
+    "\n# Made on each server before anything else, so that tools can be called that need it.\n";
+
 /// The width of comments.
 const WIDTH: usize = 108;
 
@@ -56,7 +60,7 @@ impl SuitePage<'_> {
         if !self.seen.things.is_empty() {
             let steps = self.seen.things.iter().map(|thing| self.with_store_named(thing.step()));
             let steps: Vec<Value> = steps.collect();
-            text += "\n# Made on each server before anything else, so that tools can be called that take its id.\n";
+            text += SETUP_COMMENT;
             text += &yaml_writer::block(&json!({"setup": steps}), 0);
         }
         let unjudged = self.unserved_tools();

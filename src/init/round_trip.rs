@@ -191,11 +191,11 @@ fn place_of(parameter: &str, content: &Value) -> Option<String> {
     })
 }
 
-fn is_remover(tool: &str) -> bool {
+pub(crate) fn is_remover(tool: &str) -> bool {
     words(tool).iter().any(|word| REMOVERS.contains(&word.as_str()))
 }
 
-fn is_updater(tool: &str) -> bool {
+pub(crate) fn is_updater(tool: &str) -> bool {
     words(tool).iter().any(|word| UPDATERS.contains(&word.as_str()))
 }
 

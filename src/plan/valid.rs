@@ -46,7 +46,7 @@ fn of_tool(planner: &Planner<'_>, template: &Case, tool: &Tool) -> Option<Case> 
 
 /// Why a valid call of a tool must be served; `None` where it may be refused.
 pub fn must_serve(suite: &Suite, tool: &Tool) -> Option<MustServe> {
-    if suite.allow_unjudged.has(&tool.name) {
+    if suite.allow_unjudged.has(&tool.name) || suite.found_arguments.contains(&tool.name) {
         return None;
     }
     match suite.arguments.get(&tool.name) {

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::captured::CapturedTexts;
 use super::conversation::Conversation;
 use super::ending::{SessionEndReason, end};
 use super::exchange::CaseSpeaker;
@@ -23,7 +24,7 @@ use super::{Options, Stop, finding, snapshot};
 use crate::diagnosis;
 use crate::event::{CheckResult, Code, Finding, Outcome, Phase};
 use crate::plan::{
-    BoxFuture, Case, Check, CheckContext, CheckMachine, CloseServer, ClosedServer, FreshServers, OpenServer,
+    BoxFuture, Case, CaseStore, Check, CheckContext, CheckMachine, CloseServer, ClosedServer, FreshServers, OpenServer,
     RunningServer, ServerChoice, StepOutcome, StepRunner, SuiteSetup,
 };
 use crate::session::Session;
@@ -99,6 +100,7 @@ pub(crate) struct TargetServers<'a> {
     options: &'a Options,
     /// The captures of the suite's setup in the session that was opened last.
     learned: Mutex<Names>,
+    captured: CapturedTexts,
     /// The check strikes messages with faults, which may break them.
     strikes: AtomicBool,
     /// The messages that break the published schema, the first of each code and place.
@@ -116,6 +118,7 @@ impl<'a> TargetServers<'a> {
             case,
             options,
             learned: Mutex::default(),
+            captured: CapturedTexts::default(),
             strikes: AtomicBool::new(false),
             broken_messages: Mutex::default(),
             largest_message: None,
@@ -131,7 +134,8 @@ impl<'a> TargetServers<'a> {
     /// The names that a check can use: those of the target and of the suite's setup, and the path of its store.
     pub(crate) async fn names(&self) -> Names {
         let target = self.target();
-        let mut names = self.sessions.shared.names(target).await;
+        let mut names = self.sessions.shared.names_of_checks(target).await;
+        self.captured.note(&target.suite().setup, &names);
         if let Some(stores) = &target.stores {
             names.insert("store".to_owned(), stores.first_path(&self.case.owner()).display().to_string().into());
         }
@@ -184,7 +188,10 @@ impl<'a> TargetServers<'a> {
         if !is_started || request.setup == SuiteSetup::Skip || !target.sets_up_checks() {
             return Ok(session);
         }
-        let OpenSession { session, names } = set_up(target, session).await?;
+        let earlier =
+            Some(self.setup_names()).filter(|names| request.store == CaseStore::Continued && !names.is_empty());
+        let OpenSession { session, names } = set_up(target, session, earlier).await?;
+        session.use_own_texts(self.captured.note(&target.suite().setup, &names));
         *self.learned.lock() = names;
         Ok(session)
     }

@@ -10,7 +10,7 @@ use super::check::TargetServers;
 use super::sessions::TargetSessions;
 use super::target::RunTarget;
 use super::{Options, RunMessage};
-use crate::check::learning::{LearnedArguments, Learning, learn_arguments};
+use crate::check::learning::{LEARNING_TIME, LearnedArguments, Learning, LearningTask, learn_arguments};
 use crate::event::{Section, SectionPart};
 use crate::plan::{Case, is_called_by_generated};
 use crate::reproduce::with_store_named;
@@ -55,8 +55,9 @@ async fn learn(sessions: &Arc<TargetSessions>, case: &Case, options: &Options, c
     let context = servers.context(&Owner::Session, catalog, &names);
     let needed = |tool: &Tool| is_called_by_generated(target.suite_plan(), target.index, &tool.name);
     let remembered = key_of(target).map(|server| options.arguments.recall(&server)).unwrap_or_default();
+    let task = LearningTask { needed: &needed, remembered: &remembered, time: LEARNING_TIME };
     let learning = tokio::select! {
-        learning = learn_arguments(&context, &needed, &remembered) => learning,
+        learning = learn_arguments(&context, task) => learning,
         () = options.stop.wait() => Learning::default(),
     };
     target.retire_stores(&case.id);

@@ -5,6 +5,7 @@
 //! Knows nothing about reports: whoever watches is an [`Observer`]. Start reading in [`run`].
 
 mod argument_memory;
+mod captured;
 mod case;
 mod case_result;
 mod check;

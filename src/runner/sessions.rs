@@ -68,7 +68,7 @@ impl TargetSessions {
             session.mark();
         }
         if target.sets_up_every_session() && case.handshake == Handshake::Perform {
-            return set_up(target, session).await.map_err(SessionError::of_setup);
+            return set_up(target, session, None).await.map_err(SessionError::of_setup);
         }
         Ok(OpenSession { session, names })
     }

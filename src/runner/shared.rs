@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 use super::ending::{SessionEndReason, end, report_violations};
 use super::opening::{self, OpenSession, SessionError, SessionOpening};
@@ -31,6 +31,8 @@ pub(crate) struct SharedServer {
     state: Mutex<SharedState>,
     /// A call gets no answer in time, even alone: what waits behind it says nothing about the server.
     has_slow_call: AtomicBool,
+    /// The names after the suite's setup in a session of its own, where every session has one.
+    set_up_names: OnceCell<Option<Names>>,
 }
 
 #[derive(Default)]
@@ -40,6 +42,8 @@ struct SharedState {
     silent: Vec<Arc<OpenSession>>,
     /// Set where the session may not be opened again, with the reason.
     closed: Option<Finding>,
+    /// The names after the suite's setup in the last session.
+    set_up_names: Option<Names>,
 }
 
 impl SharedServer {
@@ -89,10 +93,11 @@ impl SharedServer {
             }
         }
         let session = state.open(target).await?;
-        let opened = set_up(target, session).await.map_err(|found| {
+        let opened = set_up(target, session, state.set_up_names.clone()).await.map_err(|found| {
             state.closed = Some(found.clone());
             SessionError::of_setup(found)
         })?;
+        state.set_up_names = Some(opened.names.clone());
         Ok(Arc::clone(state.session.insert(Arc::new(opened))))
     }
 
@@ -102,6 +107,24 @@ impl SharedServer {
         let has_setup = !target.suite().setup.is_empty();
         let shared = if has_setup { self.state.lock().await.session.clone() } else { None };
         shared.map_or_else(|| target.names.clone().unwrap_or_default(), |shared| shared.names.clone())
+    }
+
+    /// The names that checks fill into arguments before they open sessions: where every session is set up, those of one
+    /// that is opened for them.
+    pub(crate) async fn names_of_checks(&self, target: &RunTarget) -> Names {
+        let captures = target.suite().setup.iter().any(|step| !step.capture.is_empty());
+        // A recording holds no session that nobody opened.
+        if !captures || !target.sets_up_every_session() || target.is_replayed || target.tamper.is_some() {
+            return self.names(target).await;
+        }
+        let known = self.set_up_names.get_or_init(|| async {
+            let session = opening::open(target, SessionOpening::with(&target.suite().answers)).await.ok()?;
+            let opened = set_up(target, session, None).await.ok()?;
+            tear_down_and_report(target, &opened).await;
+            end(target, &opened.session, SessionEndReason::CasesOver).await;
+            Some(opened.names)
+        });
+        known.await.clone().unwrap_or_else(|| target.names.clone().unwrap_or_default())
     }
 
     /// The session in which the server was asked what it offers, where no case has used it: as good as a fresh one, and

@@ -12,9 +12,16 @@ use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::transport::Owner;
 
-/// Runs the setup of the suite in a session, and ends the session where it fails.
-pub(crate) async fn set_up(target: &RunTarget, session: Session) -> Result<OpenSession, Finding> {
-    let names = target.names.clone().unwrap_or_default();
+/// Runs the setup of the suite in a session, and ends the session where it fails. `earlier` has the names after the setup of
+/// an earlier server with the same data: what is there already may be refused.
+pub(crate) async fn set_up(
+    target: &RunTarget,
+    session: Session,
+    earlier: Option<Names>,
+) -> Result<OpenSession, Finding> {
+    let earlier = earlier.filter(|_| keeps_what_was_made(target));
+    let may_be_there = earlier.is_some();
+    let names = earlier.unwrap_or_else(|| target.names.clone().unwrap_or_default());
     let steps = &target.suite().setup;
     if steps.is_empty() {
         return Ok(OpenSession { session, names });
@@ -22,15 +29,28 @@ pub(crate) async fn set_up(target: &RunTarget, session: Session) -> Result<OpenS
     let speaker = CaseSpeaker { session: &session, owner: &Owner::Session, catalog: target.known_catalog() };
     let given = [target.names.as_ref().ok(), None, None];
     let mut conversation = Conversation { given, ..Conversation::new(speaker, names, target) };
-    let failed = Box::pin(conversation.all(Phase::SuiteSetup, steps)).await.err();
+    let mut failed = None;
+    for step in steps {
+        let failure = Box::pin(conversation.all(Phase::SuiteSetup, std::slice::from_ref(step))).await.err();
+        let failure = failure.and_then(|found| found.into_iter().next());
+        let is_there = |found: &Finding| may_be_there && session.is_open() && !finding::is_not_allowed(found);
+        failed = failure.filter(|found| !is_there(found));
+        if failed.is_some() {
+            break;
+        }
+    }
     let names = conversation.captured_names();
     drop(conversation);
-    let Some(found) = failed.and_then(|found| found.into_iter().next()) else {
-        return Ok(OpenSession { session, names });
-    };
+    let Some(found) = failed else { return Ok(OpenSession { session, names }) };
     let what = if finding::is_not_allowed(&found) { "was not run" } else { "failed" };
     end(target, &session, SessionEndReason::CasesOver).await;
     Err(Finding { message: format!("the suite's setup {what}: {}", found.message), ..found })
+}
+
+/// Returns true if a server may have what the setup made in an earlier one: both have one copy of the store, or the setup
+/// was found by calling, and nobody knows where the data is.
+fn keeps_what_was_made(target: &RunTarget) -> bool {
+    target.stores.is_some() || !target.suite().found_arguments.is_empty()
 }
 
 /// Runs the teardown of the suite in a session; the result has a finding for each step that failed.

@@ -30,8 +30,8 @@ use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, GeneratedCalls, Offer};
 use crate::source::grammar::{Shape, key};
 use crate::source::settings::Setting;
-use crate::source::{Diagnostic, Node, settings, template};
-use crate::suite::{BlockReader, Suite, SuiteSettings, ToolSelection};
+use crate::source::{Diagnostic, Node, settings};
+use crate::suite::{BlockReader, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
@@ -101,31 +101,7 @@ impl Setting for Percent {
     }
 }
 
-impl SuiteSettings for Fuzz {
-    /// Arguments that need what setup captures: fuzzed tools have servers of their own, whose captures are not filled in.
-    fn check(&self, suite: &Suite, found: &mut Vec<Diagnostic>) {
-        let known: BTreeSet<String> =
-            suite.variables.iter().map(|(name, _)| name.value.clone()).chain(["env".to_owned()]).collect();
-        let captured: BTreeSet<String> =
-            suite.setup.iter().flat_map(|step| &step.capture).map(|capture| capture.name.value.clone()).collect();
-        let with_setup = known.union(&captured).cloned().collect();
-        let misses = |args: &Node, known: &BTreeSet<String>| {
-            let mut missing = Vec::new();
-            template::check(args, known, &mut missing);
-            !missing.is_empty()
-        };
-        for (tool, args) in &suite.arguments {
-            if !self.calls(tool) || misses(args, &with_setup) || !misses(args, &known) {
-                continue;
-            }
-            let message =
-                format!("`fuzz` does not call `{tool}` with these arguments: they need what `setup` captures");
-            let help = "fuzzed tools have servers of their own, whose captures are not filled in; give arguments \
-                        without captures";
-            found.push(Diagnostic::warning("captured-arguments", message, args.span).with_help(help.to_owned()));
-        }
-    }
-}
+impl SuiteSettings for Fuzz {}
 
 impl CaseSource for Fuzz {
     fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {

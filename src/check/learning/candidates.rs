@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::conventions::usual_values;
-use super::hints::{named_values, speaks_of};
+use super::hints::{named_endings, named_values, speaks_of};
 use super::seeds::{Seed, Seeds};
 use crate::generate::valid;
-use crate::plan::arguments::{SafeArguments, is_path};
+use crate::plan::arguments::{SafeArguments, is_file, is_path};
 use crate::source::words;
 use crate::wire::Tool;
 
@@ -20,6 +20,9 @@ const MOST_MISSING: usize = 3;
 
 /// How much likelier a file is if the description speaks of its kind, as of JSON.
 const NAMED_KIND: u32 = 5;
+
+/// The name of a file that a tool may make.
+const NEW_FILE: &str = "new";
 
 /// Words in the names of arguments that name something on another machine: what a server showed of it is not sent.
 const REMOTE_WORDS: [&str; 6] = ["remote", "remotes", "upstream", "origin", "clone", "website"];
@@ -171,9 +174,16 @@ fn options_of(
         });
         let of_words = own_words.iter().map(|value| told(65, value, "its description"));
         let of_custom = usual_values(name, description).into_iter().map(|value| told(50, value, "its name"));
+        // A file that is not there yet, of the kind that is asked for.
+        let new_files = seeds.store_folder().filter(|_| !tool.only_reads() && (is_path(name) || is_file(name)));
+        let endings = named_endings(refusal).into_iter().chain(named_endings(argument_description));
+        let new_files = new_files.into_iter().flat_map(|folder| {
+            let in_folder = |ending: &str| folder.join(format!("{NEW_FILE}{ending}")).display().to_string();
+            endings.clone().map(|ending| told(78, &in_folder(ending), "its refusal")).collect::<Vec<_>>()
+        });
         let schemes = refusal.contains("data:").then(|| told(80, "data:text/plain,hello", "its refusal"));
         let mut options: Vec<OptionalValue> = Vec::new();
-        let all = of_refusal.chain(of_seeds).chain(of_words).chain(of_custom).chain(schemes);
+        let all = of_refusal.chain(of_seeds).chain(of_words).chain(of_custom).chain(schemes).chain(new_files);
         for mut option in all {
             let Some(value) = convert(&option.value, schema, present) else { continue };
             let mut whole = base.clone();
@@ -303,6 +313,18 @@ mod tests {
             (json!(null), &text, json!("x"), None),
         ] {
             assert_eq!(convert(&value, schema, &present), expected, "{value} {present}");
+        }
+    }
+
+    #[test]
+    fn what_writes_may_make_a_file_in_the_store() {
+        let folder = std::env::temp_dir();
+        let text = json!({"type": "string"});
+        let schema = json!({"type": "object", "properties": {"path": text}, "required": ["path"]});
+        let make = Tool::new(json!({"name": "create_book", "inputSchema": schema}));
+        for (store, expected) in [(Some(folder.clone()), true), (None, false)] {
+            let found = tried(&make, &Seeds::with_store(store), "it must be an Excel file (.xlsx)");
+            assert_eq!(found.contains(&json!({"path": folder.join("new.xlsx")})), expected, "{found:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::source::words;
 
 /// Words of an argument's name, and values for it.
-const USUAL: [(&[&str], &[&str]); 34] = [
+const USUAL: [(&[&str], &[&str]); 35] = [
     (&["sql", "statement"], &["SELECT 1"]),
     (&["query"], &["SELECT 1", "a"]),
     (&["expression", "expr", "formula", "equation", "math", "calculation"], &["1 + 1"]),
@@ -38,6 +38,7 @@ const USUAL: [(&[&str], &[&str]); 34] = [
     (&["mime", "mimetype", "media"], &["text/plain"]),
     (&["uuid", "guid"], &["123e4567-e89b-42d3-a456-426614174000"]),
     (&["code", "script", "snippet"], &["1 + 1", "print(1)"]),
+    (&["index", "idx"], &["0"]),
 ];
 
 /// Usual values of an argument, the likeliest first; `subject` is the description of the tool.

@@ -8,6 +8,9 @@ use crate::source::words;
 const MOST_VALUES: usize = 12;
 const LONGEST_VALUE: usize = 80;
 
+/// The most endings of files that are taken from one text.
+const MOST_ENDINGS: usize = 4;
+
 /// The beginnings of lists of values, in lower case.
 const LIST_OPENERS: [&str; 16] = [
     "one of",
@@ -38,6 +41,18 @@ pub(crate) fn named_values(text: &str) -> Vec<String> {
         }
     }
     values
+}
+
+/// The endings of files that a text names, such as `.xlsx`, in order.
+pub(crate) fn named_endings(text: &str) -> Vec<&str> {
+    let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '/'));
+    let is_ending = |part: &&str| {
+        let letters = part.strip_prefix('.').unwrap_or_default();
+        (2..=5).contains(&letters.len())
+            && letters.chars().all(|c| c.is_ascii_alphanumeric())
+            && letters.starts_with(|c: char| c.is_ascii_alphabetic())
+    };
+    parts.map(|part| part.trim_end_matches('.')).filter(is_ending).take(MOST_ENDINGS).collect()
 }
 
 /// Returns true if a text speaks of an argument of that name.
@@ -136,6 +151,18 @@ mod tests {
             let clean: Vec<&str> = found.iter().map(String::as_str).filter(|value| !value.contains(' ')).collect();
             let expected: Vec<&str> = expected.into_iter().filter(|value| !value.contains(' ')).collect();
             assert_eq!(clean, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_name_endings_of_files() {
+        for (text, expected) in [
+            ("Path '/srv/d' must point to an Excel file (.xlsm, .xlsx).", vec![".xlsm", ".xlsx"]),
+            ("Name of the document (with or without .docx extension)", vec![".docx"]),
+            ("see ./a.txt and b.md, or 1.5", vec![]),
+            ("the end.", vec![]),
+        ] {
+            assert_eq!(named_endings(text), expected, "{text}");
         }
     }
 

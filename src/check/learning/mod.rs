@@ -7,6 +7,7 @@ mod candidates;
 mod conventions;
 mod files;
 mod hints;
+mod lists;
 mod seeds;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use self::candidates::{CandidateArguments, attempts};
 use self::files::add_files;
+use self::lists::with_items;
 use self::seeds::Seeds;
 use super::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::event::{FailureClass, Finding};
@@ -24,14 +26,17 @@ use crate::plan::arguments::{SafeArguments, safe_arguments, server_folder};
 use crate::plan::witness::known_arguments;
 use crate::plan::{CaseStore, CheckContext, OpenServer};
 use crate::source::template::has_template;
-use crate::wire::{Tool, is_served, surroundings_lack};
+use crate::wire::{Tool, is_served, surroundings_lack, value_memory};
 
-/// The time for all calls, for one of them, the calls for each tool, the rounds, and the servers that may end or hang.
-const TIME: Duration = Duration::from_secs(20);
+/// The usual time for all calls, that for one of them, the calls for each tool, the rounds, and the servers that may end or hang.
+pub(crate) const LEARNING_TIME: Duration = Duration::from_secs(20);
 const CALL_TIME: Duration = Duration::from_secs(4);
 const CALLS_PER_TOOL: usize = 30;
 const ROUNDS: usize = 4;
 const LOST_SERVERS: usize = 1;
+
+/// The memory that a result may take to be kept, in bytes.
+const LARGEST_KEPT: usize = 1 << 16;
 
 /// Arguments that a tool served, though it refuses those that its schema alone gives.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +59,34 @@ pub(crate) struct Learning {
     pub(crate) ends: BTreeMap<String, Finding>,
     /// The tools that no longer serve what they served in an earlier run.
     pub(crate) outdated: BTreeSet<String>,
+    /// The calls that the first server served, in their order: some may need what earlier ones made.
+    pub(crate) served: Vec<ServedCall>,
+}
+
+/// A call that a server served.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ServedCall {
+    pub(crate) tool: String,
+    pub(crate) arguments: Value,
+    /// Its result; null for one that is too large to be kept.
+    pub(crate) result: Value,
+}
+
+/// The tools whose arguments are looked for, and what helps with that.
+pub(crate) struct LearningTask<'a> {
+    pub(crate) needed: &'a (dyn Fn(&Tool) -> bool + Sync),
+    /// What an earlier run found, which is tried first.
+    pub(crate) remembered: &'a BTreeMap<String, Value>,
+    /// The time for all calls.
+    pub(crate) time: Duration,
+}
+
+impl LearningTask<'static> {
+    /// All tools.
+    pub(crate) fn all() -> Self {
+        static NOTHING: BTreeMap<String, Value> = BTreeMap::new();
+        Self { needed: &|_| true, remembered: &NOTHING, time: LEARNING_TIME }
+    }
 }
 
 /// A tool of which no call was served yet.
@@ -62,18 +95,19 @@ struct UnservedTool<'a> {
     safe: SafeArguments,
     tried: BTreeSet<String>,
     refusal: String,
+    /// The number of calls before its first one that may have made something.
+    making_calls: usize,
 }
 
 /// Finds arguments that tools serve, for those that refuse what their schemas alone give; what is found is served by two
 /// servers that know nothing of each other. Tools that are not `needed` are called for what they show, where one that is
-/// refuses. What an earlier run found is `remembered`, and tried first.
+/// refuses.
 pub(crate) async fn learn_arguments(
     context: &CheckContext<'_>,
-    needed: &(dyn Fn(&Tool) -> bool + Sync),
-    remembered: &BTreeMap<String, Value>,
+    LearningTask { needed, remembered, time }: LearningTask<'_>,
 ) -> Learning {
     let (needed_tools, others): (Vec<_>, Vec<_>) = open_tools(context).into_iter().partition(|open| needed(open.tool));
-    let limits = CheckLimits::new(TIME, "").with_max_calls(CALLS_PER_TOOL * needed_tools.len());
+    let limits = CheckLimits::new(time, "").with_max_calls(CALLS_PER_TOOL * needed_tools.len());
     let mut caller = LearningSession {
         context,
         limits,
@@ -83,20 +117,26 @@ pub(crate) async fn learn_arguments(
         lost: 0,
         ends: BTreeMap::new(),
         lacking: BTreeMap::new(),
+        served: Vec::new(),
+        making_calls: 0,
     };
     let mut seeds = Seeds::with_store(context.machine.store());
     let mut learning = Learning::default();
-    let mut found = BTreeMap::new();
     let is_recalled = |open: &&UnservedTool<'_>| remembered.contains_key(&open.tool.name);
     let recalled: Vec<String> = needed_tools.iter().filter(is_recalled).map(|open| open.tool.name.clone()).collect();
+    let mut found = BTreeMap::new();
     let needed_tools = call_remembered(&mut caller, needed_tools, remembered, &mut seeds, &mut found).await;
-    let mut pending = call_first(&mut caller, needed_tools, &mut seeds, &mut learning.by_schema).await;
+    let first = call_first(&mut caller, needed_tools, &mut seeds).await;
+    let mut pending = first.refused;
+    found.extend(first.with_items);
+    learning.by_schema = first.by_schema;
     if pending.is_empty() && found.is_empty() {
+        learning.served = std::mem::take(&mut caller.served);
         caller.finish(&mut learning).await;
         return learning;
     }
     if !pending.is_empty() {
-        pending.extend(call_first(&mut caller, others, &mut seeds, &mut BTreeMap::new()).await);
+        pending.extend(call_first(&mut caller, others, &mut seeds).await.refused);
     }
     seeds.add_offer(context.catalog);
     if let Some(server) = context.suite.servers.get(context.server_name) {
@@ -126,10 +166,12 @@ pub(crate) async fn learn_arguments(
     caller.close().await;
     // What the first server had made on the way is not there.
     caller.store = CaseStore::Anew;
+    learning.served = std::mem::take(&mut caller.served);
     learning.refused = pending.into_iter().map(|one| (one.tool.name.clone(), one.refusal)).collect();
     for (tool, served) in found {
         match caller.call(&tool, &served.arguments).await {
             LearningAnswer::Served(_) => drop(learning.found.insert(tool, served)),
+            LearningAnswer::Refused(_) if learning.by_schema.contains_key(&tool) => {}
             LearningAnswer::Refused(words) => drop(learning.refused.insert(tool, words)),
             LearningAnswer::Lacking | LearningAnswer::None => {}
         }
@@ -181,7 +223,7 @@ fn open_tools<'a>(context: &CheckContext<'a>) -> Vec<UnservedTool<'a>> {
     });
     let prepared = tools.filter_map(|tool| {
         let safe = safe_arguments(tool, folder.clone()).ok()?;
-        Some(UnservedTool { tool, safe, tried: BTreeSet::new(), refusal: String::new() })
+        Some(UnservedTool { tool, safe, tried: BTreeSet::new(), refusal: String::new(), making_calls: 0 })
     });
     let mut open: Vec<UnservedTool<'_>> = prepared.collect();
     // What needs nothing shows what the others need.
@@ -189,27 +231,52 @@ fn open_tools<'a>(context: &CheckContext<'a>) -> Vec<UnservedTool<'a>> {
     open
 }
 
-/// Calls each tool with what its schema gives, which it may serve; returns the tools that refuse it.
+/// The outcomes of the first call of each tool.
+#[derive(Default)]
+struct FirstCalls<'a> {
+    /// The arguments that schemas alone give, of the tools that served them.
+    by_schema: BTreeMap<String, Value>,
+    /// Those with an item in each list, of the tools that served them.
+    with_items: BTreeMap<String, LearnedArguments>,
+    refused: Vec<UnservedTool<'a>>,
+}
+
+/// Calls each tool with what its schema gives, before that with an item in each list that it leaves empty: an empty list is
+/// often served, and does nothing.
 async fn call_first<'a>(
     caller: &mut LearningSession<'_>,
     open: Vec<UnservedTool<'a>>,
     seeds: &mut Seeds,
-    served: &mut BTreeMap<String, Value>,
-) -> Vec<UnservedTool<'a>> {
-    let mut refused = Vec::new();
+) -> FirstCalls<'a> {
+    let mut first = FirstCalls::default();
     for mut one in open {
+        let with_items = with_items(one.tool, &one.safe);
+        let mut is_served = false;
+        if let Some(arguments) = &with_items {
+            one.tried.insert(arguments.to_string());
+            if let LearningAnswer::Served(result) = caller.call(&one.tool.name, arguments).await {
+                is_served = true;
+                note_served(seeds, one.tool, arguments, &result);
+                let (arguments, origin) = (arguments.clone(), "its schema, with an item in each list".to_owned());
+                first.with_items.insert(one.tool.name.clone(), LearnedArguments { arguments, origin });
+            }
+        }
         let arguments = one.safe.smallest().clone();
         one.tried.insert(arguments.to_string());
+        one.making_calls = caller.making_calls;
         match caller.call(&one.tool.name, &arguments).await {
             LearningAnswer::Served(result) => {
                 note_served(seeds, one.tool, &arguments, &result);
-                served.insert(one.tool.name.clone(), arguments);
+                first.by_schema.insert(one.tool.name.clone(), arguments);
             }
-            LearningAnswer::Refused(words) => refused.push(UnservedTool { refusal: words, ..one }),
-            LearningAnswer::Lacking | LearningAnswer::None => {}
+            LearningAnswer::Refused(refusal) if !is_served => {
+                let safe = with_items.into_iter().fold(one.safe, SafeArguments::with_smallest);
+                first.refused.push(UnservedTool { safe, refusal, ..one });
+            }
+            LearningAnswer::Refused(_) | LearningAnswer::Lacking | LearningAnswer::None => {}
         }
     }
-    refused
+    first
 }
 
 fn note_served(seeds: &mut Seeds, tool: &Tool, arguments: &Value, result: &Value) {
@@ -225,6 +292,19 @@ async fn try_attempts(
     pending: &mut UnservedTool<'_>,
     seeds: &mut Seeds,
 ) -> Option<LearnedArguments> {
+    // What it refused it may serve where something was made since then.
+    if caller.making_calls > pending.making_calls {
+        pending.making_calls = caller.making_calls;
+        let arguments = pending.safe.smallest().clone();
+        match caller.call(&pending.tool.name, &arguments).await {
+            LearningAnswer::Served(result) => {
+                note_served(seeds, pending.tool, &arguments, &result);
+                return Some(LearnedArguments { arguments, origin: "its schema, after other calls".to_owned() });
+            }
+            LearningAnswer::Refused(words) => pending.refusal = words,
+            LearningAnswer::Lacking | LearningAnswer::None => return None,
+        }
+    }
     let made = attempts(pending.tool, &pending.safe, seeds, &pending.refusal, &pending.tried);
     for CandidateArguments { arguments, origin } in made {
         pending.tried.insert(arguments.to_string());
@@ -264,6 +344,9 @@ struct LearningSession<'a> {
     ends: BTreeMap<String, Finding>,
     /// The words that show what the machine lacks, by tool.
     lacking: BTreeMap<String, String>,
+    served: Vec<ServedCall>,
+    /// The number of calls that were served of tools that may make something.
+    making_calls: usize,
 }
 
 impl LearningSession<'_> {
@@ -284,7 +367,13 @@ impl LearningSession<'_> {
         self.called = Some((tool.to_owned(), arguments.clone()));
         match session.try_request(CheckRequest::call(tool, arguments).within(timeout)).await {
             Ok(Some(reply)) if is_served(&reply.message) => {
-                LearningAnswer::Served(self.context.machine.at_store(reply.message["result"].clone()))
+                let result = self.context.machine.at_store(reply.message["result"].clone());
+                let kept = if value_memory(&result) > LARGEST_KEPT { Value::Null } else { result.clone() };
+                let makes = self.context.catalog.tool(tool).is_some_and(|tool| !tool.only_reads());
+                self.making_calls += usize::from(makes);
+                let (tool, arguments) = (tool.to_owned(), arguments.clone());
+                self.served.push(ServedCall { tool, arguments, result: kept });
+                LearningAnswer::Served(result)
             }
             Ok(Some(reply)) => {
                 // Another process has another copy.

@@ -53,6 +53,11 @@ impl Seeds {
         Self { store, ..Self::default() }
     }
 
+    /// The folder in which the server keeps its data, as a path.
+    pub(crate) fn store_folder(&self) -> Option<&Path> {
+        self.store.as_deref().filter(|store| store.is_dir())
+    }
+
     /// Returns true if a path leads into the store.
     pub(crate) fn is_in_store(&self, path: &str) -> bool {
         self.store.as_ref().is_some_and(|store| Path::new(path).starts_with(store))

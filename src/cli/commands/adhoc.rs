@@ -1,8 +1,11 @@
 //! The run of a suite that is made from the command line, for the commands that take a server.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::found_setup::{sentence, setup_of};
 use super::observed_calls::ServingRequirement;
 use super::run::{RunArgs, RunRequest, run};
 use super::saved_suite::MadeSuite;
@@ -13,6 +16,7 @@ use crate::cli::server::{AdHocServer, ServerArgs, Verb};
 use crate::cli::suites::AdHocSuite;
 use crate::cli::written_files::spare;
 use crate::files::FilePlace;
+use crate::init::FoundSetup;
 use crate::report::FailureOrder;
 use crate::source::yaml_writer;
 use crate::suite::builtin_text;
@@ -44,6 +48,8 @@ pub(crate) struct AdHocSettings {
     pub(crate) order: FailureOrder,
     /// The file into which the suite is written.
     pub(crate) save: Option<FilePlace>,
+    /// The calls of tools that make what others need become the setup of the suite, where flags allow them.
+    pub(crate) is_set_up: bool,
 }
 
 impl AdHocSettings {
@@ -98,16 +104,15 @@ impl CallingArgs {
         if is_narrowed { ServingRequirement::Served } else { ServingRequirement::HalfServed }
     }
 
-    /// Writes the suite that is about to run.
-    fn save(
+    /// The server as a suite in that file has it.
+    fn saved_server(
         &self,
         file: &FilePlace,
         target: &AdHocServer,
         verb: Verb,
         words: &[String],
-        blocks: &Map<String, Value>,
         console: &Console,
-    ) -> Result<(), Exit> {
+    ) -> Result<Value, Exit> {
         spare(file, "name another file, or run this one with `mcprove run`", console)?;
         if !target.is_single() {
             let help = "name one of them with `--server NAME`";
@@ -118,8 +123,21 @@ impl CallingArgs {
         if self.calls.scratch {
             server["scratch"] = true.into();
         }
-        let (command, name, calls) = (verb.command.as_str(), target.title(), self.calls.members());
-        MadeSuite { command, name: &name, server, calls: &calls, blocks }.write(file, console)
+        Ok(server)
+    }
+
+    /// Finds the setup of the server, where flags allow calls that change data; its time is taken off that of the run.
+    fn find_setup(&mut self, target: &AdHocServer, console: &Console) -> Result<FoundSetup, Exit> {
+        let is_allowed = self.calls.scratch || !self.calls.allow.is_empty() || self.server.has_store();
+        if !is_allowed || self.run.read_only || !target.is_single() {
+            return Ok(FoundSetup::default());
+        }
+        let (setup, spent) = setup_of(target.clone(), self.calls.members(), self.run.budget, console)?;
+        self.run.budget = self.run.budget.map(|budget| budget.saturating_sub(spent));
+        if !setup.steps.is_empty() {
+            console.note(&sentence(&setup));
+        }
+        Ok(setup)
     }
 
     /// Runs the suite with a command's own settings.
@@ -130,16 +148,43 @@ impl CallingArgs {
             target.set_scratch();
         }
         own.beforehand.inspect(|note| console.note(note));
-        if let Some(file) = &own.save {
-            self.save(file, &target, verb, &words, &own.members, console)?;
+        let saved = own.save.map(|file| Ok((self.saved_server(&file, &target, verb, &words, console)?, file)));
+        let saved = saved.transpose()?;
+        let mut calls = self.calls.members();
+        let setup = if own.is_set_up { self.find_setup(&target, console)? } else { FoundSetup::default() };
+        let found_arguments = add_arguments(&mut calls, &setup);
+        let setup = setup.steps;
+        if let Some((server, file)) = saved {
+            let (command, name, blocks) = (verb.command.as_str(), target.title(), &own.members);
+            let suite = MadeSuite { command, name: &name, server, calls: &calls, setup: &setup, blocks };
+            suite.write(&file, console)?;
         }
-        let mut members = self.calls.members();
+        let mut members = calls;
+        if !setup.is_empty() {
+            members.insert("setup".to_owned(), setup.into());
+        }
         members.extend(own.members);
         self.run.details.order = own.order;
         let read_only = self.run.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
         let suite = target.suite(members, &[own.flags, self.calls.flags(), read_only].concat());
-        self.run.suites.adhoc = Some(AdHocSuite { tools: self.calls.named_tools(), ..suite });
+        self.run.suites.adhoc = Some(AdHocSuite { tools: self.calls.named_tools(), found_arguments, ..suite });
         let request = RunRequest { serving: own.serving, ..self.run.into() };
         run(&request, console)
     }
+}
+
+/// Adds the arguments that come with a setup to those that flags give, and returns the tools that have them.
+fn add_arguments(calls: &mut Map<String, Value>, setup: &FoundSetup) -> BTreeSet<String> {
+    let mut added = BTreeSet::new();
+    if setup.steps.is_empty() {
+        return added;
+    }
+    let known = calls.entry("arguments").or_insert_with(|| json!({}));
+    for (tool, arguments) in setup.arguments.iter().chain(&setup.other_arguments) {
+        if known.get(tool).is_none() {
+            known[tool.as_str()] = arguments.clone();
+            added.insert(tool.clone());
+        }
+    }
+    added
 }

@@ -43,6 +43,7 @@ pub(crate) fn audit(args: AuditArgs, console: &Console) -> Result<Exit, Exit> {
         serving: on.serving_of_all(),
         order: FailureOrder::WorstFirst,
         save,
+        is_set_up: true,
         ..AdHocSettings::default()
     };
     own.block("run_options", [key("parallel", AT_A_TIME)]);

@@ -63,7 +63,7 @@ impl ReadyMadeArgs {
 }
 
 pub(crate) fn ci(args: CiArgs, console: &Console) -> Result<Exit, Exit> {
-    let mut own = AdHocSettings { serving: args.on.serving_of_all(), ..AdHocSettings::default() };
+    let mut own = AdHocSettings { serving: args.on.serving_of_all(), is_set_up: true, ..AdHocSettings::default() };
     own.block("run_options", [key("parallel", AT_A_TIME)]);
     own.ready_made(&CI_SUITES);
     args.ready_made.apply_to(&mut own, console)?;

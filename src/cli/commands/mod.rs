@@ -15,6 +15,7 @@ mod explain;
 mod failing_tests;
 pub(crate) mod fault_coverage;
 pub(crate) mod findings;
+mod found_setup;
 pub(crate) mod fuzz;
 pub(crate) mod init;
 pub(crate) mod lint;

@@ -88,7 +88,7 @@ pub(crate) struct RunArgs {
     pub(crate) registry: Option<PathBuf>,
     /// The time for the whole run, such as `60s`; if it is too short for all cases, the run ends with exit code 4.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
-    budget: Option<Duration>,
+    pub(crate) budget: Option<Duration>,
 }
 
 /// A run as a command asks for it.

@@ -8,6 +8,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::seen_from;
 use crate::files::FilePlace;
+use crate::init::SETUP_COMMENT;
 use crate::report::sink;
 use crate::source::yaml_writer;
 
@@ -20,6 +21,8 @@ pub(crate) struct MadeSuite<'a> {
     pub(crate) server: Value,
     /// Members that say what may be called: `allow`, `never`, `arguments`.
     pub(crate) calls: &'a Map<String, Value>,
+    /// The steps that come first in each session.
+    pub(crate) setup: &'a [Value],
     /// Its blocks.
     pub(crate) blocks: &'a Map<String, Value>,
 }
@@ -35,7 +38,7 @@ impl MadeSuite<'_> {
     }
 
     fn text(self, folder: &Path) -> String {
-        let Self { command, name, server, calls, blocks } = self;
+        let Self { command, name, server, calls, setup, blocks } = self;
         let server = seen_from(folder, server);
         let mut text =
             format!("# Made by `mcprove {command}`. It is yours now: change what is not meant, and add tests.\n");
@@ -43,6 +46,10 @@ impl MadeSuite<'_> {
         if !calls.is_empty() {
             text += "\n# What generated calls may do, and with which arguments.\n";
             text += &yaml_writer::block(&Value::Object(calls.clone()), 0);
+        }
+        if !setup.is_empty() {
+            text += SETUP_COMMENT;
+            text += &yaml_writer::block(&json!({"setup": setup}), 0);
         }
         text += "\n";
         text + &yaml_writer::block(&Value::Object(blocks.clone()), 0)
@@ -59,7 +66,7 @@ mod tests {
         let map = |value: Value| value.as_object().cloned().unwrap_or_default();
         let (calls, blocks) = (map(json!({"allow": ["log_*"]})), map(json!({"security": {}, "fuzz": {"seed": 1}})));
         let server = json!({"command": ["node", "s.js"]});
-        let suite = MadeSuite { command: "audit", name: "users", server, calls: &calls, blocks: &blocks };
+        let suite = MadeSuite { command: "audit", name: "users", server, calls: &calls, setup: &[json!({"call": "make"})], blocks: &blocks };
         let text = suite.text(Path::new("suites"));
         assert_eq!(
             read_value(&text),
@@ -67,6 +74,7 @@ mod tests {
                 "suite": "users",
                 "server": {"command": ["node", "s.js"], "cwd": ".."},
                 "allow": ["log_*"],
+                "setup": [{"call": "make"}],
                 "security": {},
                 "fuzz": {"seed": 1},
             })),

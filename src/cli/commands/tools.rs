@@ -1,12 +1,10 @@
 //! `mcprove tools`: what a server offers, as typed signatures.
 
-use std::collections::BTreeMap;
-
 use clap::Args;
 use serde_json::{Map, json};
 
 use super::visiting::{CurrentStep, VisitWords, VisitedServers, plan_of, visit};
-use crate::check::learning::learn_arguments;
+use crate::check::learning::{LearningTask, learn_arguments};
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb};
@@ -52,11 +50,8 @@ impl Visitor for Lister {
 
     fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Option<ShownOffer>, Finding>> {
         Box::pin(async move {
-            let learning = if self.learns {
-                Some(learn_arguments(&visit.context, &|_| true, &BTreeMap::new()).await)
-            } else {
-                None
-            };
+            let learning =
+                if self.learns { Some(learn_arguments(&visit.context, LearningTask::all()).await) } else { None };
             Ok(ShownOffer::of(&visit, learning.as_ref()))
         })
     }

@@ -114,6 +114,8 @@ pub(crate) enum FailedServers {
     EndTheCommand,
     /// They are shown beside the others.
     AreShown,
+    /// They are neither shown nor an error: a run of the same servers follows.
+    AreLeftOut,
 }
 
 /// Does some work with the servers of a plan; errors are shown.
@@ -162,6 +164,7 @@ pub(crate) fn work_with<T>(
     for Visited { server, result } in visited {
         match result {
             Ok(output) => servers.outputs.push(output),
+            Err(_) if failures == FailedServers::AreLeftOut => {}
             Err(found) => {
                 let of = if several { format!(" of `{}`", visible_line(&server)) } else { String::new() };
                 console.error(format!("{undone}{of}: {}", found.message), found.help.as_deref());

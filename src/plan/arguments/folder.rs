@@ -70,7 +70,12 @@ pub(crate) fn is_path(name: &str) -> bool {
 
 /// Returns true if an argument of that name takes paths of folders, too: a file is not called by the name of one.
 pub(crate) fn takes_folder(name: &str) -> bool {
-    is_path(name) && !words(name).iter().any(|word| FILES.contains(&word.as_str()))
+    is_path(name) && !is_file(name)
+}
+
+/// Returns true if an argument of that name takes paths of files.
+pub(crate) fn is_file(name: &str) -> bool {
+    words(name).iter().any(|word| FILES.contains(&word.as_str()))
 }
 
 /// The value of `--flag=value`.

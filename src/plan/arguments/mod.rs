@@ -8,7 +8,7 @@ mod folder;
 mod safe_arguments;
 
 pub use self::folder::server_folder;
-pub(crate) use self::folder::{is_path, starting_folder};
+pub(crate) use self::folder::{is_file, is_path, starting_folder};
 pub use self::safe_arguments::SafeArguments;
 use crate::event::Reason;
 use crate::source::Node;

@@ -12,7 +12,7 @@ mod test;
 mod tools;
 mod web;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -70,6 +70,8 @@ pub struct Suite {
     pub answers: Answers,
     /// Valid arguments by tool.
     pub arguments: BTreeMap<String, Node>,
+    /// The tools among them whose arguments were found by calling, so that nobody vouches for them.
+    pub found_arguments: BTreeSet<String>,
     /// Tools that may change data and may be called all the same.
     pub allow: ToolNames,
     /// Tools that generated cases do not call, whatever else allows them.

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::answered::OpenCalls;
 use super::answers::not_offered;
 use super::call::{client_info, era_meta};
+use super::own_texts::OwnTexts;
 use super::peer::Connection;
 use super::state::OutgoingRequest;
 use super::{
@@ -63,6 +64,7 @@ impl Session {
                 earlier: Vec::new(),
                 starting: Mutex::default(),
                 calls: OpenCalls::default(),
+                own_texts: OwnTexts::default(),
             });
         }
         let mut earlier = Vec::new();
@@ -79,7 +81,15 @@ impl Session {
                 peer.lock().set_era(identity.revision.era());
                 peer.lock().headers.speak(identity.revision);
                 let server = ServerIdentity { ready: begun.elapsed(), ..identity };
-                Ok(Self { peer, settings, server, earlier, starting: Mutex::default(), calls: OpenCalls::default() })
+                Ok(Self {
+                    peer,
+                    settings,
+                    server,
+                    earlier,
+                    starting: Mutex::default(),
+                    calls: OpenCalls::default(),
+                    own_texts: OwnTexts::default(),
+                })
             }
             Err(failure) => {
                 earlier.push(peer.close(Duration::ZERO).await);

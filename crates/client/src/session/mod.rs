@@ -3,8 +3,8 @@
 //! [`Session::open`] finds out which era the server speaks and shakes hands; [`Session::request`] sends one request
 //! and waits for its answer, while others are under way. Every line lands in the transcript before anybody looks at
 //! it, and the scanner looks first.
-//! Adds nothing to a request but the members that its era requires. Start reading in
-//! [`Session`].
+//! Adds nothing to a request but the members that its era requires, and the texts of this session in the place of those
+//! that another one got. Start reading in [`Session`].
 
 mod answered;
 mod answers;
@@ -17,6 +17,7 @@ mod headers;
 mod listing;
 mod lost;
 mod over_http;
+mod own_texts;
 mod peer;
 mod pipeline;
 mod raw;
@@ -36,6 +37,7 @@ use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use self::answered::OpenCalls;
+use self::own_texts::OwnTexts;
 use self::peer::Connection;
 use crate::transport::{Owner, Shutdown, ShutdownOrder, TransportKind};
 use crate::wire::{Catalog, Era, ForgottenCalls, Frame, Revision};
@@ -98,6 +100,7 @@ pub struct Session {
     /// Held while a server starts that no handshake waited for.
     starting: Mutex<Option<OwnedSemaphorePermit>>,
     calls: OpenCalls,
+    own_texts: OwnTexts,
 }
 
 /// A server's identity and capabilities, from the handshake.
@@ -238,6 +241,12 @@ impl Session {
         let SessionSettings { start_timeout, request_timeout, .. } = self.settings;
         let is_starting = !self.has_handshake() && !self.peer.lock().transcript.has_received();
         if is_starting { request_timeout.max(start_timeout) } else { request_timeout }
+    }
+
+    /// Sends other texts in the place of these in all later requests: the ids of what this server made, where those of
+    /// another one are known.
+    pub fn use_own_texts(&self, texts: BTreeMap<String, String>) {
+        self.own_texts.set(texts);
     }
 
     /// Keeps a permit to start until the server has given its first answer, or let its time pass.
