@@ -81,6 +81,10 @@ fn without_data(reason: &Reason) -> String {
     if let Reason::NothingServed(_) = reason {
         return Reason::NothingServed(String::new()).to_string();
     }
+    // A limit may name the time that is left.
+    if let Reason::CallsLimited(_) = reason {
+        return Reason::CallsLimited(String::new()).to_string();
+    }
     reason.to_string()
 }
 
@@ -173,6 +177,13 @@ mod tests {
         ] {
             assert_eq!(refused(one) == refused(other), is_same, "{one} | {other}");
         }
+    }
+
+    #[test]
+    fn a_limit_of_calls_is_one_cause() {
+        let limited = |words: &str| without_data(&Reason::CallsLimited(words.to_owned()));
+        assert_eq!(limited("Rate limit exceeded"), limited("429 Too Many Requests: again in one minute"));
+        assert_ne!(limited("Rate limit exceeded"), without_data(&Reason::SurroundingsLack("fetch failed".to_owned())));
     }
 
     #[test]

@@ -25,7 +25,8 @@ use super::suite_steps::tear_down_and_report;
 use super::target::{CASE_TIMEOUT, RunTarget};
 use super::verdict::{
     Notices, add_exit, add_violations, after_teardown, apply_known_failures, badness, continues_after_restart,
-    downgrade_should, join_parts, of_findings, skip_reason_of, skipped_by, with_notices, without_own_limits,
+    downgrade_should, join_parts, of_findings, skip_reason_of, skipped_by, with_notices,
+    without_limited_steps, without_own_limits,
 };
 use super::witness::ValidCallError;
 use super::{Options, SessionFrames, check, crash, finding, hang, injected, rerun, rounds};
@@ -571,7 +572,7 @@ impl CaseRun<'_> {
             inconclusive_reason: conversation.inconclusive_reason,
             has_recorded: conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded),
         };
-        let mut result = with_notices(result, notices);
+        let mut result = without_limited_steps(with_notices(result, notices), conversation.limited);
         result.exchanges = conversation.exchanges;
         result.protocol_revision = opened.session.server.revision.to_string();
         result.frames = opened.session.frames_of(self.owner);

@@ -15,7 +15,6 @@ use crate::reproduce::{next_question, shrink};
 use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::Step;
-use crate::wire::surroundings_lack;
 
 /// The number of smaller values that are tried.
 const TRIES: usize = 60;
@@ -93,8 +92,8 @@ pub(crate) async fn run(
         if let Some(exchange) = series.conversation.exchanges.last() {
             last.clone_from(&exchange.received);
         }
-        let reason = surroundings_lack(&last)
-            .map_or_else(|| Reason::NothingServed(last.chars().take(TOLD).collect()), Reason::SurroundingsLack);
+        let reason = Reason::of_refusal(&last);
+        let reason = reason.unwrap_or_else(|| Reason::NothingServed(last.chars().take(TOLD).collect()));
         return CheckResult::because(Outcome::Inconclusive, reason);
     }
     CheckResult::new(Outcome::Passed)

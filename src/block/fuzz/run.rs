@@ -24,7 +24,7 @@ use crate::plan::arguments::{ConfigSource, server_folder};
 use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
 use crate::source::{beginning_of_json, shorten, visible_line};
 use crate::suite::AdHocCommand;
-use crate::wire::{Direction, Frame, Tool, denies_tool, surroundings_lack};
+use crate::wire::{Direction, Frame, Tool, denies_tool};
 
 /// The number of characters of a call or a refusal that a sentence quotes.
 const SHOWN: usize = 160;
@@ -235,7 +235,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
         findings.extend(forbidden.map(|call| not_validated(&calls.callees[0].name, counts.invalid_served, &call)));
     }
     let refusal = refusal.unwrap_or_default();
-    let lacking = surroundings_lack(&refusal).filter(|_| counts.serves_nothing());
+    let lacking = Reason::of_refusal(&refusal).filter(|_| counts.serves_nothing());
     if findings.is_empty() && counts.serves_nothing() && stopped.is_none() && lacking.is_none() {
         let tool = context.catalog.tool(&calls.callees[0].name);
         let denied =
@@ -243,8 +243,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
         findings.extend(denied.or_else(|| never_served(context, tool?, &refusal)));
     }
     let outcome = outcome(&findings, counts.served, stopped.is_some() || counts.unjudged > 0);
-    if let Some(words) = lacking.filter(|_| outcome == Outcome::Inconclusive) {
-        let reason = Reason::SurroundingsLack(words);
+    if let Some(reason) = lacking.filter(|_| outcome == Outcome::Inconclusive) {
         return CheckResult { findings, exchanges, frames, ..CheckResult::because(outcome, reason) };
     }
     if outcome == Outcome::Inconclusive && counts.served == 0 && counts.calls > 0 {

@@ -15,7 +15,7 @@ use crate::runner::SessionFrames;
 use crate::schema::Judge;
 use crate::source::{shorten, visible_line};
 use crate::transport::Owner;
-use crate::wire::{Direction, ForgottenCalls, is_served, surroundings_lack};
+use crate::wire::{Direction, ForgottenCalls, call_limit, is_served, surroundings_lack};
 
 /// The most tools that a sentence names.
 pub(crate) const MOST_NAMES: usize = 5;
@@ -404,14 +404,17 @@ impl ObservedCalls {
 
 fn help_for_unjudged(first: &Unjudged<'_>, policy: &ServingPolicy) -> String {
     let tool = visible_line(first.tool);
+    let allow = if policy.is_adhoc { "--allow-unjudged".to_owned() } else { format!("allow_unjudged: [{tool}]") };
     if surroundings_lack(first.refusal).is_some() {
-        let allow = if policy.is_adhoc { "--allow-unjudged".to_owned() } else { format!("allow_unjudged: [{tool}]") };
         return format!("provide what the server lacks here, or let the run pass without it with `{allow}`");
     }
-    let (give, allow) = if policy.is_adhoc {
-        (format!("--arguments '{tool}={{…}}'"), "--allow-unjudged".to_owned())
+    if call_limit(first.refusal).is_some() {
+        return format!("raise the limit of calls for tests, or let the run pass without the tool with `{allow}`");
+    }
+    let give = if policy.is_adhoc {
+        format!("--arguments '{tool}={{…}}'")
     } else {
-        (format!("arguments: {{ {tool}: {{ … }} }}"), format!("allow_unjudged: [{tool}]"))
+        format!("arguments: {{ {tool}: {{ … }} }}")
     };
     format!("give valid arguments with `{give}`, or let the run pass without it with `{allow}`")
 }
