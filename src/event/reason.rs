@@ -132,6 +132,16 @@ pub enum RunEnd {
     OutOfTime,
 }
 
+impl fmt::Display for RunEnd {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::Interrupted => "the run was interrupted",
+            Self::Bailed => "`--bail` ended the run",
+            Self::OutOfTime => "the time of `--budget` was over",
+        })
+    }
+}
+
 /// A valid call that the server refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedCall {
@@ -258,10 +268,8 @@ impl fmt::Display for Reason {
             Self::RevisionNotSupported { supported, requested } => {
                 write!(to, "the server speaks {supported}, not {requested}")
             }
-            Self::NotRun(RunEnd::Interrupted) => to.write_str("not run: the run was interrupted"),
-            Self::NotRun(RunEnd::Bailed) => to.write_str("not run: `--bail` ended the run"),
-            Self::NotRun(RunEnd::OutOfTime) => to.write_str("not run: the time of `--budget` was over"),
-            Self::Interrupted => to.write_str("the run was interrupted"),
+            Self::NotRun(end) => write!(to, "not run: {end}"),
+            Self::Interrupted => RunEnd::Interrupted.fmt(to),
             Self::Recorded => to.write_str("recorded"),
             Self::Changed(changes) => write!(to, "changed: {changes}"),
             Self::Allowed(why) => write!(to, "allowed: {why}"),

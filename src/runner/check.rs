@@ -21,7 +21,7 @@ use super::target::RunTarget;
 use super::verdict::{add_findings, without_own_limits, without_unread_answers};
 use super::{Options, Stop, finding, snapshot};
 use crate::diagnosis;
-use crate::event::{CheckResult, Code, Finding, Outcome, Phase};
+use crate::event::{CheckResult, Code, Finding, Outcome, Phase, RunEnd};
 use crate::plan::{
     BoxFuture, Case, Check, CheckContext, CheckMachine, CloseServer, ClosedServer, FreshServers, OpenServer,
     RunningServer, ServerChoice, StepOutcome, StepRunner, SuiteSetup,
@@ -256,8 +256,11 @@ impl FreshServers for TargetServers<'_> {
         self.target().emitter.running.list()
     }
 
-    fn wait_for_stop(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.options.stop.wait())
+    fn wait_for_stop(&self) -> BoxFuture<'_, RunEnd> {
+        Box::pin(async {
+            self.options.stop.wait().await;
+            self.options.stop.end()
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use super::permission::{self, ReadOnlyFilter};
 use super::snapshot::SnapshotRecorder;
 use super::target::RunTarget;
 use super::verdict::LimitedStep;
-use super::{injected, precondition, raw_http};
+use super::{foreign_origin, injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
 use crate::event::{BrokenExpectation, Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
@@ -476,6 +476,9 @@ impl<'a> Conversation<'a> {
                 told.into_iter().partition(|told| told.level == RequirementLevel::Must);
             found.extend(broken);
             self.warnings.extend(doubts);
+        }
+        if let (Action::Http(request), true) = (&step.action, self.is_derived) {
+            found = foreign_origin::weigh(found, request, &self.names, &heard.reply.message, &self.speaker.catalog);
         }
         // A value that could not be captured matters only where everything else held.
         if found.is_empty() {

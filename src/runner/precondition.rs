@@ -9,9 +9,6 @@ use crate::source::{Sources, Span, visible_line};
 use crate::suite::Step;
 use crate::wire::denies_tool;
 
-/// The code of a failure that is answered as if it were none.
-const UNFLAGGED: &str = "error-as-success";
-
 /// A valid call that was refused.
 pub(crate) struct ValidCallRefusal {
     /// The exchange.
@@ -110,7 +107,7 @@ pub(crate) fn error_as_success(tool: &str, sent: &str, words: &str, frame: u32) 
         level: RequirementLevel::Should,
         help: Some(help),
         frame: Some(frame),
-        ..Finding::new(UNFLAGGED, message)
+        ..Finding::new(Code::ERROR_AS_SUCCESS, message)
     }
     .with_evidence("the call", format!("{tool} {sent}"))
     .with_evidence("answered", words)
@@ -141,7 +138,7 @@ pub(crate) fn prompt_error_as_success(prompt: &str, sent: &str, words: &str, fra
         level: RequirementLevel::Should,
         help: Some(help),
         frame: Some(frame),
-        ..Finding::new(UNFLAGGED, message)
+        ..Finding::new(Code::ERROR_AS_SUCCESS, message)
     }
     .with_evidence("the prompt", format!("{prompt} {sent}"))
     .with_evidence("answered", words)

@@ -297,7 +297,7 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let hidden = redactor(&run.plan, &options);
     let (found, severities, calls) = (watch.take_findings(&hidden), watch.severities, std::mem::take(&mut watch.calls));
     let sections = watch.sections();
-    let (failures, reported) = watch.finish(console);
+    let (failures, reported) = watch.finish(options.stop.end(), console);
     let tests = request.failing_tests.as_ref();
     let tests = tests.map_or(Ok(()), |place| write_failing_tests(place, &sections, &run.plan, console));
     let updated = run_update::update(consent, &mut summary, &roots, urgency.clone(), console);
