@@ -5,6 +5,10 @@ use std::time::Duration;
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, StepProblem};
 use crate::session::{CallFailure, FailureReason};
 
+/// The time for calls of a tool that refuses valid ones for what the machine lacks: what they do before they fail may show
+/// something, and each of them may wait for a network that is not there.
+pub(crate) const LACKING_TIME: Duration = Duration::from_secs(2);
+
 /// The reason for which a check stops.
 #[derive(Debug, Clone)]
 pub(crate) enum CheckEnd {

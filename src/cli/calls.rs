@@ -8,7 +8,7 @@ use super::exit::Exit;
 use super::suites::FlaggedTool;
 use crate::redact::hold_a_secret;
 use crate::source::template::from_json;
-use crate::source::{Located, did_you_mean, visible_line};
+use crate::source::{Located, visible_line};
 use crate::suite::Suite;
 
 /// Facts about a server that generated calls need and the server does not declare.
@@ -47,12 +47,11 @@ fn parse_arguments(text: &str) -> Result<FlaggedArguments, String> {
     }
 }
 
-/// The warning about a flag that names a tool which the server does not have.
-pub(crate) fn unknown_tool<'a>(named: &FlaggedTool, offered: impl Iterator<Item = &'a str>) -> String {
+/// What is wrong with a flag that names a tool which the server does not have.
+pub(crate) fn unknown_tool(named: &FlaggedTool) -> String {
     let FlaggedTool { flag, tool } = named;
-    let help = did_you_mean(tool, offered).map(|help| format!("; {help}")).unwrap_or_default();
     let has_none = if named.is_pattern() { "no tool of the server matches" } else { "the server has no tool" };
-    format!("warning: {has_none} `{0}`, so `{flag} {0}` has no effect{help}", visible_line(tool))
+    format!("{has_none} `{0}`, so `{flag} {0}` has no effect", visible_line(tool))
 }
 
 impl CallArgs {

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::conversation::Conversation;
 use super::finding;
 use super::verdict::of_findings;
+use crate::check::LACKING_TIME;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, Severity};
 use crate::plan::{Rounds, Script, Values, ValuesError};
 use crate::reproduce::{next_question, shrink};
@@ -70,12 +71,16 @@ pub(crate) async fn run(
     conversation.patience = late.as_ref().map(|_| patience);
     let mut series =
         Series { before: conversation.names.clone(), kept: conversation.exchanges.len(), values, steps, conversation };
-    let deadline = Instant::now() + left;
+    let begun = Instant::now();
+    let deadline = begun + left;
     for number in 0..series.values.count() {
         if number > 0 && Instant::now() >= deadline {
             let (planned, limit) = (series.values.count(), duration_text(left));
             let reason = Reason::RoundsOutOfTime { passed: number, planned, limit };
             return CheckResult::because(Outcome::Inconclusive, reason);
+        }
+        if let Some(why) = series.lack().filter(|_| number > 0 && begun.elapsed() > LACKING_TIME) {
+            return CheckResult::because(Outcome::Inconclusive, why);
         }
         let names = series.values.round(number);
         let found = series.round(&names).await;
@@ -119,6 +124,12 @@ struct Broken {
 }
 
 impl Series<'_, '_> {
+    /// What the machine lacks by the last answer, where no round was served.
+    fn lack(&self) -> Option<Reason> {
+        let last = self.conversation.exchanges.last().filter(|_| self.conversation.served == 0)?;
+        Reason::of_refusal(&last.received).filter(|why| matches!(why, Reason::SurroundingsLack(_)))
+    }
+
     /// Runs a round; of the exchanges only its own are kept.
     async fn round(&mut self, names: &Names) -> Vec<Finding> {
         self.conversation.exchanges.truncate(self.kept);

@@ -23,7 +23,7 @@ use crate::check::{CheckEnd, CheckLimits, CheckSession, Confirmation};
 use crate::event::{
     CheckResult, Code, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel, RunEnd,
 };
-use crate::plan::arguments::{ConfigSource, server_folder};
+use crate::plan::arguments::{ConfigSource, NotCallable, safe_arguments, server_folder};
 use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
 use crate::source::{beginning_of_json, shorten, visible_line};
 use crate::suite::AdHocCommand;
@@ -87,6 +87,11 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
         .map(|tool| OfferedTool { tool, given: arguments_of_suite(tool, context).chain(tool.served.clone()).collect() })
         .collect();
     let folder = server_folder(context.suite, context.server_name);
+    if let Some(first) = offered.first().filter(|first| first.given.is_empty())
+        && let Err(NotCallable::NothingFits(why)) = safe_arguments(first.tool, folder.clone())
+    {
+        return CheckEnd::Inconclusive(Reason::NoCallsGenerated(why)).into_result();
+    }
     let calls = match CallGenerator::new(settings, folder.as_deref(), &offered) {
         Ok(calls) => calls,
         Err(unusable) => return CheckEnd::Inconclusive(Reason::NoCallsGenerated(unusable.to_string())).into_result(),

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::SecuritySettings;
 use super::heavy::EXPANDED_TEXT;
 use crate::check::evidence::{refusal_result, shown_call};
-use crate::check::{CheckEnd, CheckLog, CheckRequest, CheckSession, call_params, goes_on, outcome_of};
+use crate::check::{CheckEnd, CheckLog, CheckRequest, CheckSession, LACKING_TIME, call_params, goes_on, outcome_of};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::matching::words_of;
 use crate::plan::CheckContext;
@@ -25,10 +25,6 @@ pub(crate) const MOST_CALLS: usize = 600;
 
 /// The number of parameters that are tried, of those that a probe is about.
 pub(crate) const MOST_PARAMETERS: usize = 6;
-
-/// The time for attacks on a tool whose valid call fails for what the machine lacks: an argument may be executed before
-/// the call fails, and each of these calls may wait for a network that is not there.
-const LACKING_TIME: Duration = Duration::from_secs(2);
 
 /// The server, and the tool that is tried; no tool where resources are.
 pub(crate) struct ProbedTool<'a> {

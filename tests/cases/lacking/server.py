@@ -15,12 +15,21 @@ entries = {
     "get_page": tool("get_page", "Returns the page at `url`.", {"url": {"type": "string"}}, ["url"]),
     "get_quote": tool("get_quote", "Returns the quote of `symbol`.", {"symbol": {"type": "string"}}, ["symbol"]),
     "get_pods": tool("get_pods", "Returns the pods of `space`.", {"space": {"type": "string"}}, ["space"]),
+    "get_rate": tool("get_rate", "Returns the rate of `currency`.", {"currency": {"type": "string"}}, ["currency"]),
     "get_shape": tool("get_shape", "Returns the shape of the door.", {}, []),
     "get_state": tool("get_state", "Returns the state of the door.", {}, []),
 }
 
 
+rates = 0
+
+
 def call_tool(name, arguments):
+    global rates
+    if name == "get_rate":
+        rates += 1
+        if rates > 1:
+            raise Refused("Error: Rate limit exceeded")
     server.validate(entries[name]["inputSchema"], arguments)
     if name == "get_title":
         raise Refused(BROWSER)
@@ -28,6 +37,8 @@ def call_tool(name, arguments):
         raise Refused("Could not load it: getaddrinfo ENOTFOUND example.com")
     if name == "get_quote":
         return text("Error fetching quote: fetch failed")
+    if name == "get_rate":
+        return text("1.08")
     if name == "get_pods":
         print("dial tcp 127.0.0.1:6443: connect: connection refused", file=sys.stderr, flush=True)
         time.sleep(60)
