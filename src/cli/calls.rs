@@ -8,7 +8,7 @@ use super::exit::Exit;
 use super::suites::FlaggedTool;
 use crate::redact::hold_a_secret;
 use crate::source::template::from_json;
-use crate::source::{Located, visible_line};
+use crate::source::{Located, did_you_mean, visible_line};
 use crate::suite::Suite;
 
 /// Facts about a server that generated calls need and the server does not declare.
@@ -45,6 +45,12 @@ fn parse_arguments(text: &str) -> Result<FlaggedArguments, String> {
     } else {
         Err(format!("arguments must be a JSON object; {help}"))
     }
+}
+
+/// The warning about such a flag, where the command goes on without the tool.
+pub(crate) fn unknown_tool_warning<'a>(named: &FlaggedTool, offered: impl Iterator<Item = &'a str>) -> String {
+    let help = did_you_mean(&named.tool, offered).map(|help| format!("; {help}")).unwrap_or_default();
+    format!("warning: {}{help}", unknown_tool(named))
 }
 
 /// What is wrong with a flag that names a tool which the server does not have.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::run::{RunArgs, RunRequest, run};
 use super::visiting::{CurrentStep, VisitWords, plan_of_server, visit};
-use crate::cli::calls::{CallArgs, unknown_tool};
+use crate::cli::calls::{CallArgs, unknown_tool_warning};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb, seen_from};
@@ -21,7 +21,7 @@ use crate::plan::BoxFuture;
 use crate::report::sink;
 use crate::runner::{ServerVisit, Visitor};
 use crate::source::file::{WRITTEN, read_text};
-use crate::source::{did_you_mean, difference, visible, visible_line};
+use crate::source::{difference, visible, visible_line};
 use crate::suite::AdHocCommand;
 use crate::wire::Catalog;
 
@@ -129,8 +129,7 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     };
     let tools = || visited.catalog.tools.iter().map(|tool| tool.name.as_str());
     for named in args.calls.named_tools().iter().filter(|named| !tools().any(|tool| named.is_match(tool))) {
-        let help = did_you_mean(&named.tool, tools()).map(|help| format!("; {help}")).unwrap_or_default();
-        console.note(&format!("warning: {}{help}", unknown_tool(named)));
+        console.note(&unknown_tool_warning(named, tools()));
     }
     let file = args.output.clone().unwrap_or_else(|| folder.beside(OsStr::new(&file_name(&visited.name))));
     let page = SuitePage {

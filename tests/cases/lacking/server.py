@@ -11,11 +11,11 @@ from little import Refused, Server, text, tool  # noqa: E402
 BROWSER = "browserType.launch: Executable doesn't exist at /ms-playwright/chrome\nrun: npx playwright install"
 server = Server(0)
 entries = {
+    "get_rate": tool("get_rate", "Returns the rate of `currency`.", {"currency": {"type": "string"}}, ["currency"]),
     "get_title": tool("get_title", "Returns the title of the page.", {}, []),
     "get_page": tool("get_page", "Returns the page at `url`.", {"url": {"type": "string"}}, ["url"]),
     "get_quote": tool("get_quote", "Returns the quote of `symbol`.", {"symbol": {"type": "string"}}, ["symbol"]),
     "get_pods": tool("get_pods", "Returns the pods of `space`.", {"space": {"type": "string"}}, ["space"]),
-    "get_rate": tool("get_rate", "Returns the rate of `currency`.", {"currency": {"type": "string"}}, ["currency"]),
     "get_shape": tool("get_shape", "Returns the shape of the door.", {}, []),
     "get_state": tool("get_state", "Returns the state of the door.", {}, []),
 }

@@ -198,7 +198,7 @@ impl ApiProvider {
             let message = format!("`{}` needs a key, and none is given", format.as_str());
             let help = "write `key: \"{{ env.NAME }}\"` and set the variable `NAME`; a model on this machine needs a `url`, \
                         and one that is played back a `recording`";
-            found.push(Diagnostic::error("missing-key", message, keys.span).with_help(help));
+            found.push(Diagnostic::error("missing-key", message, keys.span).with_help(help.to_owned()));
         }
         let priced = |NamedModel(named): &NamedModel| PricedModel {
             api: Self {
