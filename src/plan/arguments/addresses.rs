@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use super::folder::is_path;
 use crate::source::words;
 
 /// The discard port of this machine (RFC 863), where nothing answers.
@@ -66,8 +67,11 @@ const RESERVED_DOMAINS: [&str; 4] = ["invalid", "test", "example", "localhost"];
 /// Domains for examples, which resolve to a machine nevertheless.
 const EXAMPLE_DOMAINS: [&str; 3] = ["example.com", "example.org", "example.net"];
 
-/// Words in the names of arguments that take repositories of other machines, also as `owner/name`.
-const REPOSITORY_WORDS: [&str; 5] = ["remote", "repo", "repository", "git", "github"];
+/// The word in the names of arguments that take repositories of other machines, also as `owner/name`.
+const REMOTE: &str = "remote";
+
+/// The same of tools that deal with other machines; elsewhere, they may be folders.
+const REPOSITORY_WORDS: [&str; 4] = ["repo", "repository", "git", "github"];
 
 /// Ends of the names of most machines.
 const COMMON_ENDS: [&str; 18] = [
@@ -82,11 +86,12 @@ pub(crate) fn ends_like_host(text: &str) -> bool {
 }
 
 /// Unroutable replacements for a repository that is named as `owner/name`; empty where the text is none, or the argument
-/// takes none.
-pub(crate) fn unroutable_repository(name: &str, text: &str) -> Vec<String> {
+/// takes none. `is_open_world` says that the tool deals with other machines.
+pub(crate) fn unroutable_repository(name: &str, text: &str, is_open_world: bool) -> Vec<String> {
     let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     let is_short = text.split('/').count() == 2 && text.split('/').all(|part| is_part(part) && !part.starts_with('.'));
-    let takes_one = words(name).iter().any(|word| REPOSITORY_WORDS.contains(&word.as_str()));
+    let is_repository = |word: &String| is_open_world && REPOSITORY_WORDS.contains(&word.as_str());
+    let takes_one = words(name).iter().any(|word| word == REMOTE || is_repository(word)) && !is_path(name);
     if is_short && takes_one { vec![format!("http://{DISCARD_ADDRESS}/{text}")] } else { Vec::new() }
 }
 
@@ -201,16 +206,19 @@ mod tests {
         ] {
             assert_eq!(ends_like_host(text), expected, "{text}");
         }
-        for (name, text, expected) in [
-            ("remote", "yamadashy/repomix", Some("http://127.0.0.1:9/yamadashy/repomix")),
-            ("githubRepo", "a/b.js", Some("http://127.0.0.1:9/a/b.js")),
-            ("path", "src/main.rs", None),
-            ("repo", "react", None),
-            ("repo", "a/b/c", None),
-            ("repo", "./a", None),
-            ("repo", "a b/c", None),
+        for (name, text, is_open_world, expected) in [
+            ("remote", "yamadashy/repomix", false, Some("http://127.0.0.1:9/yamadashy/repomix")),
+            ("githubRepo", "a/b.js", true, Some("http://127.0.0.1:9/a/b.js")),
+            ("githubRepo", "a/b.js", false, None),
+            ("repo_path", "src/lib", true, None),
+            ("path", "src/main.rs", true, None),
+            ("repo", "react", true, None),
+            ("repo", "a/b/c", true, None),
+            ("repo", "./a", true, None),
+            ("repo", "a b/c", true, None),
         ] {
-            assert_eq!(unroutable_repository(name, text).first().map(String::as_str), expected, "{name}: {text}");
+            let found = unroutable_repository(name, text, is_open_world);
+            assert_eq!(found.first().map(String::as_str), expected, "{name}: {text}");
         }
     }
 

@@ -242,8 +242,8 @@ impl SafeArguments {
         let Value::String(text) = value else { return Vec::new() };
         let is_named = || self.hosts.contains(name) || is_host(name) || self.is_open_world && ends_like_host(text);
         let mut texts = unroutable(text, is_named);
-        if self.is_open_world && texts.is_empty() {
-            texts = unroutable_repository(name, text);
+        if texts.is_empty() {
+            texts = unroutable_repository(name, text, self.is_open_world);
         }
         texts.into_iter().map(Value::from).collect()
     }
@@ -381,7 +381,7 @@ mod tests {
         let given = json!({"name": "google.com", "remote": "a/b", "registry": "https://mirror.company.com"});
         for (is_open_world, expected) in [
             (true, json!({"name": "nowhere.invalid", "remote": "http://127.0.0.1:9/a/b"})),
-            (false, json!({"name": "google.com", "remote": "a/b"})),
+            (false, json!({"name": "google.com", "remote": "http://127.0.0.1:9/a/b"})),
         ] {
             let tool = tool(is_open_world, properties.clone());
             let safe = SafeArguments::new(&tool.arguments_schema(), None).unwrap().for_tool(&tool);
