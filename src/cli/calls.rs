@@ -53,7 +53,7 @@ pub(crate) fn unknown_tool_warning<'a>(named: &FlaggedTool, offered: impl Iterat
     format!("warning: {}{help}", unknown_tool(named))
 }
 
-/// What is wrong with a flag that names a tool which the server does not have.
+/// The mistake of a flag that names a tool which the server does not have.
 pub(crate) fn unknown_tool(named: &FlaggedTool) -> String {
     let FlaggedTool { flag, tool } = named;
     let has_none = if named.is_pattern() { "no tool of the server matches" } else { "the server has no tool" };

@@ -124,7 +124,7 @@ struct Broken {
 }
 
 impl Series<'_, '_> {
-    /// What the machine lacks by the last answer, where no round was served.
+    /// The lack that the last answer shows, where no round was served.
     fn lack(&self) -> Option<Reason> {
         let last = self.conversation.exchanges.last().filter(|_| self.conversation.served == 0)?;
         Reason::of_refusal(&last.received).filter(|why| matches!(why, Reason::SurroundingsLack(_)))

@@ -62,23 +62,23 @@ impl SafeArguments {
         let smallest = generator.smallest().clone();
         let (schema, default_overrides) = (schema.clone(), Vec::new());
         let (is_open_world, amounts) = (false, Amounts::Small);
-        Self { generator, schema, default_overrides, hosts, folder, is_open_world, amounts, smallest }.prepared()
+        Self { generator, schema, default_overrides, hosts, folder, is_open_world, amounts, smallest }.prepare()
     }
 
     /// The same for a tool that may say that it deals with other machines.
     #[must_use]
     pub fn for_tool(self, tool: &Tool) -> Self {
-        if tool.declares_open_world() { Self { is_open_world: true, ..self }.prepared() } else { self }
+        if tool.declares_open_world() { Self { is_open_world: true, ..self }.prepare() } else { self }
     }
 
     /// The same with such amounts.
     #[must_use]
     pub fn with_amounts(self, amounts: Amounts) -> Self {
-        if amounts == self.amounts { self } else { Self { amounts, ..self }.prepared() }
+        if amounts == self.amounts { self } else { Self { amounts, ..self }.prepare() }
     }
 
     /// Makes the values ready that follow from the settings.
-    fn prepared(mut self) -> Self {
+    fn prepare(mut self) -> Self {
         let properties = self.schema["properties"].as_object().into_iter().flatten();
         let overrides =
             properties.filter_map(|(name, schema)| Some((name.clone(), self.override_default(name, schema)?)));
