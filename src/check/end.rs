@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel};
+use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, StepProblem};
 use crate::session::{CallFailure, FailureReason};
+
+/// The time for calls of a tool that refuses valid ones for what the machine lacks: what they do before they fail may show
+/// something, and each of them may wait for a network that is not there.
+pub(crate) const LACKING_TIME: Duration = Duration::from_secs(2);
 
 /// The reason for which a check stops.
 #[derive(Debug, Clone)]
@@ -72,10 +76,16 @@ impl CheckEnd {
                 let words = failure.lack.unwrap_or_default();
                 CheckResult::because(Outcome::Inconclusive, Reason::SurroundingsLack(words))
             }
-            Self::Unanswered(failure) => CheckResult {
-                frames: failure.frame.into_iter().collect(),
-                ..CheckResult::with_findings(Outcome::Failed, vec![Finding::from(&*failure)])
-            },
+            Self::Unanswered(failure) => {
+                let (found, frames) = (Finding::from(&*failure), failure.frame.into_iter().collect());
+                let result = match found.step_problem.as_deref() {
+                    Some(StepProblem::CallsLimited(words)) => {
+                        CheckResult::because(Outcome::Inconclusive, Reason::CallsLimited(words.clone()))
+                    }
+                    _ => CheckResult::with_findings(Outcome::Failed, vec![found]),
+                };
+                CheckResult { frames, ..result }
+            }
             Self::Failed(findings) => CheckResult::with_findings(outcome_of(&findings), findings),
             Self::Spent(why) | Self::Inconclusive(why) => CheckResult::because(Outcome::Inconclusive, why),
             Self::Skipped(why) => CheckResult::because(Outcome::Skipped, why),
@@ -133,7 +143,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::transport::ServerExit;
+    use crate::transport::{HttpFailure, HttpRefusal, ServerExit};
 
     #[test]
     fn silence_is_the_servers_fault_only_with_time_left() {
@@ -168,6 +178,21 @@ mod tests {
             let text = format!("{end:?}");
             assert_eq!(end.sentence(), sentence, "{text}");
             assert_eq!(end.into_result().outcome, outcome, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_limit_of_calls_fails_no_check() {
+        let status = |code: u16, status: &str| {
+            let refusal = HttpRefusal { code, status: status.to_owned(), ..HttpRefusal::default() };
+            CheckEnd::Unanswered(Box::new(failure_of_test(FailureReason::Http(HttpFailure::Status(refusal)))))
+        };
+        for (end, expected) in [
+            (status(500, "500 Internal Server Error"), Outcome::Failed),
+            (status(429, "429 Too Many Requests"), Outcome::Inconclusive),
+        ] {
+            let text = format!("{end:?}");
+            assert_eq!(end.into_result().outcome, expected, "{text}");
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) mod visit;
 pub(crate) use self::confirm::{Confirmation, SeenOnce};
 #[cfg(test)]
 pub(crate) use self::end::failure_of_test;
-pub(crate) use self::end::{CheckEnd, goes_on, outcome_of, with_exit};
+pub(crate) use self::end::{CheckEnd, LACKING_TIME, goes_on, outcome_of, with_exit};
 pub(crate) use self::fault_search::FaultSearch;
 pub(crate) use self::limits::CheckLimits;
 pub(crate) use self::log::CheckLog;

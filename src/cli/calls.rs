@@ -47,12 +47,17 @@ fn parse_arguments(text: &str) -> Result<FlaggedArguments, String> {
     }
 }
 
-/// The warning about a flag that names a tool which the server does not have.
-pub(crate) fn unknown_tool<'a>(named: &FlaggedTool, offered: impl Iterator<Item = &'a str>) -> String {
+/// The warning about such a flag, where the command goes on without the tool.
+pub(crate) fn unknown_tool_warning<'a>(named: &FlaggedTool, offered: impl Iterator<Item = &'a str>) -> String {
+    let help = did_you_mean(&named.tool, offered).map(|help| format!("; {help}")).unwrap_or_default();
+    format!("warning: {}{help}", unknown_tool(named))
+}
+
+/// The mistake of a flag that names a tool which the server does not have.
+pub(crate) fn unknown_tool(named: &FlaggedTool) -> String {
     let FlaggedTool { flag, tool } = named;
-    let help = did_you_mean(tool, offered).map(|help| format!("; {help}")).unwrap_or_default();
     let has_none = if named.is_pattern() { "no tool of the server matches" } else { "the server has no tool" };
-    format!("warning: {has_none} `{0}`, so `{flag} {0}` has no effect{help}", visible_line(tool))
+    format!("{has_none} `{0}`, so `{flag} {0}` has no effect", visible_line(tool))
 }
 
 impl CallArgs {

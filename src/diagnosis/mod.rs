@@ -24,6 +24,9 @@ pub const LAST_CASE: &str = "last case";
 /// The evidence of an exit that names the cases whose requests were pending.
 pub const CASES: &str = "cases";
 
+/// The status with which a server limits how often it is called.
+const TOO_MANY_REQUESTS: u16 = 429;
+
 /// The most characters of a line that are quoted.
 const QUOTED: usize = 300;
 
@@ -153,6 +156,11 @@ pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
         | HttpFailure::Endpoint(_) => FailureClass::ProtocolError,
     };
     let mut finding = Finding::failure(class, failure.message(method));
+    if let HttpFailure::Status(refusal) = failure
+        && refusal.code == TOO_MANY_REQUESTS
+    {
+        finding = finding.with_problem(StepProblem::CallsLimited(refusal.status.clone()));
+    }
     if let HttpFailure::NoToken(none) = failure {
         finding.code = Code::new("no-token");
         finding = finding.with_problem(StepProblem::NoToken).with_evidence("asked", none.asked.join("\n"));

@@ -69,4 +69,6 @@ fn evidence_stands_in_its_order() {
     let finding = Finding::from(&failed(FailureReason::Http(HttpFailure::Status(refusal))));
     let names: Vec<&str> = finding.evidence.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["retry-after", "body", "stderr"]);
+    let limited = StepProblem::CallsLimited("429 Too Many Requests".to_owned());
+    assert_eq!(finding.step_problem.as_deref(), Some(&limited));
 }

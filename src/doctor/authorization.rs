@@ -79,11 +79,29 @@ pub(crate) async fn find_metadata(address: &HttpAddress, refusal: &HttpRefusal) 
     found
 }
 
+impl ResourceMetadata {
+    /// The addresses to which clients are sent: the document itself, and the authorization servers.
+    fn addresses(&self) -> impl Iterator<Item = &str> {
+        let (url, servers) = match self {
+            Self::Found { url, servers } => (url, servers.as_slice()),
+            Self::WithoutServers { url } | Self::NotFound { url, .. } | Self::Elsewhere { url } => (url, &[][..]),
+        };
+        std::iter::once(url.as_str()).chain(servers.iter().map(String::as_str))
+    }
+}
+
+/// An address of another machine whose scheme is not `https`.
+fn is_unprotected(address: &str) -> bool {
+    address.parse::<Url>().is_ok_and(|url| url.scheme() != "https" && !is_here(&url))
+}
+
+/// An address of this machine.
+fn is_here(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 fn is_same_machine(url: &Url, server: &Url) -> bool {
-    let is_here = |url: &Url| {
-        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-    };
     // A server elsewhere must not lead to what listens on this machine.
     url.host_str() == server.host_str() || is_here(url) && is_here(server)
 }
@@ -138,6 +156,13 @@ pub(crate) fn judge_metadata(metadata: &ResourceMetadata) -> Examination {
     let shown = |url: &str| shorten(&visible_line(url), 120);
     let publish = "publish `authorization_servers` there, and name the document in `www-authenticate` as `resource_metadata`: \
                    without it, clients cannot send their users to log in";
+    if let Some(plain) = metadata.addresses().find(|url| is_unprotected(url)) {
+        return Examination::doubtful(
+            METADATA,
+            format!("`{}` is an address without TLS, so anybody on the way can read what is sent there", shown(plain)),
+            "name it with `https`: OAuth allows `http` for addresses of this machine alone, and clients refuse any other",
+        );
+    }
     match metadata {
         ResourceMetadata::Found { url, servers } => {
             let servers: Vec<String> = servers.iter().map(|server| format!("`{}`", shown(server))).collect();
@@ -186,6 +211,32 @@ mod tests {
     }
 
     #[test]
+    fn metadata_without_tls_are_worth_a_look() {
+        let found = |url: &str, server: &str| {
+            judge_metadata(&ResourceMetadata::Found { url: url.to_owned(), servers: vec![server.to_owned()] })
+        };
+        let elsewhere = |url: &str| judge_metadata(&ResourceMetadata::Elsewhere { url: url.to_owned() });
+        let (https, http) = ("https://a.test/x", "http://login.test/");
+        for (judged, words) in [
+            (found(https, "https://login.test/"), None),
+            (found(https, http), Some("`http://login.test/` is an address without TLS")),
+            (found("http://a.test/x", "https://login.test/"), Some("`http://a.test/x` is an address")),
+            (found("http://127.0.0.1:9000/x", "http://localhost:9001/"), None),
+            (found("http://[::1]:9000/x", "http://127.0.0.2/"), None),
+            (found(https, "ftp://login.test/"), Some("`ftp://login.test/` is an address")),
+            (elsewhere(http), Some("`http://login.test/` is an address")),
+            (elsewhere(https), None),
+        ] {
+            let verdict = if words.is_some() { ExaminationVerdict::Doubtful } else { ExaminationVerdict::Fine };
+            assert_eq!(
+                (judged.verdict, judged.sentence.contains(words.unwrap_or_default())),
+                (verdict, true),
+                "{judged:?}"
+            );
+        }
+    }
+
+    #[test]
     fn documents_of_metadata() {
         for (answered, verdict, words) in [
             (
@@ -196,7 +247,7 @@ mod tests {
             (Ok(json!({"resource": "x"})), ExaminationVerdict::Doubtful, "names no authorization server"),
             (Err("HTTP 404 Not Found".to_owned()), ExaminationVerdict::Doubtful, "is not there: HTTP 404"),
         ] {
-            let judged = judge_metadata(&read_metadata("http://a.test/x".to_owned(), answered));
+            let judged = judge_metadata(&read_metadata("https://a.test/x".to_owned(), answered));
             assert_eq!(judged.verdict, verdict);
             assert!(judged.sentence.contains(words), "{}", judged.sentence);
         }

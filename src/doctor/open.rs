@@ -66,7 +66,7 @@ pub(crate) struct ServerUnderExamination<'a> {
 /// Examines a server.
 pub(crate) async fn examine(server: ServerUnderExamination<'_>) -> Checkup {
     let checkup = Checkup { server: server.name.to_owned(), ..Checkup::default() };
-    let mut run = CheckupRun { server, checkup };
+    let mut run = CheckupRun { server, checkup, stray_lines: 0 };
     run.run().await;
     run.checkup
 }
@@ -75,6 +75,8 @@ pub(crate) async fn examine(server: ServerUnderExamination<'_>) -> Checkup {
 struct CheckupRun<'a> {
     server: ServerUnderExamination<'a>,
     checkup: Checkup,
+    /// The number of lines on standard output that were no messages when the session opened.
+    stray_lines: usize,
 }
 
 impl CheckupRun<'_> {
@@ -182,6 +184,7 @@ impl CheckupRun<'_> {
             ServerAccess::Program(command) => {
                 self.add(start::judge_start(None, self.server.config_source));
                 let output = ServerOutput::of(&frames);
+                self.stray_lines = output.stray.len();
                 self.add(start::judge_output(&output));
                 if let Some(lack) = environment::find_lack(&session.stderr_tail(), &|name| has(command, name)) {
                     let own = self.server.environment;
@@ -233,6 +236,7 @@ impl CheckupRun<'_> {
             session.close(Duration::ZERO).await;
             return;
         }
+        self.add(start::judge_late_output(&ServerOutput::of(&session.frames()).since(self.stray_lines)));
         (self.server.doing)("waiting for its end".to_owned());
         let order = ShutdownOrder { first: FirstSignal::EndOfInput, grace: END_TIMEOUT };
         let closed = session.shut_down(order).await;

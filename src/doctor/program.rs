@@ -1,5 +1,6 @@
 //! The program of a server: the file that a start would run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::Examination;
-use crate::source::{file, visible_line};
+use crate::source::{file, nearest, visible_line};
 use crate::transport::stdio::ServerCommand;
 
 const NAME: &str = "program";
@@ -17,6 +18,12 @@ const FIRST_LINE: usize = 256;
 
 /// The largest description of a package that is read, in bytes.
 const MOST_OF_PACKAGE: u64 = 1 << 20;
+
+/// The endings of programs on Windows where `PATHEXT` is not set.
+const USUAL_ENDINGS: &str = ".COM;.EXE;.BAT;.CMD";
+
+/// Endings that people write of programs, in lower case.
+const WINDOWS_ENDINGS: [&str; 4] = [".exe", ".cmd", ".bat", ".com"];
 
 /// Files of a folder that start a server, and what runs them.
 const ENTRIES: [(&str, &str); 8] = [
@@ -43,8 +50,9 @@ pub(crate) enum ProgramFile {
     Folder { path: PathBuf, starts_with: Option<String> },
     /// No file at this path.
     NoFile(PathBuf),
-    /// No program of this name in the folders of `PATH`; `is_here` says that a file has it in the folder of the start.
-    NotInPath { is_here: bool },
+    /// No program of this name in the folders of `PATH`; `is_here` says that a file has it in the folder of the start,
+    /// `similar` is the program there that was probably meant.
+    NotInPath { is_here: bool, similar: Option<String> },
     /// The folder in which it should start is missing.
     NoWorkingFolder(PathBuf),
 }
@@ -59,12 +67,61 @@ pub(crate) fn find_program(command: &ServerCommand) -> ProgramFile {
     if path.components().count() > 1 || path.is_absolute() || command.program.starts_with('.') {
         return file_at(&cwd.join(path), command);
     }
-    let found = folders_of_path(command).map(|folder| folder.join(path)).find(|path| path.is_file() && may_run(path));
+    let names = file_names(&command.program, &endings_of_programs(command));
+    let found = folders_of_path(command)
+        .flat_map(|folder| names.iter().map(move |name| folder.join(name)))
+        .find(|path| path.is_file() && may_run(path));
     match found {
         Some(found) => file_at(&found, command),
         None if cwd.join(path).is_dir() => file_at(&cwd.join(path), command),
-        None => ProgramFile::NotInPath { is_here: cwd.join(path).is_file() },
+        None => {
+            let is_here = names.iter().any(|name| cwd.join(name).is_file());
+            let programs: BTreeSet<String> = folders_of_path(command).flat_map(|folder| programs_in(&folder)).collect();
+            ProgramFile::NotInPath { is_here, similar: similar_program(&command.program, &programs) }
+        }
     }
+}
+
+/// The file names that a program's name stands for: on Windows, one without an ending has those of `PATHEXT`.
+fn file_names(program: &str, endings: &[String]) -> Vec<String> {
+    let has_ending = |ending: &String| program.to_lowercase().ends_with(&ending.to_lowercase());
+    if endings.is_empty() || endings.iter().any(has_ending) {
+        return vec![program.to_owned()];
+    }
+    endings.iter().map(|ending| format!("{program}{ending}")).collect()
+}
+
+/// The endings that programs have; none where the system looks at permissions.
+fn endings_of_programs(command: &ServerCommand) -> Vec<String> {
+    if !cfg!(windows) {
+        return Vec::new();
+    }
+    let own =
+        command.env.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATHEXT")).map(|(_, value)| value.as_str());
+    own.unwrap_or(USUAL_ENDINGS).split(';').filter(|ending| !ending.is_empty()).map(str::to_owned).collect()
+}
+
+/// The names of the programs in a folder.
+fn programs_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let programs = entries.filter(|entry| may_run(&entry.path()));
+    programs.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// The program that was probably meant by a name: the same with another ending, or one that is spelled nearly like it.
+fn similar_program(asked: &str, programs: &BTreeSet<String>) -> Option<String> {
+    let stem = |name: &str| WINDOWS_ENDINGS.iter().find_map(|ending| name.strip_suffix(ending).map(str::to_owned));
+    let lower = asked.to_lowercase();
+    let asked_stem = stem(&lower).unwrap_or_else(|| lower.clone());
+    let is_same = |name: &&String| {
+        let name = name.to_lowercase();
+        stem(&name).unwrap_or(name) == asked_stem
+    };
+    let same = programs.iter().find(is_same).map(String::as_str);
+    // Short names are all alike.
+    let is_long = asked_stem.chars().count() > 3;
+    let near = || nearest(&asked_stem, programs.iter().map(String::as_str)).filter(|_| is_long);
+    same.or_else(near).map(str::to_owned)
 }
 
 fn folders_of_path(command: &ServerCommand) -> impl Iterator<Item = PathBuf> {
@@ -171,14 +228,22 @@ pub(crate) fn judge_program(asked: &str, found: &ProgramFile) -> Examination {
             "mend the path; it is relative to the folder in which the server starts, which `--cwd` sets, and a server \
              that is compiled has to be built first",
         ),
-        ProgramFile::NotInPath { is_here: true } => Examination::wrong(
+        ProgramFile::NotInPath { is_here: true, .. } => Examination::wrong(
             NAME,
             format!("`{asked}` is in no folder of `PATH`, though a file here has this name"),
             format!(
                 "write `./{asked}` if that file is the program, or its interpreter before it, such as `node {asked}`"
             ),
         ),
-        ProgramFile::NotInPath { is_here: false } => Examination::wrong(
+        ProgramFile::NotInPath { is_here: false, similar: Some(similar) } => Examination::wrong(
+            NAME,
+            format!("`{asked}` is in no folder of `PATH`"),
+            format!(
+                "did you mean `{}`, which is there? If not, install `{asked}`, or write its whole path",
+                visible_line(similar)
+            ),
+        ),
+        ProgramFile::NotInPath { is_here: false, similar: None } => Examination::wrong(
             NAME,
             format!("`{asked}` is in no folder of `PATH`"),
             format!(
@@ -227,6 +292,37 @@ mod tests {
     }
 
     #[test]
+    fn names_of_programs_have_endings_on_windows() {
+        let endings = [".COM", ".EXE", ".CMD"].map(str::to_owned);
+        for (program, endings, expected) in [
+            ("node", &[][..], &["node"][..]),
+            ("node", &endings, &["node.COM", "node.EXE", "node.CMD"]),
+            ("node.exe", &endings, &["node.exe"]),
+            ("npx.CMD", &endings, &["npx.CMD"]),
+            ("python3.11", &endings, &["python3.11.COM", "python3.11.EXE", "python3.11.CMD"]),
+        ] {
+            assert_eq!(file_names(program, endings), expected, "{program}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_may_have_another_name() {
+        let programs = ["node", "npx.cmd", "python3", "uvx", "ls", "Code.exe"].map(str::to_owned).into();
+        for (asked, expected) in [
+            ("node.exe", Some("node")),
+            ("npx", Some("npx.cmd")),
+            ("npx.exe", Some("npx.cmd")),
+            ("pyhton3", Some("python3")),
+            ("Python3.exe", Some("python3")),
+            ("code", Some("Code.exe")),
+            ("no-such-program-anywhere", None),
+            ("lz", None),
+        ] {
+            assert_eq!(similar_program(asked, &programs).as_deref(), expected, "{asked}");
+        }
+    }
+
+    #[test]
     fn every_file_that_is_no_program_has_a_cure() {
         let path = || PathBuf::from("/srv/app");
         for (found, verdict, words) in [
@@ -234,8 +330,16 @@ mod tests {
             (ProgramFile::NotExecutable(path()), ExaminationVerdict::Wrong, "may not be run"),
             (ProgramFile::Folder { path: path(), starts_with: None }, ExaminationVerdict::Wrong, "is a folder"),
             (ProgramFile::NoFile(path()), ExaminationVerdict::Wrong, "there is no file `/srv/app`"),
-            (ProgramFile::NotInPath { is_here: false }, ExaminationVerdict::Wrong, "`app` is in no folder of `PATH`"),
-            (ProgramFile::NotInPath { is_here: true }, ExaminationVerdict::Wrong, "a file here has this name"),
+            (
+                ProgramFile::NotInPath { is_here: false, similar: None },
+                ExaminationVerdict::Wrong,
+                "`app` is in no folder of `PATH`",
+            ),
+            (
+                ProgramFile::NotInPath { is_here: true, similar: None },
+                ExaminationVerdict::Wrong,
+                "a file here has this name",
+            ),
             (ProgramFile::NoWorkingFolder(path()), ExaminationVerdict::Wrong, "does not exist"),
             (
                 ProgramFile::WithoutInterpreter { path: path(), interpreter: "node".to_owned() },

@@ -1,5 +1,6 @@
 //! The start of a server over stdio: it stays, its standard output is clean, and it answers `initialize`.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -122,6 +123,11 @@ impl ServerOutput {
         let stray = lines().filter(is_looked_at).filter(|frame| !is_message(frame)).map(Frame::text);
         Self { first: lines().next().map(|frame| frame.at), stray: stray.collect() }
     }
+
+    /// The lines that are no messages and came after those of an earlier look.
+    pub(crate) fn since(self, earlier: usize) -> Self {
+        Self { stray: self.stray.into_iter().skip(earlier).collect(), ..self }
+    }
 }
 
 /// Judges the standard output of a server.
@@ -142,6 +148,13 @@ pub(crate) fn judge_output(output: &ServerOutput) -> Option<Examination> {
         .with_evidence(output.stray.iter().take(2).map(|line| shorten(&visible_line(line), QUOTED)).collect())
     };
     Some(judged.with_figure("first_output_ms", first.as_millis()))
+}
+
+/// Judges lines that are no messages and came once the session was open; `None` where there are none.
+pub(crate) fn judge_late_output(output: &ServerOutput) -> Option<Examination> {
+    let judged = judge_output(output).filter(|_| !output.stray.is_empty())?;
+    let sentence = format!("{}, and came after the answer to `initialize`", judged.sentence);
+    Some(Examination { sentence, figures: BTreeMap::new(), ..judged })
 }
 
 /// Judges the answer to `initialize`.
@@ -267,6 +280,29 @@ mod tests {
             assert_eq!(judged.as_ref().map(|judged| judged.verdict), expected.map(|(verdict, _)| verdict));
             let sentence = judged.map(|judged| judged.sentence).unwrap_or_default();
             assert!(sentence.contains(expected.map_or("", |(_, words)| words)), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn lines_that_come_later_are_wrong_as_well() {
+        let output = |lines: &[&str]| ServerOutput {
+            first: Some(Duration::from_millis(5)),
+            stray: lines.iter().map(|line| (*line).to_owned()).collect(),
+        };
+        for (lines, earlier, expected) in [
+            (&[][..], 0, None),
+            (&["Ready!"], 1, None),
+            (&["Ready!", "listing tools"], 1, Some(("1 line", "listing tools"))),
+            (&["listing tools", "done"], 0, Some(("2 lines", "listing tools"))),
+        ] {
+            let judged = judge_late_output(&output(lines).since(earlier));
+            let words = judged.as_ref().map(|judged| (judged.sentence.as_str(), judged.evidence[0].as_str()));
+            let is_same = match (words, expected) {
+                (Some((sentence, line)), Some((count, first))) => sentence.starts_with(count) && line == first,
+                (None, None) => true,
+                _ => false,
+            };
+            assert!(is_same, "{lines:?} {earlier}: {judged:?}");
         }
     }
 

@@ -51,6 +51,8 @@ impl Code {
     pub const STEERED_TOOL: Self = Self::new("steered-tool");
     /// A call that must be refused was served.
     pub const REFUSED: Self = Self::new("refused");
+    /// A failure is answered as if it were none.
+    pub const ERROR_AS_SUCCESS: Self = Self::new("error-as-success");
     /// A refusal has structured content that the tool's output schema forbids.
     pub const ERROR_CONTENT: Self = Self::new("error-content");
     /// A tool refused arguments that somebody gave, or a call that takes none.

@@ -186,6 +186,8 @@ pub enum StepProblem {
     NeverAnswered,
     /// While the request waited in vain, the server said that its surroundings lack something; holds its words.
     SurroundingsLack(String),
+    /// The server refused the request because there were too many; holds its words.
+    CallsLimited(String),
     /// A valid call, on which the verdict rests, got no answer.
     ValidCallUnanswered {
         /// Nor did the server answer anything else after it.

@@ -207,6 +207,9 @@ pub struct RunFinished {
     pub duration_us: u64,
     /// The user or the system stopped it.
     pub interrupted: bool,
+    /// The event that ended it before its last case was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<RunEnd>,
     /// The number of cases that were planned and not reached.
     pub not_run: usize,
     /// The fault coverage of the run.

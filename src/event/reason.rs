@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::wire::surroundings_lack;
+use crate::wire::{call_limit, surroundings_lack};
 
 /// Why a case was skipped, inconclusive or errored, or a note on a case that passed.
 ///
@@ -84,6 +84,8 @@ pub enum Reason {
     ValidCallUnanswered(String),
     /// The server could not do what was asked, since its surroundings lack something; holds its words.
     SurroundingsLack(String),
+    /// The server, or a service behind it, refused a call because there were too many; holds its words.
+    CallsLimited(String),
     /// No round of a property was served; holds the words of the last answer, and the way to give arguments.
     NothingServed(String),
     /// The time of the case ended before all rounds of a property had run.
@@ -128,6 +130,16 @@ pub enum RunEnd {
     Bailed,
     /// The time that the user gave it was over.
     OutOfTime,
+}
+
+impl fmt::Display for RunEnd {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::Interrupted => "the run was interrupted",
+            Self::Bailed => "`--bail` ended the run",
+            Self::OutOfTime => "the time of `--budget` was over",
+        })
+    }
 }
 
 /// A valid call that the server refused.
@@ -185,6 +197,7 @@ impl Reason {
             | Self::NothingServed(text)
             | Self::ValidCallUnanswered(text)
             | Self::SurroundingsLack(text)
+            | Self::CallsLimited(text)
             | Self::Internal(text) => vec![text],
             Self::RevisionNotSupported { supported, requested } => vec![supported, requested],
             Self::ValidCallRefused(RefusedCall { call, answer, help, purpose: _ }) => vec![call, answer, help],
@@ -211,6 +224,12 @@ impl Reason {
 }
 
 impl Reason {
+    /// Why a refusal in these words says nothing about the call; `None` where it may.
+    pub fn of_refusal(words: &str) -> Option<Self> {
+        let lack = surroundings_lack(words).map(Self::SurroundingsLack);
+        lack.or_else(|| call_limit(words).map(Self::CallsLimited))
+    }
+
     /// Why no case waits for an answer of a tool any more.
     pub fn never_answered(tool: &str) -> Self {
         Self::NeverAnswered(format!("`{tool}` has served no call of this run, and other cases waited for it in vain"))
@@ -220,7 +239,7 @@ impl Reason {
 impl RefusedCall {
     /// Why nothing follows from it; `words` are the server's own.
     pub fn reason(self, words: &str) -> Reason {
-        surroundings_lack(words).map_or_else(|| Reason::ValidCallRefused(self), Reason::SurroundingsLack)
+        Reason::of_refusal(words).unwrap_or(Reason::ValidCallRefused(self))
     }
 }
 
@@ -249,10 +268,8 @@ impl fmt::Display for Reason {
             Self::RevisionNotSupported { supported, requested } => {
                 write!(to, "the server speaks {supported}, not {requested}")
             }
-            Self::NotRun(RunEnd::Interrupted) => to.write_str("not run: the run was interrupted"),
-            Self::NotRun(RunEnd::Bailed) => to.write_str("not run: `--bail` ended the run"),
-            Self::NotRun(RunEnd::OutOfTime) => to.write_str("not run: the time of `--budget` was over"),
-            Self::Interrupted => to.write_str("the run was interrupted"),
+            Self::NotRun(end) => write!(to, "not run: {end}"),
+            Self::Interrupted => RunEnd::Interrupted.fmt(to),
             Self::Recorded => to.write_str("recorded"),
             Self::Changed(changes) => write!(to, "changed: {changes}"),
             Self::Allowed(why) => write!(to, "allowed: {why}"),
@@ -290,6 +307,10 @@ impl fmt::Display for Reason {
             Self::SurroundingsLack(words) => {
                 write!(to, "the server lacks something here, so its calls say nothing: \"{words}\"; provide it, or exempt ")?;
                 to.write_str("the tools that need it with `allow_unjudged`")
+            }
+            Self::CallsLimited(words) => {
+                write!(to, "the server limits how often it is called, so this refusal says nothing: \"{words}\"; raise ")?;
+                to.write_str("the limit for tests, or exempt the tools behind it with `allow_unjudged`")
             }
             Self::NothingServed(answer) => {
                 write!(to, "no call was served, so nothing was tried: the last answer was {answer}")

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::event::Finding;
+use crate::event::{Finding, RunEnd};
 use crate::fault::FaultPlayer;
 use crate::session::Session;
 use crate::suite::AddedSettings;
@@ -26,8 +26,8 @@ pub trait FreshServers: Send + Sync {
     /// The server processes of this run that are alive at the moment, whichever case started them.
     fn running(&self) -> Vec<RunningServer>;
 
-    /// Waits for the wish to stop.
-    fn wait_for_stop(&self) -> BoxFuture<'_, ()>;
+    /// Waits for the wish to stop, and returns why it was made.
+    fn wait_for_stop(&self) -> BoxFuture<'_, RunEnd>;
 }
 
 /// A request for a session.

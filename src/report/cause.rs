@@ -13,6 +13,9 @@ pub(crate) struct Cause {
     /// The code of its findings; `None` for cases without any.
     pub(crate) code: Option<Code>,
     class: Option<FailureClass>,
+    /// The tool or prompt, where each is mended on its own: one that reports failures as successes does so in every
+    /// case.
+    about: Option<String>,
     /// The expectation of a built-in rule, as file, line and column: what another rule says in the same words is
     /// another cause.
     expectation: Option<(String, usize, usize)>,
@@ -44,7 +47,9 @@ pub(crate) fn causes(result: &CaseResult) -> Vec<Cause> {
 pub(crate) fn of_finding(result: &CaseResult, finding: &Finding) -> Cause {
     let is_general = is_general(result, finding);
     let message = &finding.message;
+    let is_of_tool = finding.code == Code::ERROR_AS_SUCCESS;
     Cause {
+        about: is_of_tool.then(|| result.identity(finding).tool),
         outcome: result.outcome,
         is_flaky: result.is_flaky(),
         code: Some(finding.code.clone()),
@@ -67,7 +72,7 @@ fn of_reason(result: &CaseResult) -> Cause {
     let says = result.reason.as_ref().map(without_data).unwrap_or_default();
     let says = if is_general { without_names(&without_repeats(&says)) } else { says };
     let (outcome, is_flaky) = (result.outcome, result.is_flaky());
-    Cause { outcome, is_flaky, code: None, class: None, expectation: None, says, is_general }
+    Cause { outcome, is_flaky, code: None, class: None, about: None, expectation: None, says, is_general }
 }
 
 /// A reason without the data of an answer, which differ from call to call; the words of a server stay.
@@ -80,6 +85,10 @@ fn without_data(reason: &Reason) -> String {
     }
     if let Reason::NothingServed(_) = reason {
         return Reason::NothingServed(String::new()).to_string();
+    }
+    // A limit may name the time that is left.
+    if let Reason::CallsLimited(_) = reason {
+        return Reason::CallsLimited(String::new()).to_string();
     }
     reason.to_string()
 }
@@ -127,8 +136,8 @@ fn without_names(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::CallPurpose;
-    use crate::report::tests::fixture::{failed, passed};
+    use crate::event::{CallPurpose, Exchange};
+    use crate::report::tests::fixture::{exchange, failed, passed};
     use crate::source::Quote;
 
     #[test]
@@ -149,6 +158,20 @@ mod tests {
         assert_eq!(cause(rule, 7), cause(rule, 7));
         assert_ne!(cause(rule, 7), cause(rule, 60));
         assert_eq!(cause("own.yml", 7), cause("own.yml", 60), "what somebody wrote is told apart by its case");
+    }
+
+    #[test]
+    fn a_failure_that_is_told_as_a_success_has_one_cause_in_each_tool() {
+        let cause = |tool: &str, words: &str| {
+            let exchange = Exchange { frame: 3, ..exchange(tool, "{}", "{}") };
+            let message = format!("`{tool}` reports a failure as a success");
+            let finding = Finding { frame: Some(4), ..Finding::new(Code::ERROR_AS_SUCCESS, message) };
+            let finding = finding.with_evidence("answered", words);
+            let result = failed(passed(1, "case", None), Vec::new());
+            of_finding(&CaseResult { exchanges: vec![exchange], ..result }, &finding)
+        };
+        assert_eq!(cause("info", "no file `a`"), cause("info", "no file `b`"));
+        assert_ne!(cause("info", "no file `a`"), cause("text", "no file `a`"));
     }
 
     #[test]
@@ -173,6 +196,13 @@ mod tests {
         ] {
             assert_eq!(refused(one) == refused(other), is_same, "{one} | {other}");
         }
+    }
+
+    #[test]
+    fn a_limit_of_calls_is_one_cause() {
+        let limited = |words: &str| without_data(&Reason::CallsLimited(words.to_owned()));
+        assert_eq!(limited("Rate limit exceeded"), limited("429 Too Many Requests: again in one minute"));
+        assert_ne!(limited("Rate limit exceeded"), without_data(&Reason::SurroundingsLack("fetch failed".to_owned())));
     }
 
     #[test]

@@ -23,7 +23,8 @@ use super::repetition::{self, Repetition};
 pub struct Report {
     events: Vec<Event>,
     totals: Totals,
-    is_cut_off: bool,
+    /// The event that ended the run in the middle of its cases.
+    cut_off_by: Option<RunEnd>,
 }
 
 /// The number of cases by outcome; every case is counted once.
@@ -113,23 +114,20 @@ impl Report {
         self.events.push(limit::event(event));
     }
 
-    /// Takes in that the run ends here, in the middle of its cases.
-    pub fn cut_off(&mut self) {
-        self.is_cut_off = self.run_finished().is_none();
+    /// Takes in that the run ends here, in the middle of its cases, unless its end is known already.
+    pub fn cut_off(&mut self, by: RunEnd) {
+        self.cut_off_by = Some(by).filter(|_| self.run_finished().is_none());
     }
 
     /// Returns true if the run was ended in the middle of its cases.
     pub(crate) fn is_cut_off(&self) -> bool {
-        self.is_cut_off
+        self.cut_off_by.is_some()
     }
 
-    /// Returns true if cases were not run because the time that the user gave the run was over.
+    /// Returns true if the time that the user gave the run was over before its last case was.
     pub(crate) fn is_out_of_time(&self) -> bool {
-        let is_cut = |event: &Event| {
-            let Event::CaseFinished(result) = event else { return false };
-            result.reason == Some(Reason::NotRun(RunEnd::OutOfTime))
-        };
-        self.events.iter().any(is_cut)
+        let ended_by = self.cut_off_by.or_else(|| self.run_finished()?.ended_by);
+        ended_by == Some(RunEnd::OutOfTime)
     }
 
     /// The names of the cases that began and did not end.

@@ -33,6 +33,7 @@ fn render(report: &Report) -> String {
     let plan = if number == 0 { "1..0 # SKIP no case ran".to_owned() } else { format!("1..{number}") };
     let ending = match report.run_finished() {
         None => "Bail out! the recording ends before the run does\n",
+        Some(run) if run.interrupted && report.is_out_of_time() => "Bail out! the time of `--budget` was over\n",
         Some(run) if run.interrupted => "Bail out! the run was interrupted\n",
         Some(_) => "",
     };

@@ -25,7 +25,8 @@ use super::suite_steps::tear_down_and_report;
 use super::target::{CASE_TIMEOUT, RunTarget};
 use super::verdict::{
     Notices, add_exit, add_violations, after_teardown, apply_known_failures, badness, continues_after_restart,
-    downgrade_should, join_parts, of_findings, skip_reason_of, skipped_by, with_notices, without_own_limits,
+    downgrade_should, join_parts, of_findings, skip_reason_of, skipped_by, with_notices, without_limited_steps,
+    without_own_limits,
 };
 use super::witness::ValidCallError;
 use super::{Options, SessionFrames, check, crash, finding, hang, injected, rerun, rounds};
@@ -214,7 +215,7 @@ impl CaseRun<'_> {
     async fn run_in_shared_session(&self) -> CheckResult {
         let opened = match self.unless_stopped(self.sessions.shared.session(self.target)).await {
             Ok(opened) => opened,
-            Err(error) => return without_session(error),
+            Err(error) => return without_session(error, self.limits.stop),
         };
         let begun = Instant::now();
         let mut result = self.run_script(&opened).await;
@@ -249,7 +250,7 @@ impl CaseRun<'_> {
         loop {
             let mut opened = match run.unless_stopped(self.sessions.own(self.case, run.limits.turn, run.faults)).await {
                 Ok(opened) => opened,
-                Err(error) => return join_parts(whole.take(), without_session(error)),
+                Err(error) => return join_parts(whole.take(), without_session(error, run.limits.stop)),
             };
             if let Some(names) = names.take() {
                 opened.names = names;
@@ -571,7 +572,7 @@ impl CaseRun<'_> {
             inconclusive_reason: conversation.inconclusive_reason,
             has_recorded: conversation.recorder.as_ref().is_some_and(|recorder| recorder.has_recorded),
         };
-        let mut result = with_notices(result, notices);
+        let mut result = without_limited_steps(with_notices(result, notices), conversation.limited);
         result.exchanges = conversation.exchanges;
         result.protocol_revision = opened.session.server.revision.to_string();
         result.frames = opened.session.frames_of(self.owner);
@@ -588,10 +589,10 @@ impl CaseRun<'_> {
     }
 }
 
-fn without_session(error: SessionError) -> CheckResult {
+fn without_session(error: SessionError, stop: &Stop) -> CheckResult {
     match error {
         SessionError::NotApplicable(reason) => CheckResult::because(Outcome::Skipped, reason),
-        SessionError::Interrupted => CheckResult::because(Outcome::Inconclusive, Reason::Interrupted),
+        SessionError::Interrupted => CheckResult::because(Outcome::Inconclusive, stop.reason()),
         SessionError::Broken(found) => CheckResult::unavailable(*found),
     }
 }

@@ -22,7 +22,7 @@ use super::target::RunTarget;
 use super::verdict::{add_findings, without_own_limits, without_unread_answers};
 use super::{Options, Stop, finding, snapshot};
 use crate::diagnosis;
-use crate::event::{CheckResult, Code, Finding, Outcome, Phase};
+use crate::event::{CheckResult, Code, Finding, Outcome, Phase, RunEnd};
 use crate::plan::{
     BoxFuture, Case, CaseStore, Check, CheckContext, CheckMachine, CloseServer, ClosedServer, FreshServers, OpenServer,
     RunningServer, ServerChoice, StepOutcome, StepRunner, SuiteSetup,
@@ -263,8 +263,11 @@ impl FreshServers for TargetServers<'_> {
         self.target().emitter.running.list()
     }
 
-    fn wait_for_stop(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.options.stop.wait())
+    fn wait_for_stop(&self) -> BoxFuture<'_, RunEnd> {
+        Box::pin(async {
+            self.options.stop.wait().await;
+            self.options.stop.end()
+        })
     }
 }
 

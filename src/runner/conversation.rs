@@ -12,11 +12,12 @@ use super::history::History;
 use super::permission::{self, ReadOnlyFilter};
 use super::snapshot::SnapshotRecorder;
 use super::target::RunTarget;
-use super::{injected, precondition, raw_http};
+use super::verdict::LimitedStep;
+use super::{foreign_origin, injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
 use crate::event::{BrokenExpectation, Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
-use crate::matching::{Answer, Expectation, MismatchKind, MismatchWeight, RunFiles, unknown_name_help};
+use crate::matching::{Answer, Expectation, MismatchKind, MismatchWeight, RunFiles, unknown_name_help, words_of};
 use crate::plan::Rounds;
 use crate::plan::arguments::ConfigSource;
 use crate::redact::Redactor;
@@ -25,7 +26,7 @@ use crate::session::{CallAnswer, Session};
 use crate::source::template::{Names, TemplateError, Unfilled, names_of};
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite, is_builtin};
-use crate::wire::{Tool, admitted_failure, admitted_lack, admitted_prompt_failure};
+use crate::wire::{Tool, admitted_failure, admitted_lack, admitted_prompt_failure, call_limit};
 
 /// A conversation so far: what was said, what was learned.
 pub(crate) struct Conversation<'a> {
@@ -48,6 +49,8 @@ pub(crate) struct Conversation<'a> {
     pub(crate) warnings: Vec<Finding>,
     /// Why expectations that were met prove nothing, or cannot be judged.
     pub(crate) inconclusive_reason: Option<Reason>,
+    /// The first step that was refused because there were too many calls, in a case that nobody wrote for this server.
+    pub(crate) limited: Option<LimitedStep>,
     /// Failures of steps that ran during another one.
     pub(crate) concurrent_failures: Vec<Finding>,
     /// The values of a round, and the tools that the steps must not call.
@@ -99,6 +102,7 @@ impl<'a> Conversation<'a> {
             recorder: None,
             warnings: Vec::new(),
             inconclusive_reason: None,
+            limited: None,
             concurrent_failures: Vec::new(),
             rounds: None,
             served: 0,
@@ -151,6 +155,7 @@ impl<'a> Conversation<'a> {
             faults.heal();
         }
         let (index, result) = self.speak(phase, step).await;
+        self.note_limit(phase, index, &result);
         let result = match step.awaits {
             Awaited::Nothing => injected::is_lost(step, self.faults.map(AsRef::as_ref), result),
             Awaited::Answer => result,
@@ -275,6 +280,22 @@ impl<'a> Conversation<'a> {
                 (written.params, written.uses) = (Some(params), uses);
             });
         }
+    }
+
+    /// Takes note of a step that was refused because there were too many calls.
+    fn note_limit(&mut self, phase: Phase, exchange: usize, result: &Result<Option<StepResponse>, Finding>) {
+        if self.limited.is_some() || phase != Phase::Steps || !self.is_derived {
+            return;
+        }
+        let words = match result {
+            Ok(Some(heard)) => limit_in_answer(&heard.reply.message),
+            Ok(None) => None,
+            Err(found) => match found.step_problem.as_deref() {
+                Some(StepProblem::CallsLimited(words)) => Some(words.clone()),
+                _ => None,
+            },
+        };
+        self.limited = words.map(|words| LimitedStep { exchange, words });
     }
 
     /// Takes note of the answer to a call that is no request of the session, or of its silence.
@@ -456,6 +477,9 @@ impl<'a> Conversation<'a> {
             found.extend(broken);
             self.warnings.extend(doubts);
         }
+        if let (Action::Http(request), true) = (&step.action, self.is_derived) {
+            found = foreign_origin::weigh(found, request, &self.names, &heard.reply.message, &self.speaker.catalog);
+        }
         // A value that could not be captured matters only where everything else held.
         if found.is_empty() {
             found = problems.into_iter().map(|found| Finding { exchange: Some(index), ..found }).collect();
@@ -490,6 +514,9 @@ impl<'a> Conversation<'a> {
     }
 }
 
+/// The status of HTTP with which a server limits how often it is called.
+const TOO_MANY_REQUESTS: u16 = 429;
+
 /// The names that a session provides.
 const OF_SESSION: [&str; 2] = ["session", "server"];
 
@@ -521,6 +548,15 @@ pub(crate) fn is_success(message: &Value) -> bool {
     message.get("result").is_some_and(|result| result["isError"] != true && admitted_lack(result).is_none())
 }
 
+/// The words of an answer that refuses a request because there were too many: that of a tool, of the protocol or of HTTP.
+fn limit_in_answer(message: &Value) -> Option<String> {
+    if message["status"] == TOO_MANY_REQUESTS {
+        return Some(message["body"].as_str().and_then(call_limit).unwrap_or_else(|| "HTTP 429".to_owned()));
+    }
+    let is_refusal = message.get("error").is_some() || message["result"]["isError"] == true;
+    call_limit(&words_of(message)).filter(|_| is_refusal)
+}
+
 /// The time for the answer of a step: its `own`, but no more than the `most` that the suite allows a ready-made one, and
 /// no more than the patience with a server that hangs.
 fn time_to_answer(own: Option<Duration>, most: Option<Duration>, patience: Option<Duration>) -> Option<Duration> {
@@ -531,6 +567,22 @@ fn time_to_answer(own: Option<Duration>, most: Option<Duration>, patience: Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_of_calls_is_found_in_refusals_alone() {
+        let text = |text: &str, is_error: bool| json!({"result": {"isError": is_error, "content": [{"type": "text", "text": text}]}});
+        for (message, expected) in [
+            (text("Error: Rate limit exceeded", true), Some("Error: Rate limit exceeded")),
+            (json!({"error": {"code": -32000, "message": "too many requests"}}), Some("too many requests")),
+            (json!({"status": 429, "body": ""}), Some("HTTP 429")),
+            (json!({"status": 429, "body": "Rate limit exceeded"}), Some("Rate limit exceeded")),
+            (text("no user `u429`", true), None),
+            (text("The guide says what to do when the rate limit is exceeded", false), None),
+            (json!({"status": 403, "body": "no"}), None),
+        ] {
+            assert_eq!(limit_in_answer(&message).as_deref(), expected, "{message}");
+        }
+    }
 
     #[test]
     fn a_ready_made_step_waits_no_longer_than_the_suite_and_nobody_longer_than_a_hanging_server_deserves() {

@@ -10,7 +10,7 @@ use super::opening::open_requested;
 use super::sessions::TargetSessions;
 use super::snapshot::Recordings;
 use super::{Emitter, Options, Stop, names};
-use crate::event::Finding;
+use crate::event::{Finding, RunEnd};
 use crate::plan::{BoxFuture, CloseServer, ClosedServer, FreshServers, OpenServer, Plan, RunningServer};
 use crate::redact::Redactor;
 use crate::session::Session;
@@ -81,7 +81,10 @@ impl FreshServers for Fresh {
         self.sessions.target.emitter.running.list()
     }
 
-    fn wait_for_stop(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.stop.wait())
+    fn wait_for_stop(&self) -> BoxFuture<'_, RunEnd> {
+        Box::pin(async {
+            self.stop.wait().await;
+            self.stop.end()
+        })
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct History {
     served: Mutex<BTreeSet<String>>,
     /// Why nothing follows from valid calls that got no answer, by the titles of their exchanges.
     hanging: Mutex<BTreeMap<String, Reason>>,
+    /// Why nothing follows from valid calls that were refused for what the machine lacks, by the calls.
+    lacking: Mutex<BTreeMap<String, Reason>>,
     /// True if a tool was called that may have changed what others answer.
     has_written: AtomicBool,
     /// By tool, the first valid call that was answered with an internal error.
@@ -57,6 +59,16 @@ impl History {
     /// Why nothing follows from a call, if it got no answer before.
     pub(crate) fn known_hang(&self, call: &str) -> Option<Reason> {
         self.hanging.lock().get(call).cloned()
+    }
+
+    /// Takes note of a valid call that was refused for what the machine lacks.
+    pub(crate) fn record_lack(&self, exchange: &Exchange, why: Reason) {
+        self.lacking.lock().insert(key(exchange), why);
+    }
+
+    /// Why nothing follows from a call, if it was refused before for what the machine lacks.
+    pub(crate) fn known_lack(&self, exchange: &Exchange) -> Option<Reason> {
+        self.lacking.lock().get(&key(exchange)).cloned()
     }
 
     /// Returns true if the same call was served before, and nothing that was sent since the beginning can explain that
@@ -173,6 +185,18 @@ mod tests {
         assert!(!history.record_hang("tools/call find", why()));
         assert!(history.known_hang("tools/call find").is_some());
         assert_eq!(history.known_hang("tools/call save"), None);
+    }
+
+    #[test]
+    fn a_call_that_failed_for_what_the_machine_lacks_is_not_made_again() {
+        let history = History::default();
+        let why = || Reason::SurroundingsLack("fetch failed".to_owned());
+        assert_eq!(history.known_lack(&call("find")), None);
+        history.record_lack(&call("find"), why());
+        assert_eq!(history.known_lack(&call("find")), Some(why()));
+        assert_eq!(history.known_lack(&call("save")), None);
+        let other = Exchange { sent: r#"{"id":7}"#.to_owned(), ..call("find") };
+        assert_eq!(history.known_lack(&other), None, "other arguments may need nothing");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod ending;
 mod examine;
 mod exchange;
 mod finding;
+mod foreign_origin;
 mod fresh;
 mod hang;
 mod history;
@@ -220,6 +221,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
     let finished = RunFinished {
         duration_us: micros(begun.elapsed()),
         interrupted: collector.summary.interrupted,
+        ended_by: stop.is_set().then(|| stop.end()),
         not_run,
         coverage: Some(coverage),
         stale_snapshots,

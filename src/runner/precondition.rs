@@ -7,10 +7,7 @@ use crate::plan::MustServe;
 use crate::plan::arguments::ConfigSource;
 use crate::source::{Sources, Span, visible_line};
 use crate::suite::Step;
-use crate::wire::{denies_tool, surroundings_lack};
-
-/// The code of a failure that is answered as if it were none.
-const UNFLAGGED: &str = "error-as-success";
+use crate::wire::denies_tool;
 
 /// A valid call that was refused.
 pub(crate) struct ValidCallRefusal {
@@ -26,8 +23,8 @@ pub(crate) struct ValidCallRefusal {
 /// The verdict on a case whose witness did not go well: it does not apply where an answer lacks what the next step of
 /// the witness goes on with, and nothing is known otherwise. `last_answer` is what the server said last.
 pub(crate) fn precondition_failed(found: &[Finding], witness: &[Step], last_answer: &str) -> CheckResult {
-    if let Some(lacking) = surroundings_lack(last_answer) {
-        return CheckResult::because(Outcome::Inconclusive, Reason::SurroundingsLack(lacking));
+    if let Some(why) = Reason::of_refusal(last_answer) {
+        return CheckResult::because(Outcome::Inconclusive, why);
     }
     let problem = found.first().and_then(|found| found.step_problem.as_deref());
     if let Some(StepProblem::MissingValue(Some(path))) = problem
@@ -52,8 +49,8 @@ pub(crate) fn valid_call_refused(
     span: Span,
 ) -> CheckResult {
     let ValidCallRefusal { exchange, tool, call, words } = refusal;
-    if let Some(lacking) = surroundings_lack(&words) {
-        return CheckResult::because(Outcome::Inconclusive, Reason::SurroundingsLack(lacking));
+    if let Some(why) = Reason::of_refusal(&words) {
+        return CheckResult::because(Outcome::Inconclusive, why);
     }
     // Other arguments would not help: what the server refuses is its own result.
     if breaks_own_schema(&words).is_some() {
@@ -110,7 +107,7 @@ pub(crate) fn error_as_success(tool: &str, sent: &str, words: &str, frame: u32) 
         level: RequirementLevel::Should,
         help: Some(help),
         frame: Some(frame),
-        ..Finding::new(UNFLAGGED, message)
+        ..Finding::new(Code::ERROR_AS_SUCCESS, message)
     }
     .with_evidence("the call", format!("{tool} {sent}"))
     .with_evidence("answered", words)
@@ -141,7 +138,7 @@ pub(crate) fn prompt_error_as_success(prompt: &str, sent: &str, words: &str, fra
         level: RequirementLevel::Should,
         help: Some(help),
         frame: Some(frame),
-        ..Finding::new(UNFLAGGED, message)
+        ..Finding::new(Code::ERROR_AS_SUCCESS, message)
     }
     .with_evidence("the prompt", format!("{prompt} {sent}"))
     .with_evidence("answered", words)
@@ -202,6 +199,7 @@ mod tests {
                 Inconclusive,
                 None,
             ),
+            ("the server limits calls", "Rate limit exceeded", Some(MustServe::Arguments), Inconclusive, None),
             ("its own result is wrong", own, Some(MustServe::Arguments), Failed, Some("output-schema")),
             ("its own result is wrong, by chance", own, None, Inconclusive, None),
         ] {

@@ -9,13 +9,13 @@ use tokio::time::Instant;
 use super::conversation::Conversation;
 use super::finding;
 use super::verdict::of_findings;
+use crate::check::LACKING_TIME;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Phase, Reason, Severity};
 use crate::plan::{Rounds, Script, Values, ValuesError};
 use crate::reproduce::{next_question, shrink};
 use crate::source::duration_text;
 use crate::source::template::Names;
 use crate::suite::Step;
-use crate::wire::surroundings_lack;
 
 /// The number of smaller values that are tried.
 const TRIES: usize = 60;
@@ -71,12 +71,16 @@ pub(crate) async fn run(
     conversation.patience = late.as_ref().map(|_| patience);
     let mut series =
         Series { before: conversation.names.clone(), kept: conversation.exchanges.len(), values, steps, conversation };
-    let deadline = Instant::now() + left;
+    let begun = Instant::now();
+    let deadline = begun + left;
     for number in 0..series.values.count() {
         if number > 0 && Instant::now() >= deadline {
             let (planned, limit) = (series.values.count(), duration_text(left));
             let reason = Reason::RoundsOutOfTime { passed: number, planned, limit };
             return CheckResult::because(Outcome::Inconclusive, reason);
+        }
+        if let Some(why) = series.lack().filter(|_| number > 0 && begun.elapsed() > LACKING_TIME) {
+            return CheckResult::because(Outcome::Inconclusive, why);
         }
         let names = series.values.round(number);
         let found = series.round(&names).await;
@@ -93,8 +97,8 @@ pub(crate) async fn run(
         if let Some(exchange) = series.conversation.exchanges.last() {
             last.clone_from(&exchange.received);
         }
-        let reason = surroundings_lack(&last)
-            .map_or_else(|| Reason::NothingServed(last.chars().take(TOLD).collect()), Reason::SurroundingsLack);
+        let reason = Reason::of_refusal(&last);
+        let reason = reason.unwrap_or_else(|| Reason::NothingServed(last.chars().take(TOLD).collect()));
         return CheckResult::because(Outcome::Inconclusive, reason);
     }
     CheckResult::new(Outcome::Passed)
@@ -120,6 +124,12 @@ struct Broken {
 }
 
 impl Series<'_, '_> {
+    /// The lack that the last answer shows, where no round was served.
+    fn lack(&self) -> Option<Reason> {
+        let last = self.conversation.exchanges.last().filter(|_| self.conversation.served == 0)?;
+        Reason::of_refusal(&last.received).filter(|why| matches!(why, Reason::SurroundingsLack(_)))
+    }
+
     /// Runs a round; of the exchanges only its own are kept.
     async fn round(&mut self, names: &Names) -> Vec<Finding> {
         self.conversation.exchanges.truncate(self.kept);

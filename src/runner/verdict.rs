@@ -93,9 +93,32 @@ pub(crate) fn skip_reason_of(found: &Finding) -> Option<Reason> {
         | StepProblem::NotCancelled
         | StepProblem::NeverAnswered
         | StepProblem::SurroundingsLack(_)
+        | StepProblem::CallsLimited(_)
         | StepProblem::ValidCallUnanswered { .. }
         | StepProblem::BrokenAnswer { .. } => None,
     }
+}
+
+/// The first step of a case that the server refused because there were too many calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LimitedStep {
+    pub(crate) exchange: usize,
+    /// The server's own words.
+    pub(crate) words: String,
+}
+
+/// A case that nobody wrote for this server neither passes nor fails for a limit of its calls; what an earlier step
+/// showed stands.
+pub(crate) fn without_limited_steps(mut result: CheckResult, limited: Option<LimitedStep>) -> CheckResult {
+    let Some(LimitedStep { exchange, words }) = limited else { return result };
+    if !matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed) {
+        return result;
+    }
+    result.findings.retain(|found| found.exchange.is_none_or(|at| at < exchange));
+    if !result.findings.iter().any(|found| found.level == RequirementLevel::Must) {
+        (result.outcome, result.reason) = (Outcome::Inconclusive, Some(Reason::CallsLimited(words)));
+    }
+    result
 }
 
 pub(crate) fn add_violations(result: &mut CheckResult, found: &[OwnedViolation], frames: &[Frame]) {
@@ -296,6 +319,28 @@ mod tests {
 
     fn failure(class: FailureClass) -> Finding {
         Finding::failure(class, "it went wrong")
+    }
+
+    #[test]
+    fn a_limit_of_calls_neither_passes_nor_fails_a_case() {
+        use Outcome::{Failed, Inconclusive, Passed, Skipped, Warned};
+        let at = |exchange: Option<usize>| Finding { exchange, ..Finding::new("refused", "it was served") };
+        let advice = |exchange: usize| Finding { level: RequirementLevel::Should, ..at(Some(exchange)) };
+        for (what, outcome, findings, expected, left) in [
+            ("nothing was found", Passed, vec![], Inconclusive, 0),
+            ("the refusal has the wrong code", Failed, vec![at(Some(2))], Inconclusive, 0),
+            ("a later step failed", Failed, vec![at(Some(3))], Inconclusive, 0),
+            ("an earlier step failed", Failed, vec![at(Some(1)), at(Some(2))], Failed, 1),
+            ("an earlier step is a doubt", Warned, vec![advice(1), advice(2)], Inconclusive, 1),
+            ("the server ended", Failed, vec![at(None)], Failed, 1),
+            ("it does not apply", Skipped, vec![], Skipped, 0),
+        ] {
+            let result = CheckResult::with_findings(outcome, findings);
+            let limited = LimitedStep { exchange: 2, words: "Rate limit exceeded".to_owned() };
+            assert_eq!(without_limited_steps(result.clone(), None).outcome, outcome, "{what}");
+            let result = without_limited_steps(result, Some(limited));
+            assert_eq!((result.outcome, result.findings.len()), (expected, left), "{what}");
+        }
     }
 
     #[test]

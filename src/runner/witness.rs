@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::conversation::{Conversation, is_success};
-use super::exchange::{CaseSpeaker, StepResponse};
+use super::exchange::{CaseSpeaker, StepResponse, intend};
 use super::history;
 use super::precondition::{self, ValidCallRefusal};
 use crate::check::denied_tool::denied_tool;
@@ -36,7 +36,7 @@ impl Conversation<'_> {
     pub(crate) async fn run_witness(&mut self, steps: &[Step]) -> Result<Vec<Finding>, ValidCallError> {
         let mut found = Vec::new();
         for step in steps {
-            if let Some(why) = self.known_hang(step) {
+            if let Some(why) = self.known_hang(step).or_else(|| self.known_lack(step)) {
                 return Err(ValidCallError::Hangs(why));
             }
             let phase = if step.expect.is_empty() { Phase::Precondition } else { Phase::Steps };
@@ -69,6 +69,9 @@ impl Conversation<'_> {
                         }
                         return Err(ValidCallError::Hangs(why));
                     }
+                    if let Some(StepProblem::CallsLimited(words)) = found.step_problem.as_deref() {
+                        return Err(ValidCallError::Hangs(Reason::CallsLimited(words.clone())));
+                    }
                     let found = self.with_silence(step, found).await;
                     return Err(ValidCallError::Unanswered(Box::new(Finding { exchange: Some(index), ..found })));
                 }
@@ -83,6 +86,11 @@ impl Conversation<'_> {
                         return Err(ValidCallError::Unanswered(Box::new(precondition::own_schema_violation(
                             &words, index,
                         ))));
+                    }
+                    if let (Some(history), true) = (self.history, step.expect.is_empty())
+                        && let Some(why @ Reason::SurroundingsLack(_)) = Reason::of_refusal(&words)
+                    {
+                        history.record_lack(&self.exchanges[index], why);
                     }
                     let tool = called.map(str::to_owned);
                     let is_internal = heard.reply.message["error"]["code"] == INTERNAL && !history::is_limit(&words);
@@ -142,6 +150,13 @@ impl Conversation<'_> {
     fn known_hang(&self, step: &Step) -> Option<Reason> {
         let tool = step.action.as_call().and_then(|(tool, _)| tool.text()).filter(|_| step.expect.is_empty())?;
         self.history?.known_hang(&format!("tools/call {tool}"))
+    }
+
+    /// Why nothing follows from a call on which refusals rest, if the same failed before for what the machine lacks.
+    fn known_lack(&self, step: &Step) -> Option<Reason> {
+        let (history, _) = self.history.zip(step.action.as_call()).filter(|_| step.expect.is_empty())?;
+        let (exchange, _) = intend(step, &self.names, Phase::Precondition);
+        history.known_lack(&exchange)
     }
 
     /// Says of a valid call that got no answer in time, and on which refusals rest, if the server answers anything else.

@@ -1,5 +1,6 @@
 //! A checkup of a server, for people: a line for each examination, its cure below it.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::doctor::{Checkup, Examination, ExaminationVerdict};
@@ -15,8 +16,11 @@ const LAST_LINE: usize = 4;
 
 /// A checkup as text that is no wider than the style says.
 pub(crate) fn checkup_text(checkup: &Checkup, style: &Style) -> String {
-    let mut text: String =
-        checkup.examinations.iter().map(|examination| examination_text(examination, style)).collect();
+    let (mut text, mut shown) = (String::new(), BTreeSet::new());
+    for examination in &checkup.examinations {
+        text += &examination_text(examination, &new_evidence(examination, &shown), style);
+        shown.extend(examination.evidence.iter().map(|line| line.trim()));
+    }
     if !checkup.not_reached.is_empty() {
         let names = checkup.not_reached.join(", ");
         text += &line("-", DIM, "not reached", &names, style);
@@ -37,7 +41,13 @@ pub(crate) fn checkup_text(checkup: &Checkup, style: &Style) -> String {
     text
 }
 
-fn examination_text(examination: &Examination, style: &Style) -> String {
+/// The evidence of an examination that is not among the lines of earlier ones.
+fn new_evidence<'a>(examination: &'a Examination, shown: &BTreeSet<&str>) -> Vec<&'a str> {
+    let lines = examination.evidence.iter().map(String::as_str);
+    lines.filter(|line| !shown.contains(line.trim())).collect()
+}
+
+fn examination_text(examination: &Examination, evidence: &[&str], style: &Style) -> String {
     let (mark, look) = match examination.verdict {
         ExaminationVerdict::Fine => ("✓", GREEN),
         ExaminationVerdict::Doubtful => ("~", YELLOW),
@@ -46,9 +56,9 @@ fn examination_text(examination: &Examination, style: &Style) -> String {
     let mut text = line(mark, look, examination.name, &examination.sentence, style);
     let margin = " ".repeat(MARGIN + NAMES);
     let width = style.width.saturating_sub(margin.len() + 2);
-    for (index, evidence) in examination.evidence.iter().enumerate() {
-        let is_last = index + 1 == examination.evidence.len();
-        let shown = if is_last { layout::wrap_some(evidence, width, LAST_LINE) } else { layout::crop(evidence, width) };
+    for (index, line) in evidence.iter().enumerate() {
+        let is_last = index + 1 == evidence.len();
+        let shown = if is_last { layout::wrap_some(line, width, LAST_LINE) } else { layout::crop(line, width) };
         let painted: Vec<String> = shown.lines().map(|line| layout::paint(line, DIM, style)).collect();
         text += &layout::indent(&painted.join("\n"), &format!("{margin}| "));
     }
@@ -78,6 +88,25 @@ fn line(mark: &str, look: anstyle::Style, name: &str, words: &str, style: &Style
 mod tests {
     use super::*;
     use crate::source::Color;
+
+    #[test]
+    fn a_line_of_the_server_is_shown_once() {
+        let examination = |name: &'static str, evidence: &[&str]| Examination {
+            name,
+            verdict: ExaminationVerdict::Wrong,
+            sentence: "it fails".to_owned(),
+            cure: None,
+            evidence: evidence.iter().map(|line| (*line).to_owned()).collect(),
+            figures: std::collections::BTreeMap::new(),
+        };
+        let examinations = vec![
+            examination("environment", &["KeyError: 'TOKEN'"]),
+            examination("start", &["Traceback:", "  KeyError: 'TOKEN'"]),
+        ];
+        let checkup = Checkup { server: "s".to_owned(), examinations, not_reached: Vec::new() };
+        let text = checkup_text(&checkup, &Style::new(Color::Never, 100));
+        assert_eq!((text.matches("KeyError").count(), text.matches("Traceback").count()), (1, 1), "{text}");
+    }
 
     #[test]
     fn nothing_is_wider_than_the_terminal() {

@@ -53,6 +53,7 @@ const BEYOND_SCHEMA: &[(&str, &str, &str)] = &[
     ("missing-key", "a server of a client", "the content of another file"),
     ("missing-key", "a set of arguments", "a JSON Schema in the suite"),
     ("missing-key", "`cost` needs the `price`", "a key of another mapping"),
+    ("missing-key", "needs a key, and none is given", "a key beside any of two others"),
     ("missing-key", "takes a server with two users", "the servers of the suite"),
     ("missing-key", "the fault changes nothing", "a key beside any of six others"),
     ("missing-key", "the hint", "hints whose names end in `_tool`"),

@@ -9,7 +9,7 @@ use super::answer_pool::{AnswerPool, ConsumedArgument};
 use crate::check::canary::Canaries;
 use crate::event::ReproductionCall;
 use crate::generate::{BranchSet, Breach, Generator, GeneratorLimits, InvalidValue, Rng};
-use crate::plan::arguments::SafeArguments;
+use crate::plan::arguments::{Amounts, SafeArguments};
 use crate::schema::{Judge, UnusableSchema};
 use crate::source::{singular, words};
 use crate::wire::Tool;
@@ -160,7 +160,8 @@ impl CallGenerator {
         if !has_borrowed && !callee.texts.is_empty() && draw.chance(60) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
         }
-        callee.safe_arguments.sanitize(value)
+        let value = callee.safe_arguments.sanitize(value);
+        if callee.safe_arguments.reaches_out(&value) { callee.safe_arguments.smallest().clone() } else { value }
     }
 
     /// Known good arguments with one value changed, sometimes two: a tool that refuses most arguments serves many of these.
@@ -216,7 +217,10 @@ impl Callee {
             schema,
             GeneratorLimits { text: settings.max_string, ..GeneratorLimits::default() },
         )?;
-        let safe_arguments = SafeArguments::with_generator(schema, generator, folder.map(str::to_owned));
+        let amounts = if settings.large { Amounts::Any } else { Amounts::Small };
+        let safe_arguments = SafeArguments::with_generator(schema, generator, folder.map(str::to_owned))
+            .for_tool(tool)
+            .with_amounts(amounts);
         let given: Vec<Value> =
             given.iter().filter(|given| safe_arguments.generator().is_valid(given)).cloned().collect();
         let base = given.first().unwrap_or(safe_arguments.smallest());
@@ -268,7 +272,8 @@ impl Callee {
         let open: Vec<&(String, usize)> = self.wanted.iter().filter(|(_, at)| !held(*at).is_empty()).collect();
         let Some((name, at)) = draw.pick(&open) else { return false };
         let Some((_, found)) = draw.pick(held(*at)) else { return false };
-        self.put(value, name, found.clone());
+        // What an answer holds may lead to another machine.
+        self.put(value, name, self.safe_arguments.sanitize_argument(name, found.clone()));
         true
     }
 

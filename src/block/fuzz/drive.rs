@@ -19,7 +19,7 @@ use super::state_leak::{AnsweredCall, Suspicions};
 use super::wire::{CallEvent, Wire};
 use crate::check::CheckSession;
 use crate::diagnosis::of_violation;
-use crate::event::{FailureClass, Finding, FindingKind, ReproductionCall, ReproductionCheck};
+use crate::event::{FailureClass, Finding, FindingKind, ReproductionCall, ReproductionCheck, RunEnd};
 use crate::matching::words_of;
 use crate::plan::CheckContext;
 use crate::reproduce::Player;
@@ -45,8 +45,10 @@ pub(crate) enum SessionOutcome {
     Broken,
     /// A call was not answered.
     Hung,
-    /// Somebody wants to stop.
-    Stopped,
+    /// The run ends.
+    Stopped(RunEnd),
+    /// The tool has answered nothing, and nobody waits for it any more.
+    Silent,
 }
 
 /// The violations of the protocol in a line.
@@ -171,7 +173,7 @@ impl<'a> Driver<'a> {
             let mut next = tokio::select! {
                 biased;
                 event = wire.next() => Some(event),
-                () = &mut stopped => return SessionOutcome::Stopped,
+                end = &mut stopped => return SessionOutcome::Stopped(end),
                 () = sleep_until(since + patience) => None,
             };
             if next.is_none() && !self.passes_over(wire, log) {
@@ -179,7 +181,7 @@ impl<'a> Driver<'a> {
                 return SessionOutcome::Hung;
             }
             if self.is_silent() {
-                return SessionOutcome::Stopped;
+                return SessionOutcome::Silent;
             }
             while let Some(event) = next {
                 if let Some(ended) = self.take(event, log) {

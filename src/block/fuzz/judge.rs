@@ -150,7 +150,7 @@ fn accepted_invalid_call(tool: &str, violation: &InvalidValue) -> FuzzProblem {
 fn unflagged_failure(tool: &str, words: &str) -> FuzzProblem {
     let message = format!("`{tool}` reports a failure as a success, without `isError: true`: {words}");
     let help = "set `isError: true`, so that callers, and the models behind them, see that the call failed".to_owned();
-    let found = Finding { help: Some(help), ..Finding::new("error-as-success", message) };
+    let found = Finding { help: Some(help), ..Finding::new(Code::ERROR_AS_SUCCESS, message) };
     let check = ReproductionCheck::Broken(vec![json!({"refused": true})]);
     let signature = "error as success".to_owned();
     FuzzProblem::new(FindingKind::PropertyFailure, signature, check, found).into_advice()

@@ -62,6 +62,9 @@ settings! {
         in_flight: usize => range(1, 32) default("8"),
         /// The maximum length of texts in characters; many servers refuse very long messages.
         max_string: usize => range(1, 16 << 20) default("4096"),
+        /// Lets numbers that ask for amounts, such as `limit`, be as large as the schema allows; otherwise they stay
+        /// small.
+        large: bool => default("false"),
         /// The share of calls that break the schema.
         invalid: Percent => default("0.2"),
     } with {

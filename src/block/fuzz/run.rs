@@ -5,6 +5,7 @@
 //! problem again in fresh servers before it is told. What is needed to try a call again is its number, so that a long
 //! run keeps nothing. Start reading in [`run`].
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -19,12 +20,14 @@ use super::replay::FuzzTarget;
 use super::{finding, problem, state_leak};
 use crate::check::denied_tool::denied_tool;
 use crate::check::{CheckEnd, CheckLimits, CheckSession, Confirmation};
-use crate::event::{CheckResult, Code, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel};
-use crate::plan::arguments::{ConfigSource, server_folder};
+use crate::event::{
+    CheckResult, Code, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel, RunEnd,
+};
+use crate::plan::arguments::{ConfigSource, NotCallable, safe_arguments, server_folder};
 use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
 use crate::source::{beginning_of_json, shorten, visible_line};
 use crate::suite::AdHocCommand;
-use crate::wire::{Direction, Frame, Tool, denies_tool, surroundings_lack};
+use crate::wire::{Direction, Frame, Tool, denies_tool};
 
 /// The number of characters of a call or a refusal that a sentence quotes.
 const SHOWN: usize = 160;
@@ -52,6 +55,31 @@ impl Check for FuzzCheck {
     }
 }
 
+/// Why calls of a tool ended before all of them were made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum EarlyEnd {
+    Run(RunEnd),
+    /// The server does not start again, for this reason.
+    NoStart(String),
+    Silent,
+    FirstUnanswered,
+    ManyRestarts,
+}
+
+impl fmt::Display for EarlyEnd {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run(end) => end.fmt(to),
+            Self::NoStart(why) => write!(to, "the server does not start again: {why}"),
+            Self::Silent => to.write_str("it stopped after 3 calls had got no answer"),
+            Self::FirstUnanswered => {
+                to.write_str("it stopped after the first call had got no answer, and neither had it alone")
+            }
+            Self::ManyRestarts => write!(to, "it stopped after the server was started again {MOST_RESTARTS} times"),
+        }
+    }
+}
+
 async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
     let FuzzCheck { settings, tools, crashing_tools } = check;
     let listed = tools.iter().filter_map(|name| context.catalog.tool(name));
@@ -59,6 +87,11 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
         .map(|tool| OfferedTool { tool, given: arguments_of_suite(tool, context).chain(tool.served.clone()).collect() })
         .collect();
     let folder = server_folder(context.suite, context.server_name);
+    if let Some(first) = offered.first().filter(|first| first.given.is_empty())
+        && let Err(NotCallable::NothingFits(why)) = safe_arguments(first.tool, folder.clone())
+    {
+        return CheckEnd::Inconclusive(Reason::NoCallsGenerated(why)).into_result();
+    }
     let calls = match CallGenerator::new(settings, folder.as_deref(), &offered) {
         Ok(calls) => calls,
         Err(unusable) => return CheckEnd::Inconclusive(Reason::NoCallsGenerated(unusable.to_string())).into_result(),
@@ -69,7 +102,7 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(stopped) => stopped,
         Err(end) => return end.into_result(),
     };
-    CheckResult { protocol_revision, ..verdict(driver, stopped.as_deref()) }
+    CheckResult { protocol_revision, ..verdict(driver, stopped.as_ref()) }
 }
 
 /// The arguments that the suite itself gives: those of `arguments:`, and those of its calls that need no other call.
@@ -84,14 +117,14 @@ fn arguments_of_suite<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl
 
 /// Opens one session after the other until everything is said; returns why it ended sooner. An error is a server that does
 /// not even start.
-async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Result<Option<String>, CheckEnd> {
+async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Result<Option<EarlyEnd>, CheckEnd> {
     loop {
         let mut log = driver.log();
         // The time of `fuzz` is that of its calls alone, which the driver counts.
         let session = match CheckSession::open(driver.context, CheckLimits::none()).await {
             Ok(session) => session,
             Err(end) if protocol_revision.is_empty() => return Err(end),
-            Err(end) => return Ok(Some(format!("the server does not start again: {}", end.sentence()))),
+            Err(end) => return Ok(Some(EarlyEnd::NoStart(end.sentence()))),
         };
         *protocol_revision = session.revision();
         if driver.learn_silence(&session) {
@@ -112,20 +145,21 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
         }
         confirm_problems(driver, &log).await;
         if driver.is_silent() {
-            return Ok(Some("it stopped after 3 calls had got no answer".to_owned()));
+            return Ok(Some(EarlyEnd::Silent));
         }
         if driver.counts.answer_count() == 0 && driver.problems.known.iter().any(is_own_hang) {
-            return Ok(Some("it stopped after the first call had got no answer, and neither had it alone".to_owned()));
+            return Ok(Some(EarlyEnd::FirstUnanswered));
         }
         match ended {
-            SessionOutcome::Stopped => return Ok(Some("it was interrupted".to_owned())),
+            SessionOutcome::Stopped(end) => return Ok(Some(EarlyEnd::Run(end))),
+            SessionOutcome::Silent => return Ok(Some(EarlyEnd::Silent)),
             SessionOutcome::Done => return Ok(None),
             SessionOutcome::Broken | SessionOutcome::Hung if driver.is_done(&log) => return Ok(None),
             SessionOutcome::Broken | SessionOutcome::Hung => {}
         }
         driver.counts.restarts += 1;
         if driver.counts.restarts > MOST_RESTARTS {
-            return Ok(Some(format!("it stopped after the server was started again {MOST_RESTARTS} times")));
+            return Ok(Some(EarlyEnd::ManyRestarts));
         }
     }
 }
@@ -199,7 +233,7 @@ fn is_dropped(kind: FindingKind, tool: Option<usize>, is_seen_again: bool) -> bo
     kind == FindingKind::Hang && !is_seen_again || tool.is_some_and(|tool| tool != 0)
 }
 
-fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
+fn verdict(driver: Driver<'_>, stopped: Option<&EarlyEnd>) -> CheckResult {
     let Driver { context, counts, problems, calls, settings, frames, setup, refusal, forbidden, .. } = driver;
     settings.log.add(
         &context.owner.to_string(),
@@ -223,7 +257,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
         findings.push(found);
     }
     for more in
-        stopped.map(str::to_owned).into_iter().chain((left_out > 0).then(|| format!("{left_out} more problems")))
+        stopped.map(EarlyEnd::to_string).into_iter().chain((left_out > 0).then(|| format!("{left_out} more problems")))
     {
         reason = format!("{reason}; {more}");
     }
@@ -235,7 +269,7 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
         findings.extend(forbidden.map(|call| not_validated(&calls.callees[0].name, counts.invalid_served, &call)));
     }
     let refusal = refusal.unwrap_or_default();
-    let lacking = surroundings_lack(&refusal).filter(|_| counts.serves_nothing());
+    let lacking = Reason::of_refusal(&refusal).filter(|_| counts.serves_nothing());
     if findings.is_empty() && counts.serves_nothing() && stopped.is_none() && lacking.is_none() {
         let tool = context.catalog.tool(&calls.callees[0].name);
         let denied =
@@ -243,19 +277,14 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
         findings.extend(denied.or_else(|| never_served(context, tool?, &refusal)));
     }
     let outcome = outcome(&findings, counts.served, stopped.is_some() || counts.unjudged > 0);
-    if let Some(words) = lacking.filter(|_| outcome == Outcome::Inconclusive) {
-        let reason = Reason::SurroundingsLack(words);
+    if let Some(reason) = lacking.filter(|_| outcome == Outcome::Inconclusive) {
         return CheckResult { findings, exchanges, frames, ..CheckResult::because(outcome, reason) };
     }
     if outcome == Outcome::Inconclusive && counts.served == 0 && counts.calls > 0 {
         let name = &calls.callees[0].name;
         let why = if counts.answer_count() == 0 {
             let is_flag = context.suite.asked.as_ref().is_some_and(|asked| asked.command == AdHocCommand::Fuzz);
-            let one = if is_flag { "--in-flight 1" } else { "in_flight: 1" };
-            match settings.in_flight {
-                1 => "no call got an answer".to_owned(),
-                many => format!("no call got an answer while {many} were under way; `{one}` makes them one by one"),
-            }
+            no_answer(settings.in_flight, stopped, if is_flag { "--in-flight 1" } else { "in_flight: 1" })
         } else {
             let way = ConfigSource::of(context.suite).help_to_give_arguments(name);
             format!("every call was refused, so nothing is known about it; give valid arguments {way}")
@@ -263,6 +292,15 @@ fn verdict(driver: Driver<'_>, stopped: Option<&str>) -> CheckResult {
         reason = format!("{why} ({reason})");
     }
     CheckResult { findings, exchanges, frames, ..CheckResult::because(outcome, Reason::Measured(reason)) }
+}
+
+/// Why no call got an answer, with a cure where there is one; `one` makes calls one by one.
+fn no_answer(in_flight: usize, stopped: Option<&EarlyEnd>, one: &str) -> String {
+    match (stopped, in_flight) {
+        (Some(EarlyEnd::Run(end)), _) => format!("no call had got an answer when {end}"),
+        (_, 1) => "no call got an answer".to_owned(),
+        (_, many) => format!("no call got an answer while {many} were under way; `{one}` makes them one by one"),
+    }
 }
 
 /// A tool that looks at nothing of what its schema says: one call alone that is served may be a generous SDK's.
@@ -323,6 +361,24 @@ mod tests {
         ] {
             let findings: Vec<Finding> = levels.iter().map(|level| found(*level)).collect();
             assert_eq!(outcome(&findings, served, is_partial), expected, "{levels:?} {served} {is_partial}");
+        }
+    }
+
+    #[test]
+    fn calls_without_an_answer_have_a_cure_unless_the_run_ended() {
+        let out_of_time = EarlyEnd::Run(RunEnd::OutOfTime);
+        for (in_flight, stopped, expected) in [
+            (8, None, "no call got an answer while 8 were under way; `in_flight: 1` makes them one by one"),
+            (
+                8,
+                Some(EarlyEnd::Silent),
+                "no call got an answer while 8 were under way; `in_flight: 1` makes them one by one",
+            ),
+            (1, None, "no call got an answer"),
+            (8, Some(out_of_time), "no call had got an answer when the time of `--budget` was over"),
+            (8, Some(EarlyEnd::Run(RunEnd::Interrupted)), "no call had got an answer when the run was interrupted"),
+        ] {
+            assert_eq!(no_answer(in_flight, stopped.as_ref(), "in_flight: 1"), expected, "{in_flight} {stopped:?}");
         }
     }
 

@@ -34,7 +34,8 @@ pub(crate) struct Derived {
 /// Calls with arguments that the tool's schema forbids, derived from valid ones; `Err` says why there are none.
 pub(crate) fn derive(tool: &Tool, args: &Node, negative: &NegativePath) -> Result<Derived, String> {
     let safe_arguments = SafeArguments::new(&tool.arguments_schema(), None)
-        .map_err(|reason| format!("no wrong arguments for `{}` could be made from its schema: {reason}", tool.name))?;
+        .map_err(|reason| format!("no wrong arguments for `{}` could be made from its schema: {reason}", tool.name))?
+        .for_tool(tool);
     let basis = Basis::of(args, &safe_arguments);
     let mut found = safe_arguments.violations(&basis.value);
     found.extend(with_text(&found, &basis.value, safe_arguments.generator()));

@@ -106,7 +106,7 @@ fn is_id(valid: &str) -> bool {
 
 /// The answers to the valid value; `None` where it is refused.
 async fn served_pattern(
-    probed: &ProbedTool<'_>,
+    probed: &mut ProbedTool<'_>,
     parameter: &Parameter<'_>,
     valid: &str,
 ) -> Result<Option<AnswerPattern>, CheckEnd> {
@@ -119,7 +119,7 @@ async fn served_pattern(
 }
 
 async fn send(
-    probed: &ProbedTool<'_>,
+    probed: &mut ProbedTool<'_>,
     parameter: &Parameter<'_>,
     text: &str,
 ) -> Result<Option<SessionReply>, CheckEnd> {

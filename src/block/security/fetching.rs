@@ -14,11 +14,13 @@ use crate::check::CheckEnd;
 use crate::check::canary::Canaries;
 use crate::check::evidence::shown_call;
 use crate::event::{CheckResult, Exchange, Finding, RequirementLevel};
+use crate::matching::words_of;
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::redact::percent_encode;
 use crate::session::SessionReply;
 use crate::source::words;
+use crate::wire::call_limit;
 
 /// Words of the names of parameters that take addresses or names of machines.
 const ADDRESS_WORDS: [&str; 22] = [
@@ -129,7 +131,9 @@ struct SentAddress {
 
 impl SentAddress {
     fn of(disguise: &'static str, url: String, token: String, reply: Option<&SessionReply>) -> Self {
-        let is_refused = reply.is_some_and(|reply| !reply.is_served());
+        // A limit of calls keeps nobody from this machine.
+        let is_limit = |reply: &SessionReply| call_limit(&words_of(&reply.message)).is_some();
+        let is_refused = reply.is_some_and(|reply| !reply.is_served() && !is_limit(reply));
         Self { disguise, url, token, call: reply.map(shown_call), is_refused, is_visited: false }
     }
 

@@ -292,6 +292,9 @@ impl PathSearch<'_, '_> {
             tokio::time::sleep(ROOTS_WAIT).await;
             is_served = self.call_in_root(only_reads).await?;
         }
+        if !is_served {
+            self.probed.end_if_lacking()?;
+        }
         if !self.is_limited() {
             return Ok(());
         }

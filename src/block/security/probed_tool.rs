@@ -4,19 +4,21 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::SecuritySettings;
 use super::heavy::EXPANDED_TEXT;
 use crate::check::evidence::{refusal_result, shown_call};
-use crate::check::{CheckEnd, CheckLog, CheckRequest, CheckSession, goes_on, outcome_of};
+use crate::check::{CheckEnd, CheckLog, CheckRequest, CheckSession, LACKING_TIME, call_params, goes_on, outcome_of};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Reason, RequirementLevel, Severity};
+use crate::matching::words_of;
 use crate::plan::CheckContext;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::put::{Parameter, parameters};
 use crate::plan::witness::filled_arguments;
 use crate::reproduce::Player;
 use crate::session::{CallFailure, RawMessage, RawReply, SessionReply};
-use crate::wire::Tool;
+use crate::wire::{Tool, call_limit};
 
 /// The number of calls that a case makes at most.
 pub(crate) const MOST_CALLS: usize = 600;
@@ -35,7 +37,18 @@ pub(crate) struct ProbedTool<'a> {
     /// A valid call was served; the last one is kept as it is shown.
     is_served: bool,
     valid_call: Option<Exchange>,
+    /// The last valid call was refused for what has nothing to do with it.
+    lack: Option<Lack>,
+    /// The words with which an attack was refused because there were too many calls.
+    limited: Option<String>,
     found: Vec<ProvenFinding>,
+}
+
+/// The reason for which a valid call was refused, which says nothing about the call.
+#[derive(Debug, Clone)]
+struct Lack {
+    reason: Reason,
+    since: Instant,
 }
 
 /// A finding, and the call that shows it.
@@ -88,7 +101,8 @@ impl<'a> ProbedTool<'a> {
         let session = opened.map_err(|end| Box::new(end.into_result()))?;
         session.session().keep_last_frames(1);
         let subject = subject.to_owned();
-        Ok(Self { context, session, subject, base, is_served: false, valid_call: None, found: Vec::new() })
+        let (valid_call, lack, limited, found) = (None, None, None, Vec::new());
+        Ok(Self { context, session, subject, base, is_served: false, valid_call, lack, limited, found })
     }
 
     fn valid_base(context: &CheckContext<'_>, tool: &Tool) -> Result<Value, Box<CheckResult>> {
@@ -108,13 +122,26 @@ impl<'a> ProbedTool<'a> {
     }
 
     /// Makes a request; `None` if the answer cannot be read and the server goes on.
-    pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Option<SessionReply>, CheckEnd> {
-        self.session.try_request(CheckRequest::new(method, params)).await
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Result<Option<SessionReply>, CheckEnd> {
+        if let Some(lack) = self.lack.as_ref().filter(|lack| lack.since.elapsed() > LACKING_TIME) {
+            return Err(CheckEnd::Inconclusive(lack.reason.clone()));
+        }
+        let reply = self.session.try_request(CheckRequest::new(method, params)).await?;
+        let refusal = reply.as_ref().filter(|reply| !reply.is_served());
+        self.limited = refusal.and_then(|refusal| call_limit(&words_of(&refusal.message))).or(self.limited.take());
+        Ok(reply)
     }
 
     /// Calls the tool.
-    pub(crate) async fn call(&self, arguments: &Value) -> Result<Option<SessionReply>, CheckEnd> {
-        self.session.try_request(CheckRequest::call(&self.subject, arguments)).await
+    pub(crate) async fn call(&mut self, arguments: &Value) -> Result<Option<SessionReply>, CheckEnd> {
+        let params = call_params(&self.subject, arguments);
+        self.request("tools/call", params).await
+    }
+
+    /// Ends the case where the last valid call was refused for what has nothing to do with it, so that nothing follows
+    /// from the answers to others.
+    pub(crate) fn end_if_lacking(&self) -> Result<(), CheckEnd> {
+        self.lack.as_ref().map_or(Ok(()), |lack| Err(CheckEnd::Inconclusive(lack.reason.clone())))
     }
 
     /// Calls the tool with arguments that are written as JSON, and waits so long.
@@ -155,6 +182,9 @@ impl<'a> ProbedTool<'a> {
 
     /// Notes a valid request.
     pub(crate) fn note_valid(&mut self, reply: Option<&SessionReply>, is_valid: bool) {
+        let refusal = reply.filter(|_| !is_valid).map(|reply| words_of(&reply.message));
+        let lack = refusal.and_then(|words| Reason::of_refusal(&words));
+        self.lack = lack.map(|reason| Lack { reason, since: Instant::now() });
         if is_valid || !self.is_served {
             self.valid_call = reply.map(shown_call).or_else(|| self.valid_call.take());
         }
@@ -192,10 +222,7 @@ impl<'a> ProbedTool<'a> {
         }
         let result = match result_of_end(halt, exit) {
             Some(result) => result,
-            None if self.is_served => CheckResult {
-                reason: Some(Reason::Measured(format!("{calls} calls, and {passed}"))),
-                ..CheckResult::new(Outcome::Passed)
-            },
+            None if self.is_served => result_of_attacks(calls, passed, self.limited),
             None if self.context.catalog.tool(&self.subject).is_none() => {
                 CheckResult::inconclusive("no resource could be read, so a refusal shows nothing")
             }
@@ -212,6 +239,18 @@ fn classify_failure(failure: &CallFailure, is_open: bool) -> HeavyReply {
         failure if failure.is_timeout() => HeavyReply::Silence,
         failure if goes_on(&failure.reason, is_open) => HeavyReply::Answer(AnswerSize::default()),
         _ => HeavyReply::Exit,
+    }
+}
+
+/// The result of attacks after a valid call that was served, of which none had an effect; `limited` are the words with
+/// which some were refused because there were too many.
+fn result_of_attacks(calls: usize, passed: &str, limited: Option<String>) -> CheckResult {
+    match limited {
+        Some(words) => CheckResult::because(Outcome::Inconclusive, Reason::CallsLimited(words)),
+        None => CheckResult {
+            reason: Some(Reason::Measured(format!("{calls} calls, and {passed}"))),
+            ..CheckResult::new(Outcome::Passed)
+        },
     }
 }
 
@@ -273,6 +312,14 @@ mod tests {
         ] {
             let about = format!("{halt:?} {exit:?}");
             assert_eq!(result_of_end(halt, exit).map(|result| result.outcome), expected, "{about}");
+        }
+    }
+
+    #[test]
+    fn attacks_that_a_limit_refused_prove_nothing() {
+        for (limited, expected) in [(None, Outcome::Passed), (Some("Rate limit exceeded"), Outcome::Inconclusive)] {
+            let result = result_of_attacks(9, "none was executed", limited.map(str::to_owned));
+            assert_eq!(result.outcome, expected, "{limited:?}");
         }
     }
 

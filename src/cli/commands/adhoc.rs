@@ -71,8 +71,10 @@ impl AdHocSettings {
                 continue;
             }
             for one in value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice) {
-                let text = one.as_str().map_or_else(|| one.to_string(), str::to_owned);
-                self.flags.extend(flag.into_iter().flat_map(|flag| [flag.to_owned(), text.clone()]));
+                // A flag that is there says all.
+                let text = (*one != true).then(|| one.as_str().map_or_else(|| one.to_string(), str::to_owned));
+                self.flags
+                    .extend(flag.into_iter().flat_map(|flag| std::iter::once(flag.to_owned()).chain(text.clone())));
             }
             block[key] = value;
         }

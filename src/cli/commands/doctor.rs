@@ -1,9 +1,9 @@
 //! `mcprove doctor`: why a server does not work, and what to do about it.
 
 use clap::Args;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
-use super::visiting::{CurrentStep, FailedServers, VisitWords, plan_of, work_with};
+use super::visiting::{CurrentStep, FailedServer, FailedServers, VisitWords, plan_of, work_with};
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb};
@@ -33,11 +33,11 @@ pub(crate) fn doctor(args: &DoctorArgs, console: &Console) -> Result<Exit, Exit>
     let members = Map::from_iter([("schema_lint".to_owned(), json!({}))]);
     let plan = plan_of(VERB, &args.words, &args.server, members, console)?;
     let words = VisitWords { undone: "nothing was examined", slow: None };
-    let (current, failures) = (CurrentStep::default(), FailedServers::AreShown);
+    let (current, failures) = (CurrentStep::default(), FailedServers::AreReturned);
     let examined = work_with(plan, &current, words, failures, console, async |plan, options, doing| {
         Box::pin(runner::examine_servers(plan, options, doing)).await
     })?;
-    let checkups = examined.outputs;
+    let (checkups, failed) = (examined.outputs, examined.failed);
     let shown = console.data(&match args.format {
         ListFormat::Text => {
             let text = |checkup: &Checkup| {
@@ -48,15 +48,29 @@ pub(crate) fn doctor(args: &DoctorArgs, console: &Console) -> Result<Exit, Exit>
             checkups.iter().map(text).collect::<Vec<_>>().join("\n")
         }
         ListFormat::Json => {
-            let servers: Vec<_> = checkups.iter().map(Checkup::to_json).collect();
+            let examined = checkups.iter().map(Checkup::to_json);
+            let servers: Vec<_> = examined.chain(failed.iter().map(failed_as_json)).collect();
             format!("{:#}\n", json!({"format": 1, "servers": servers}))
         }
     });
     let is_wrong = checkups.iter().any(|checkup| checkup.verdict() == ExaminationVerdict::Wrong);
-    let verdict = match (examined.have_failed, is_wrong) {
+    let verdict = match (!failed.is_empty(), is_wrong) {
         (true, _) => Exit::Environment,
         (false, true) => Exit::Findings,
         (false, false) => Exit::Passed,
     };
     Ok(if shown == Exit::Passed { verdict } else { shown })
+}
+
+/// A server whose settings cannot be used, in the form of a checkup.
+fn failed_as_json(failed: &FailedServer) -> Value {
+    let FailedServer { name, finding } = failed;
+    json!({
+        "name": name,
+        "verdict": "not examined",
+        "conclusion": finding.message,
+        "next": finding.help,
+        "examinations": [],
+        "not_reached": [],
+    })
 }

@@ -45,6 +45,9 @@ pub(crate) struct FuzzArgs {
     /// The longest generated string, in characters; 4096 by default.
     #[arg(long, value_name = "N")]
     max_string: Option<NonZero<u64>>,
+    /// Lets numbers that ask for amounts, such as `limit`, be as large as the schema allows; otherwise they stay small.
+    #[arg(long)]
+    large: bool,
     /// The share of calls that break the schema, from 0 to 1; 0.2 by default.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     invalid: Option<f64>,
@@ -71,6 +74,7 @@ pub(crate) fn fuzz(args: FuzzArgs, console: &Console) -> Result<Exit, Exit> {
             flag_key("block", "--block", args.block),
             flag_key("in_flight", "--in-flight", args.in_flight),
             flag_key("max_string", "--max-string", args.max_string.map(NonZero::get)),
+            flag_key("large", "--large", args.large.then_some(true)),
             flag_key("invalid", "--invalid", args.invalid.map_or(Value::Null, |share| json!(share))),
         ],
     );

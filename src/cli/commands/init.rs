@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::run::{RunArgs, RunRequest, run};
 use super::visiting::{CurrentStep, VisitWords, plan_of_server, visit};
-use crate::cli::calls::{CallArgs, unknown_tool};
+use crate::cli::calls::{CallArgs, unknown_tool_warning};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb, seen_from};
@@ -129,7 +129,7 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     };
     let tools = || visited.catalog.tools.iter().map(|tool| tool.name.as_str());
     for named in args.calls.named_tools().iter().filter(|named| !tools().any(|tool| named.is_match(tool))) {
-        console.note(&unknown_tool(named, tools()));
+        console.note(&unknown_tool_warning(named, tools()));
     }
     let file = args.output.clone().unwrap_or_else(|| folder.beside(OsStr::new(&file_name(&visited.name))));
     let page = SuitePage {

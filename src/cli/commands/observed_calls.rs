@@ -13,9 +13,9 @@ use crate::plan::GeneratedCases;
 use crate::redact::Redactor;
 use crate::runner::SessionFrames;
 use crate::schema::Judge;
-use crate::source::{shorten, visible_line};
+use crate::source::{did_you_mean, shorten, visible_line};
 use crate::transport::Owner;
-use crate::wire::{Direction, ForgottenCalls, is_served, surroundings_lack};
+use crate::wire::{Direction, ForgottenCalls, call_limit, is_served, surroundings_lack};
 
 /// The most tools that a sentence names.
 pub(crate) const MOST_NAMES: usize = 5;
@@ -190,14 +190,18 @@ impl ObservedCalls {
         answers.has_uncounted |= has_unkept && session.case.is_none();
     }
 
-    /// Warns of flags that name tools which no server lists.
-    pub(crate) fn warn_of_unknown(&self, named: &[FlaggedTool], console: &Console) {
+    /// Reports flags that name tools which no server lists, as a mistake of the command line; findings weigh more.
+    pub(crate) fn refuse_unknown(&self, named: &[FlaggedTool], exit: Exit, console: &Console) -> Exit {
         let listed: BTreeSet<&str> =
             self.servers.values().flat_map(|server| &server.listed).map(String::as_str).collect();
-        for named in named.iter().filter(|named| !listed.is_empty() && !listed.iter().any(|tool| named.is_match(tool)))
-        {
-            console.note(&unknown_tool(named, listed.iter().copied()));
+        let is_unknown = |named: &&FlaggedTool| !listed.iter().any(|tool| named.is_match(tool));
+        let mut unknown = named.iter().filter(|_| !listed.is_empty()).filter(is_unknown).peekable();
+        let is_known = unknown.peek().is_none();
+        for named in unknown {
+            console.error(unknown_tool(named), did_you_mean(&named.tool, listed.iter().copied()).as_deref());
         }
+        let gives_way = matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
+        if is_known || !gives_way { exit } else { Exit::Usage }
     }
 
     /// Why nothing is known of some server, as a sentence; `None` where something is.
@@ -404,14 +408,17 @@ impl ObservedCalls {
 
 fn help_for_unjudged(first: &Unjudged<'_>, policy: &ServingPolicy) -> String {
     let tool = visible_line(first.tool);
+    let allow = if policy.is_adhoc { "--allow-unjudged".to_owned() } else { format!("allow_unjudged: [{tool}]") };
     if surroundings_lack(first.refusal).is_some() {
-        let allow = if policy.is_adhoc { "--allow-unjudged".to_owned() } else { format!("allow_unjudged: [{tool}]") };
         return format!("provide what the server lacks here, or let the run pass without it with `{allow}`");
     }
-    let (give, allow) = if policy.is_adhoc {
-        (format!("--arguments '{tool}={{…}}'"), "--allow-unjudged".to_owned())
+    if call_limit(first.refusal).is_some() {
+        return format!("raise the limit of calls for tests, or let the run pass without the tool with `{allow}`");
+    }
+    let give = if policy.is_adhoc {
+        format!("--arguments '{tool}={{…}}'")
     } else {
-        (format!("arguments: {{ {tool}: {{ … }} }}"), format!("allow_unjudged: [{tool}]"))
+        format!("arguments: {{ {tool}: {{ … }} }}")
     };
     format!("give valid arguments with `{give}`, or let the run pass without it with `{allow}`")
 }

@@ -13,7 +13,7 @@ use super::signals::{self, RunEnding};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::suites::registry;
-use crate::event::{Event, Outcome};
+use crate::event::{Event, Outcome, RunEnd};
 use crate::prove::RecordedSecrets;
 use crate::recorded;
 use crate::runner::{Observer, Options, Purpose, Snapshots, Stop};
@@ -70,7 +70,7 @@ fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<E
     }
     let missing = args.proving.write_missing(&proof, plan, console);
     watch.view.survivors = args.proving.survivors();
-    let (_, reported) = watch.finish(console);
+    let (_, reported) = watch.finish(RunEnd::Interrupted, console);
     if !proof.has_green_case() {
         return Err(console.fail(Exit::Nothing, "nothing can be proven: no case of the recording passes", None));
     }

@@ -297,7 +297,7 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let hidden = redactor(&run.plan, &options);
     let (found, severities, calls) = (watch.take_findings(&hidden), watch.severities, std::mem::take(&mut watch.calls));
     let sections = watch.sections();
-    let (failures, reported) = watch.finish(console);
+    let (failures, reported) = watch.finish(options.stop.end(), console);
     let tests = request.failing_tests.as_ref();
     let tests = tests.map_or(Ok(()), |place| write_failing_tests(place, &sections, &run.plan, console));
     let updated = run_update::update(consent, &mut summary, &roots, urgency.clone(), console);
@@ -308,7 +308,6 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let is_out_of_time = matches!(*urgency.borrow(), Urgency::Spent | Urgency::Overdue);
     summary.interrupted |= *urgency.borrow() > Urgency::Overdue;
     summary.failed = args.keeping.count_failures(summary.failed, &severities, request.serving, console);
-    calls.warn_of_unknown(args.suites.flagged_tools(), console);
     let ended = EndedRun { args, console, summary: &summary, hidden: &hidden, is_out_of_time };
     let policy = ServingPolicy {
         requirement: request.serving,
@@ -316,6 +315,7 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
         is_adhoc: !args.suites.are_files(),
     };
     let exit = calls.gate(ended.verdict(proof.ok().flatten().as_deref()), &policy, &hidden, console);
+    let exit = calls.refuse_unknown(args.suites.flagged_tools(), exit, console);
     let is_unwritten = written.iter().any(Result::is_err);
     let gives_way = matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
     let exit = if is_unwritten && gives_way { Exit::Environment } else { exit };

@@ -16,7 +16,7 @@ use crate::cli::console::Console;
 use crate::event::{Event, RunEnd, Severity};
 use crate::plan::Plan;
 use crate::redact::Redactor;
-use crate::runner::{self, Observer, Options, SessionFrames, Summary};
+use crate::runner::{self, Observer, Options, SessionFrames, Stop, Summary};
 use crate::taxonomy::Registry;
 
 /// A run that signals can end.
@@ -40,8 +40,8 @@ pub(crate) fn run_plan(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let SignalledRun { plan, registry, options, wish, least } = run;
     let mut watch = SharedWatch::new(watch);
-    let (shared, console) = (watch.clone(), console.clone());
-    let cleanup = Box::new(move || shared.abandon(&console).at_least(least));
+    let (shared, console, stop) = (watch.clone(), console.clone(), options.stop.clone());
+    let cleanup = Box::new(move || shared.abandon(&stop, &console).at_least(least));
     let running = RunningTask { runtime: runtime.handle().clone(), cleanup };
     let mut urgency = signals::listen(wish, RunEnding::Reports, Some(running), budget);
     let summary = runtime.block_on(async {
@@ -79,12 +79,12 @@ impl SharedWatch {
 
     /// Writes the reports of what is known so far; the program ends after this. Does not return where the run is over, and
     /// the other thread is about to write them.
-    pub(crate) fn abandon(&self, console: &Console) -> Severities {
+    pub(crate) fn abandon(&self, stop: &Stop, console: &Console) -> Severities {
         self.0.is_abandoned.store(true, Ordering::Release);
         let watch = self.take_watch().unwrap_or_else(|| wait_for_the_end());
         let severities = watch.severities;
         // A report that could not be written has caused an error message already.
-        drop(watch.finish(console));
+        drop(watch.finish(stop.end(), console));
         severities
     }
 
@@ -142,7 +142,7 @@ mod tests {
         let console = Console::new(ColorWhen::Never, Environment::read(), "");
         let shared = SharedWatch::new(RunWatch::new(&[target], None, 1, &console).unwrap());
         shared.with(|_| {});
-        assert_eq!(shared.abandon(&console).at_least(Severity::Low), 0);
+        assert_eq!(shared.abandon(&Stop::new().1, &console).at_least(Severity::Low), 0);
         let other = shared.clone();
         let told = thread::spawn(move || other.with(|_| {}));
         let written: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();

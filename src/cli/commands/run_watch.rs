@@ -13,7 +13,7 @@ use crate::baseline::BaselineWriter;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 
-use crate::event::{Event, Proof, RunFinished, Section};
+use crate::event::{Event, Proof, RunEnd, RunFinished, Section};
 use crate::files::{Access, FilePlace, Folder, FolderPlace};
 use crate::findings::{Keeper, KeptFinding};
 use crate::prove::{RunRecorder, RunRecording};
@@ -141,7 +141,8 @@ impl RunWatch {
         self.recorder = None;
         if let Some(finished) = self.held.take() {
             let interrupted = finished.interrupted || stop.is_set();
-            let mut finished = RunFinished { interrupted, proof, ..finished };
+            let ended_by = finished.ended_by.or_else(|| stop.is_set().then(|| stop.end()));
+            let mut finished = RunFinished { interrupted, ended_by, proof, ..finished };
             if let (Some(proof), Some(coverage)) = (&finished.proof, &mut finished.coverage) {
                 proof.complete(&mut coverage.suites);
             }
@@ -150,9 +151,9 @@ impl RunWatch {
     }
 
     /// Writes the reports and shows the run; returns the failures for a baseline, and whether all reports were written.
-    pub(crate) fn finish(mut self, console: &Console) -> (BaselineWriter, Result<(), Exit>) {
+    pub(crate) fn finish(mut self, end: RunEnd, console: &Console) -> (BaselineWriter, Result<(), Exit>) {
         let view = View { failures: self.live.finish(), ..self.view };
-        self.report.cut_off();
+        self.report.cut_off(end);
         for (format, path) in &self.targets {
             let document = report::render(format.name, &self.report, &console.style_for(path)).unwrap_or_default();
             self.problems.extend(sink::write(path, &document).err());

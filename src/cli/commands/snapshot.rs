@@ -11,7 +11,7 @@ use super::snapshot_text::{ChangeText, of_changes, of_recording};
 use super::visiting::{CurrentStep, VisitWords, visit};
 use crate::block;
 use crate::block::differential::{Recording, RecordingSelection, UNANSWERED, record};
-use crate::cli::calls::{CallArgs, unknown_tool};
+use crate::cli::calls::{CallArgs, unknown_tool_warning};
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb, is_suite};
@@ -234,7 +234,7 @@ impl SnapshotArgs {
         let tools = earlier.chain(now).flat_map(|recorded| &recorded.tools);
         let names: BTreeSet<&str> = tools.filter_map(|tool| tool["name"].as_str()).collect();
         for named in self.calls.named_tools().iter().filter(|named| !names.iter().any(|tool| named.is_match(tool))) {
-            console.note(&unknown_tool(named, names.iter().copied()));
+            console.note(&unknown_tool_warning(named, names.iter().copied()));
         }
         let (tools, offered) = (self.tools(), Vec::from_iter(names));
         let Some(idle) = tools.idle(&offered).next() else { return Ok(()) };

@@ -63,7 +63,7 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
     let plan = plan_of(VERB, &args.words, &args.server, members, console)?;
     let words = VisitWords { undone: "nothing was listed", slow: None };
     let visitor = Lister { learns: args.learned };
-    let VisitedServers { outputs, have_failed } = visit(plan, &visitor, &CurrentStep::default(), words, console)?;
+    let VisitedServers { outputs, failed } = visit(plan, &visitor, &CurrentStep::default(), words, console)?;
     let mut offers: Vec<ShownOffer> = outputs.into_iter().flatten().collect();
     if offers.is_empty() {
         let message = "nothing was listed: the server speaks none of the revisions that were asked for";
@@ -85,5 +85,5 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
             format!("{:#}\n", json!({"format": 1, "servers": servers}))
         }
     });
-    Ok(if have_failed { Exit::Environment } else { listed })
+    Ok(if !failed.is_empty() { Exit::Environment } else { listed })
 }

@@ -13,6 +13,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{AdHocServer, ServerArgs, Verb, is_suite};
 use crate::cli::suites::{ChosenRegistry, refuse_bad_stores};
+use crate::event::Finding;
 use crate::plan::{self, CaseSource, Plan, Selection};
 use crate::report::Ticker;
 use crate::runner::{self, Options, Stop, Visited, Visitor, remove_run_folders};
@@ -45,8 +46,14 @@ pub(crate) struct VisitWords {
 /// The servers that were visited.
 pub(crate) struct VisitedServers<T> {
     pub(crate) outputs: Vec<T>,
-    /// True if others failed, which was shown.
-    pub(crate) have_failed: bool,
+    /// Those that failed, which was shown.
+    pub(crate) failed: Vec<FailedServer>,
+}
+
+/// A server that could not be visited.
+pub(crate) struct FailedServer {
+    pub(crate) name: String,
+    pub(crate) finding: Finding,
 }
 
 /// The plan of the servers that words name, as a suite with these members or as the suite that is there.
@@ -114,6 +121,8 @@ pub(crate) enum FailedServers {
     EndTheCommand,
     /// They are shown beside the others.
     AreShown,
+    /// The same, even if there are no others.
+    AreReturned,
     /// They are neither shown nor an error: a run of the same servers follows.
     AreLeftOut,
 }
@@ -160,7 +169,7 @@ pub(crate) fn work_with<T>(
         return Err(console.fail(Exit::Interrupted, format!("{undone}: the command was interrupted"), None));
     }
     let several = visited.len() > 1;
-    let mut servers = VisitedServers { outputs: Vec::new(), have_failed: false };
+    let mut servers = VisitedServers { outputs: Vec::new(), failed: Vec::new() };
     for Visited { server, result } in visited {
         match result {
             Ok(output) => servers.outputs.push(output),
@@ -169,11 +178,16 @@ pub(crate) fn work_with<T>(
                 let of = if several { format!(" of `{}`", visible_line(&server)) } else { String::new() };
                 console.error(format!("{undone}{of}: {}", found.message), found.help.as_deref());
                 found.evidence.iter().for_each(|(name, text)| console.note(&format!("{name}: {text}")));
-                servers.have_failed = true;
+                servers.failed.push(FailedServer { name: server, finding: found });
             }
         }
     }
-    let is_lost = servers.have_failed && (servers.outputs.is_empty() || failures == FailedServers::EndTheCommand);
+    let is_lost = !servers.failed.is_empty()
+        && match failures {
+            FailedServers::EndTheCommand => true,
+            FailedServers::AreShown => servers.outputs.is_empty(),
+            FailedServers::AreReturned | FailedServers::AreLeftOut => false,
+        };
     if is_lost { Err(Exit::Environment) } else { Ok(servers) }
 }
 

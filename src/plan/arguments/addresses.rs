@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use super::folder::is_path;
 use crate::source::words;
 
 /// The discard port of this machine (RFC 863), where nothing answers.
@@ -65,6 +66,34 @@ const RESERVED_DOMAINS: [&str; 4] = ["invalid", "test", "example", "localhost"];
 
 /// Domains for examples, which resolve to a machine nevertheless.
 const EXAMPLE_DOMAINS: [&str; 3] = ["example.com", "example.org", "example.net"];
+
+/// The word in the names of arguments that take repositories of other machines, also as `owner/name`.
+const REMOTE: &str = "remote";
+
+/// The same of tools that deal with other machines; elsewhere, they may be folders.
+const REPOSITORY_WORDS: [&str; 4] = ["repo", "repository", "git", "github"];
+
+/// Ends of the names of most machines.
+const COMMON_ENDS: [&str; 18] = [
+    "com", "org", "net", "io", "dev", "ai", "app", "co", "edu", "gov", "info", "me", "de", "uk", "fr", "eu", "us",
+    "cloud",
+];
+
+/// Returns true if a text ends like the name of a machine, and not like that of a file.
+pub(crate) fn ends_like_host(text: &str) -> bool {
+    let host = text.split([':', '/', '?', '#']).next().unwrap_or_default();
+    host.rsplit_once('.').is_some_and(|(_, end)| COMMON_ENDS.contains(&end.to_ascii_lowercase().as_str()))
+}
+
+/// Unroutable replacements for a repository that is named as `owner/name`; empty where the text is none, or the argument
+/// takes none. `is_open_world` says that the tool deals with other machines.
+pub(crate) fn unroutable_repository(name: &str, text: &str, is_open_world: bool) -> Vec<String> {
+    let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let is_short = text.split('/').count() == 2 && text.split('/').all(|part| is_part(part) && !part.starts_with('.'));
+    let is_repository = |word: &String| is_open_world && REPOSITORY_WORDS.contains(&word.as_str());
+    let takes_one = words(name).iter().any(|word| word == REMOTE || is_repository(word)) && !is_path(name);
+    if is_short && takes_one { vec![format!("http://{DISCARD_ADDRESS}/{text}")] } else { Vec::new() }
+}
 
 /// Returns true if an argument of that name takes host names.
 pub(crate) fn is_host(name: &str) -> bool {
@@ -164,6 +193,33 @@ mod tests {
         check("host", "v1.2", "v1.2");
         check("file", "notes.txt", "notes.txt");
         check("email", "ann@example.com", "ann@example.com");
+    }
+
+    #[test]
+    fn names_of_machines_and_repositories() {
+        for (text, expected) in [
+            ("google.com", true),
+            ("api.github.com:443/a", true),
+            ("notes.txt", false),
+            ("v1.2", false),
+            ("com", false),
+        ] {
+            assert_eq!(ends_like_host(text), expected, "{text}");
+        }
+        for (name, text, is_open_world, expected) in [
+            ("remote", "yamadashy/repomix", false, Some("http://127.0.0.1:9/yamadashy/repomix")),
+            ("githubRepo", "a/b.js", true, Some("http://127.0.0.1:9/a/b.js")),
+            ("githubRepo", "a/b.js", false, None),
+            ("repo_path", "src/lib", true, None),
+            ("path", "src/main.rs", true, None),
+            ("repo", "react", true, None),
+            ("repo", "a/b/c", true, None),
+            ("repo", "./a", true, None),
+            ("repo", "a b/c", true, None),
+        ] {
+            let found = unroutable_repository(name, text, is_open_world);
+            assert_eq!(found.first().map(String::as_str), expected, "{name}: {text}");
+        }
     }
 
     #[test]

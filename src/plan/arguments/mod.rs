@@ -3,13 +3,14 @@
 //! [`valid_arguments`] gives the arguments of one valid call, [`SafeArguments`] generates many.
 
 mod addresses;
+mod amounts;
 mod durations;
 mod folder;
 mod safe_arguments;
 
 pub use self::folder::server_folder;
 pub(crate) use self::folder::{is_file, is_path, starting_folder};
-pub use self::safe_arguments::SafeArguments;
+pub use self::safe_arguments::{Amounts, SafeArguments};
 use crate::event::Reason;
 use crate::source::Node;
 use crate::source::template::from_json;
@@ -166,7 +167,11 @@ pub fn valid_arguments_despite_hazard(suite: &Suite, server: &str, tool: &Tool) 
 /// Says that it is never called, or what is wrong with its schema.
 pub fn safe_arguments(tool: &Tool, folder: Option<String>) -> Result<SafeArguments, NotCallable> {
     let made = SafeArguments::new(&tool.arguments_schema(), folder)
-        .map_err(|unusable| NotCallable::NothingFits(unusable.to_string()))?;
+        .map_err(|unusable| NotCallable::NothingFits(unusable.to_string()))?
+        .for_tool(tool);
+    if tool.served.is_none() && made.reaches_out(made.smallest()) {
+        return Err(NotCallable::NothingFits("it takes addresses of other machines alone".to_owned()));
+    }
     Ok(match &tool.served {
         Some(served) => made.with_smallest(served.clone()),
         None => made,

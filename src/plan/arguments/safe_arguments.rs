@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::addresses::{is_host, unroutable};
-use super::durations;
+use super::addresses::{ends_like_host, is_host, unroutable, unroutable_repository};
 use super::folder::{is_path, takes_folder};
+use super::{amounts, durations};
 use crate::generate::{Generator, InvalidValue, PLACEHOLDER, Rng};
 use crate::schema::{Judge, UnusableSchema, put_at, token};
+use crate::wire::Tool;
 
 /// Generates arguments of one tool.
 #[derive(Debug)]
@@ -25,7 +26,19 @@ pub struct SafeArguments {
     hosts: BTreeSet<String>,
     /// The folder that the server was started with, for arguments that are paths and of which the schema shows none.
     folder: Option<String>,
+    /// The tool says that it deals with other machines: any of its texts may name one.
+    is_open_world: bool,
+    amounts: Amounts,
     smallest: Value,
+}
+
+/// The amounts that generated calls ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amounts {
+    /// Small ones, however much the schema allows.
+    Small,
+    /// Any that the schema allows.
+    Any,
 }
 
 /// A value that is to be replaced.
@@ -47,14 +60,31 @@ impl SafeArguments {
         let mut hosts = BTreeSet::new();
         hosts_of(schema, &mut hosts);
         let smallest = generator.smallest().clone();
-        let mut safe_arguments =
-            Self { generator, schema: schema.clone(), default_overrides: Vec::new(), hosts, folder, smallest };
-        let properties = schema["properties"].as_object().into_iter().flatten();
-        safe_arguments.default_overrides = properties
-            .filter_map(|(name, schema)| Some((name.clone(), safe_arguments.override_default(name, schema)?)))
-            .collect();
-        let smallest = safe_arguments.sanitize(safe_arguments.smallest.clone());
-        Self { smallest, ..safe_arguments }
+        let (schema, default_overrides) = (schema.clone(), Vec::new());
+        let (is_open_world, amounts) = (false, Amounts::Small);
+        Self { generator, schema, default_overrides, hosts, folder, is_open_world, amounts, smallest }.prepare()
+    }
+
+    /// The same for a tool that may say that it deals with other machines.
+    #[must_use]
+    pub fn for_tool(self, tool: &Tool) -> Self {
+        if tool.declares_open_world() { Self { is_open_world: true, ..self }.prepare() } else { self }
+    }
+
+    /// The same with such amounts.
+    #[must_use]
+    pub fn with_amounts(self, amounts: Amounts) -> Self {
+        if amounts == self.amounts { self } else { Self { amounts, ..self }.prepare() }
+    }
+
+    /// Makes the values ready that follow from the settings.
+    fn prepare(mut self) -> Self {
+        let properties = self.schema["properties"].as_object().into_iter().flatten();
+        let overrides =
+            properties.filter_map(|(name, schema)| Some((name.clone(), self.override_default(name, schema)?)));
+        self.default_overrides = overrides.collect();
+        let smallest = self.sanitize(self.generator.smallest().clone());
+        Self { smallest, ..self }
     }
 
     /// The same with other valid arguments as the smallest.
@@ -96,19 +126,39 @@ impl SafeArguments {
     pub fn boundaries(&self) -> Vec<Value> {
         let mut met = BTreeSet::new();
         let edges = self.generator.boundaries().into_iter().map(|edge| self.sanitize(edge.value));
-        edges.filter(|value| met.insert(value.to_string())).collect()
+        edges.filter(|value| !self.reaches_out(value) && met.insert(value.to_string())).collect()
     }
 
     /// Valid arguments; the same choices give the same.
     pub fn random(&self, draw: &mut Rng) -> Value {
-        self.sanitize(self.generator.random(draw))
+        let drawn = self.sanitize(self.generator.random(draw));
+        if self.reaches_out(&drawn) { self.smallest.clone() } else { drawn }
+    }
+
+    /// Returns true if a value has an address of another machine.
+    pub fn reaches_out(&self, value: &Value) -> bool {
+        !collect_replacements("", value, &|name, value| self.unroutable_texts(name, value)).is_empty()
+    }
+
+    /// A value of one argument, made safe to send.
+    pub fn sanitize_argument(&self, name: &str, value: Value) -> Value {
+        let whole = Value::Object([(name.to_owned(), value)].into_iter().collect());
+        let risky_values = self.risky_values(&whole);
+        apply_replacements(whole, risky_values, |_| true)[name].take()
     }
 
     /// Arguments that break exactly one keyword at one place, derived from valid ones. What those hold stays in them.
     pub fn violations(&self, base: &Value) -> Vec<InvalidValue> {
         let found = self.generator.violations(base);
         let Ok(judge) = Judge::of(&self.schema) else { return found };
-        found.into_iter().map(|violation| self.sanitize_violation(&judge, base, violation)).collect()
+        let safe = found.into_iter().map(|violation| self.sanitize_violation(&judge, base, violation));
+        safe.filter(|violation| !self.reaches_further(&violation.value, base)).collect()
+    }
+
+    /// Returns true if a value has an address of another machine that another value has not at this place.
+    fn reaches_further(&self, value: &Value, base: &Value) -> bool {
+        let far = collect_replacements("", value, &|name, value| self.unroutable_texts(name, value));
+        far.iter().any(|far| base.pointer(&far.at) != value.pointer(&far.at))
     }
 
     fn sanitize_violation(&self, judge: &Judge, base: &Value, violation: InvalidValue) -> InvalidValue {
@@ -134,7 +184,27 @@ impl SafeArguments {
                 }),
             );
         }
-        apply_replacements(value, risky_values, |value| self.generator.is_valid(value))
+        self.without_far_members(apply_replacements(value, risky_values, |value| self.generator.is_valid(value)))
+    }
+
+    /// Arguments without the members that can only be addresses of other machines, where they stay valid.
+    fn without_far_members(&self, mut value: Value) -> Value {
+        let far = |(name, member): (&String, &Value)| {
+            let is_far =
+                !collect_replacements(name, member, &|name, value| self.unroutable_texts(name, value)).is_empty();
+            is_far.then(|| name.clone())
+        };
+        let far: Vec<String> = value.as_object().into_iter().flatten().filter_map(far).collect();
+        for name in far {
+            let mut without = value.clone();
+            if let Some(members) = without.as_object_mut() {
+                members.shift_remove(&name);
+            }
+            if self.generator.is_valid(&without) {
+                value = without;
+            }
+        }
+        value
     }
 
     /// Candidates for an optional argument that is always sent; `None` if it may be left out.
@@ -150,20 +220,32 @@ impl SafeArguments {
 
     /// Every value that may take long or reach a third party, with safe candidates.
     fn risky_values(&self, value: &Value) -> Vec<Replacement> {
-        let safe_candidates = |name: &str, value: &Value| match durations::shorten(name, value) {
-            shorter if shorter.is_empty() => self.unroutable(name, value),
-            shorter => shorter,
-        };
-        collect_replacements("", value, &safe_candidates)
+        collect_replacements("", value, &|name, value| self.safe_candidates(name, value))
+    }
+
+    fn safe_candidates(&self, name: &str, value: &Value) -> Vec<Value> {
+        let shorter = durations::shorten(name, value);
+        let smaller = || if self.amounts == Amounts::Small { amounts::shrink(name, value) } else { Vec::new() };
+        let candidates = if shorter.is_empty() { smaller() } else { shorter };
+        if candidates.is_empty() { self.unroutable(name, value) } else { candidates }
     }
 
     fn unroutable(&self, name: &str, value: &Value) -> Vec<Value> {
-        let Value::String(text) = value else { return Vec::new() };
-        if text == PLACEHOLDER && takes_folder(name) {
+        if *value == PLACEHOLDER && takes_folder(name) {
             return self.folder.iter().cloned().map(Value::from).collect();
         }
-        let unroutable = unroutable(text, || self.hosts.contains(name) || is_host(name));
-        unroutable.into_iter().map(Value::from).collect()
+        self.unroutable_texts(name, value)
+    }
+
+    /// Replacements for a text that is an address of another machine.
+    fn unroutable_texts(&self, name: &str, value: &Value) -> Vec<Value> {
+        let Value::String(text) = value else { return Vec::new() };
+        let is_named = || self.hosts.contains(name) || is_host(name) || self.is_open_world && ends_like_host(text);
+        let mut texts = unroutable(text, is_named);
+        if texts.is_empty() {
+            texts = unroutable_repository(name, text, self.is_open_world);
+        }
+        texts.into_iter().map(Value::from).collect()
     }
 }
 
@@ -283,6 +365,45 @@ mod tests {
         assert_eq!(*safe_arguments.smallest(), json!({"url": "https://eu.company.com/", "wait": 8, "seconds": 1}));
         let named = json!({"url": {"type": "string", "pattern": "^https://[a-z.]+/$", "examples": ["https://a.com/"]}});
         assert_eq!(*safe_arguments_of(&named, &json!(["url"])).smallest(), json!({"url": "https://nowhere.invalid/"}));
+    }
+
+    #[test]
+    fn a_tool_that_deals_with_other_machines_gets_none_of_their_addresses() {
+        let tool = |open_world: bool, properties: Value| {
+            let schema = json!({"type": "object", "properties": properties});
+            Tool::new(json!({"name": "get", "annotations": {"openWorldHint": open_world}, "inputSchema": schema}))
+        };
+        let properties = json!({
+            "name": {"type": "string"},
+            "remote": {"type": "string"},
+            "registry": {"enum": ["https://registry.company.com", "https://mirror.company.com"]},
+        });
+        let given = json!({"name": "google.com", "remote": "a/b", "registry": "https://mirror.company.com"});
+        for (is_open_world, expected) in [
+            (true, json!({"name": "nowhere.invalid", "remote": "http://127.0.0.1:9/a/b"})),
+            (false, json!({"name": "google.com", "remote": "http://127.0.0.1:9/a/b"})),
+        ] {
+            let tool = tool(is_open_world, properties.clone());
+            let safe = SafeArguments::new(&tool.arguments_schema(), None).unwrap().for_tool(&tool);
+            assert_eq!(safe.sanitize(given.clone()), expected, "an optional address that is far is left out");
+            let mut draw = Rng::new(7);
+            let drawn = (0..50).map(|_| safe.random(&mut draw)).chain(safe.boundaries());
+            assert!(drawn.into_iter().all(|value| !safe.reaches_out(&value)));
+        }
+        let safe = safe_arguments_of(&json!({"url": {"enum": ["https://eu.company.com/"]}}), &json!(["url"]));
+        assert!(safe.reaches_out(safe.smallest()), "nothing else is valid, so the tool is not called");
+        assert_eq!(safe.sanitize_argument("url", json!("https://a.com/x")), json!("https://127.0.0.1:9/x"));
+    }
+
+    #[test]
+    fn amounts_are_small_unless_large_ones_are_asked_for() {
+        let schema = json!({"type": "object", "properties": {"limit": {"type": "integer"}}, "required": ["limit"]});
+        let most = |amounts: Amounts| {
+            let safe = SafeArguments::new(&schema, None).unwrap().with_amounts(amounts);
+            safe.boundaries().iter().filter_map(|value| value["limit"].as_i64()).max()
+        };
+        assert_eq!(most(Amounts::Small), Some(1000));
+        assert!(most(Amounts::Any) > Some(1_000_000));
     }
 
     #[test]

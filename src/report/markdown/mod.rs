@@ -66,6 +66,7 @@ fn heading(report: &Report, suites: &[SuiteReport<'_>]) -> String {
     };
     let cut = match report.run_finished() {
         None => ", and the recording ends before the run does",
+        Some(run) if run.interrupted && report.is_out_of_time() => ", and the time of `--budget` was over",
         Some(run) if run.interrupted => ", and the run was interrupted",
         Some(_) => "",
     };

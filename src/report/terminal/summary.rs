@@ -394,20 +394,18 @@ fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {
 
 /// The work that an unfinished run left undone.
 fn ending(report: &Report) -> String {
+    let end = if report.is_out_of_time() { "the time of `--budget` was over" } else { "interrupted" };
     match report.run_finished() {
         None if report.is_cut_off() => match &report.running()[..] {
-            [] => "; interrupted".to_owned(),
-            [one] => format!("; interrupted while `{one}` was running"),
+            [] => format!("; {end}"),
+            [one] => format!("; {end} while `{one}` was running"),
             [first, more @ ..] => {
-                format!("; interrupted while `{first}` and {} were running", layout::plural(more.len(), "other case"))
+                format!("; {end} while `{first}` and {} were running", layout::plural(more.len(), "other case"))
             }
         },
         None => "; the recording ends before the run does".to_owned(),
         // Cases that were not reached are among the skipped ones, with the reason.
-        Some(finished) if finished.interrupted && report.is_out_of_time() => {
-            "; the time of `--budget` was over".to_owned()
-        }
-        Some(finished) if finished.interrupted => "; interrupted".to_owned(),
+        Some(finished) if finished.interrupted => format!("; {end}"),
         Some(_) => String::new(),
     }
 }

@@ -63,6 +63,7 @@ pub(crate) fn finished() -> RunFinished {
     RunFinished {
         duration_us: 12_345_678,
         interrupted: true,
+        ended_by: None,
         not_run: 2,
         coverage: Some(coverage),
         isolation: None,
@@ -196,7 +197,7 @@ pub(crate) fn passed(line: usize, name: &str, row: Option<&str>) -> CaseResult {
     }
 }
 
-fn exchange(tool: &str, sent: &str, received: &str) -> Exchange {
+pub(crate) fn exchange(tool: &str, sent: &str, received: &str) -> Exchange {
     Exchange {
         phase: Phase::Steps,
         title: format!("tools/call {tool}"),

@@ -1,10 +1,10 @@
 //! However much goes wrong, nobody has to read a wall of text.
 
-use crate::event::{CaseResult, Event, Finding, Outcome, Reason};
+use crate::event::{CaseResult, Event, Finding, Outcome, Reason, RunEnd, RunFinished};
 use crate::source::{Color, Style};
 
-use super::super::{Report, failure, render};
-use super::fixture::{failed, passed};
+use super::super::{Report, View, failure, render, summary};
+use super::fixture::{self, failed, passed};
 
 #[test]
 fn many_causes_end_in_lines_and_then_in_a_number() {
@@ -13,6 +13,32 @@ fn many_causes_end_in_lines_and_then_in_a_number() {
     assert!(text.contains("and 400 cases not shown here; `--report json=report.json` writes all of them"), "{text}");
     let height = text.lines().count();
     assert!(height < 350, "{height} lines");
+}
+
+#[test]
+fn the_end_of_a_run_says_what_ended_it() {
+    let finished = |by| {
+        let end = RunFinished { interrupted: true, ended_by: by, not_run: 0, ..fixture::finished() };
+        Event::RunFinished(Box::new(end))
+    };
+    let mut cut_off = Report::default();
+    cut_off.apply(&Event::CaseFinished(Box::new(passed(1, "one", None))));
+    for (by, ended, cut) in [
+        (RunEnd::OutOfTime, "the time of `--budget` was over", "; the time of `--budget` was over"),
+        (RunEnd::Interrupted, "interrupted", "; interrupted"),
+    ] {
+        let mut report = Report::default();
+        report.apply(&Event::CaseFinished(Box::new(passed(1, "one", None))));
+        report.apply(&finished(Some(by)));
+        for format in ["tap", "markdown"] {
+            let text = render(format, &report, &Style::new(Color::Never, 100)).unwrap();
+            assert!(text.contains(ended), "{format}: {text}");
+        }
+        let mut report = cut_off.clone();
+        report.cut_off(by);
+        let text = summary(&report, View::WHOLE, &Style::new(Color::Never, 100));
+        assert!(text.contains(cut), "{text}");
+    }
 }
 
 #[test]

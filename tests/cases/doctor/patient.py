@@ -18,6 +18,15 @@ class Discovered(Server):
         return super().answer(method, params)
 
 
+class Chatty(Server):
+    """Says on standard output what it does."""
+
+    def answer(self, method, params):
+        if method == "tools/list":
+            print("Listing the tools", flush=True)
+        return super().answer(method, params)
+
+
 def banner():
     print("Weather server 2.1 is running on stdio", flush=True)
 
@@ -44,7 +53,7 @@ def stays():
 
 
 mode = sys.argv[1] if len(sys.argv) > 1 else "right"
-server = Discovered(1, "patient") if mode == "discovered" else Server(1, "patient")
+server = {"discovered": Discovered, "chatty": Chatty}.get(mode, Server)(1, "patient")
 PREPARATIONS = {"banner": banner, "keyerror": keyerror, "key": key, "locked": locked, "stays": stays}
 kept = PREPARATIONS.get(mode, lambda: None)()
 server.serve()

@@ -11,6 +11,7 @@ from little import Refused, Server, text, tool  # noqa: E402
 BROWSER = "browserType.launch: Executable doesn't exist at /ms-playwright/chrome\nrun: npx playwright install"
 server = Server(0)
 entries = {
+    "get_rate": tool("get_rate", "Returns the rate of `currency`.", {"currency": {"type": "string"}}, ["currency"]),
     "get_title": tool("get_title", "Returns the title of the page.", {}, []),
     "get_page": tool("get_page", "Returns the page at `url`.", {"url": {"type": "string"}}, ["url"]),
     "get_quote": tool("get_quote", "Returns the quote of `symbol`.", {"symbol": {"type": "string"}}, ["symbol"]),
@@ -20,7 +21,15 @@ entries = {
 }
 
 
+rates = 0
+
+
 def call_tool(name, arguments):
+    global rates
+    if name == "get_rate":
+        rates += 1
+        if rates > 1:
+            raise Refused("Error: Rate limit exceeded")
     server.validate(entries[name]["inputSchema"], arguments)
     if name == "get_title":
         raise Refused(BROWSER)
@@ -28,6 +37,8 @@ def call_tool(name, arguments):
         raise Refused("Could not load it: getaddrinfo ENOTFOUND example.com")
     if name == "get_quote":
         return text("Error fetching quote: fetch failed")
+    if name == "get_rate":
+        return text("1.08")
     if name == "get_pods":
         print("dial tcp 127.0.0.1:6443: connect: connection refused", file=sys.stderr, flush=True)
         time.sleep(60)

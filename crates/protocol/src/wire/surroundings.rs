@@ -1,7 +1,8 @@
 //! The words of a server that lacks something of the machine it runs on: a network, a browser, a program, room on
 //! a disk, a key.
 //!
-//! A refusal in such words says nothing about the server, nor about the call.
+//! A refusal in such words says nothing about the server, nor about the call. Neither does one that a server gives because
+//! it is called too often, which has words of its own.
 
 use crate::source::{shorten, visible_line};
 
@@ -101,12 +102,50 @@ const MISSING: [(&[&str], &[&str]); 3] = [
     (&["spawn "], &["enoent"]),
 ];
 
+/// Sentences that say that there were too many calls, in lower case.
+const LIMITS: [&str; 19] = [
+    "too many requests",
+    "too many calls",
+    "rate limited",
+    "rate-limited",
+    "ratelimitexceeded",
+    "ratelimiterror",
+    "request was throttled",
+    "requests are throttled",
+    "throttlingexception",
+    "quota exceeded",
+    "quota exhausted",
+    "exceeded your current quota",
+    "exceeded the quota",
+    "insufficient_quota",
+    "resource_exhausted",
+    "http 429",
+    "status 429",
+    "status code 429",
+    "error 429",
+];
+
+/// A limit, and the words that say that it was reached, in lower case.
+const RATE_LIMIT: (&[&str], &[&str]) =
+    (&["rate limit", "rate-limit", "rate_limit"], &["exceeded", "exceeds", "reached", "was hit", "hit the", "hit a"]);
+
 /// The words of a text that show what the surroundings of a server lack; `None` where none do.
 pub fn surroundings_lack(text: &str) -> Option<String> {
+    find_line(text, shows_lack)
+}
+
+/// The words of a text with which a server, or a service behind it, refuses a call because there were too many; `None`
+/// where it says nothing of the kind.
+pub fn call_limit(text: &str) -> Option<String> {
+    find_line(text, shows_limit)
+}
+
+/// The first line that shows something, as a sentence quotes it.
+fn find_line(text: &str, shows: fn(&str) -> bool) -> Option<String> {
     // In JSON, the words stand between quotation marks.
     let is_json = text.starts_with('{');
     let lines = text.split(|c| c == '\n' || is_json && c == '"').flat_map(|line| line.split("\\n")).map(str::trim);
-    lines.filter(|line| !line.is_empty()).find(|line| shows_lack(line)).map(|line| {
+    lines.filter(|line| !line.is_empty()).find(|line| shows(&line.to_lowercase())).map(|line| {
         let line = visible_line(line);
         shorten(&line, QUOTED)
     })
@@ -124,10 +163,16 @@ pub(crate) fn lack_in_result(text: &str) -> Option<String> {
     if is_report { surroundings_lack(text) } else { None }
 }
 
+/// Returns true if a line in lower case shows that something is missing.
 fn shows_lack(line: &str) -> bool {
-    let line = line.to_lowercase();
     let has_any = |words: &[&str]| words.iter().any(|word| line.contains(word));
     has_any(&MARKS) || MISSING.iter().any(|(what, gone)| has_any(what) && has_any(gone))
+}
+
+/// Returns true if a line in lower case shows that there were too many calls.
+fn shows_limit(line: &str) -> bool {
+    let has_any = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    has_any(&LIMITS) || has_any(RATE_LIMIT.0) && has_any(RATE_LIMIT.1)
 }
 
 #[cfg(test)]
@@ -169,6 +214,29 @@ mod tests {
         ] {
             assert_eq!(surroundings_lack(text).as_deref(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn limits_of_calls() {
+        for (text, expected) in [
+            ("Error: Rate limit exceeded", Some("Error: Rate limit exceeded")),
+            ("API rate limit exceeded for 192.0.2.1", Some("API rate limit exceeded for 192.0.2.1")),
+            ("You have hit a secondary rate limit", Some("You have hit a secondary rate limit")),
+            ("failed:\n429 Too Many Requests", Some("429 Too Many Requests")),
+            (r#"{"error":{"code":"insufficient_quota"}}"#, Some("insufficient_quota")),
+            ("Request failed with status code 429", Some("Request failed with status code 429")),
+            ("You are being rate limited.", Some("You are being rate limited.")),
+            // Refusals of what was sent.
+            ("there is no user 429", None),
+            ("`rate_limit` must be positive", None),
+            ("the quota of a folder is a number", None),
+            ("too many arguments", None),
+            ("fetch failed", None),
+            ("", None),
+        ] {
+            assert_eq!(call_limit(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(surroundings_lack("Error: Rate limit exceeded"), None, "nothing is missing");
     }
 
     #[test]

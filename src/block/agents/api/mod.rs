@@ -41,7 +41,7 @@ const SHOWN: usize = 300;
 
 settings! {
     /// A model that is reached over HTTP.
-    pub(crate) struct ApiKeys as "a model of a provider" {
+    pub(crate) struct ApiKeys as "a model of a provider", at span {
         /// The model, by the provider's name for it; with a list, the agent is a case for each of them.
         model: Vec<NamedModel> => required()
             shape(Shape::Either(&[Shape::Text, Shape::NonEmpty(&Shape::List(&NamedModel::SHAPE))]))
@@ -68,6 +68,13 @@ settings! {
         name: String => required(),
         /// What its tokens cost.
         price: Option<Node> => shape(Price::SHAPE),
+    }
+}
+
+impl ApiKeys {
+    /// Nothing that is sent would be answered: it goes to the provider, which wants a key.
+    fn lacks_key(&self) -> bool {
+        self.key.is_none() && self.url.is_none() && self.recording.is_none()
     }
 }
 
@@ -186,6 +193,12 @@ impl ApiProvider {
                 Diagnostic::error("bad-address", format!("`{written}` is no address of a provider: {why}"), url.span)
                     .with_help(help),
             );
+        }
+        if keys.lacks_key() {
+            let message = format!("`{}` needs a key, and none is given", format.as_str());
+            let help = "write `key: \"{{ env.NAME }}\"` and set the variable `NAME`; a model on this machine needs a `url`, \
+                        and one that is played back a `recording`";
+            found.push(Diagnostic::error("missing-key", message, keys.span).with_help(help.to_owned()));
         }
         let priced = |NamedModel(named): &NamedModel| PricedModel {
             api: Self {

@@ -74,6 +74,11 @@ impl Tool {
         names_a_change(&words(&self.name))
     }
 
+    /// It says that it deals with other machines.
+    pub fn declares_open_world(&self) -> bool {
+        self.hint("openWorldHint") == Some(true)
+    }
+
     fn hint(&self, name: &str) -> Option<bool> {
         self.raw["annotations"][name].as_bool()
     }
@@ -213,9 +218,14 @@ mod tests {
             "set_status",
             "query_and_update",
             "send_info",
+            "get_login_url_or_create",
         ] {
             check(other, "", false);
         }
+        for session in ["login", "logout", "sign_in", "signUp", "authenticate", "authorize_device"] {
+            check(session, "Logs in, and gets a session.", false);
+        }
+        check("get_login_url", "Gets the page where users log in.", true);
         check("weather", "Returns the weather of a city.", true);
         check("weather", "The weather of a city.", false);
         check("list_changes", "Lists recently updated issues; it never creates or deletes any.", true);
