@@ -157,8 +157,8 @@ pub(crate) fn suites_table(suites: &[SuiteScore]) -> SectionTable {
             let missed = missed_threshold(&suite.gates, Figure::Plain).filter(|_| at + 1 == scores.len());
             Cell::plain(percent(score.percent, missed))
         });
-        let gates = gated.iter().map(|(figure, _)| gate_cell(suite, *figure));
-        std::iter::once(Cell::plain(suite.name())).chain(percents).chain(gates).collect()
+        let thresholds = gated.iter().map(|(figure, _)| gate_cell(suite, *figure));
+        std::iter::once(Cell::plain(suite.name())).chain(percents).chain(thresholds).collect()
     };
     SectionTable::new(columns, suites.iter().map(row).collect())
 }

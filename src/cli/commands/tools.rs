@@ -85,5 +85,5 @@ pub(crate) fn tools(args: &ToolsArgs, console: &Console) -> Result<Exit, Exit> {
             format!("{:#}\n", json!({"format": 1, "servers": servers}))
         }
     });
-    Ok(if !failed.is_empty() { Exit::Environment } else { listed })
+    Ok(if failed.is_empty() { listed } else { Exit::Environment })
 }

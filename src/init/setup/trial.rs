@@ -242,7 +242,7 @@ impl<'a> SetupTrial<'a> {
     async fn repeated_answers(&self, setup: &[usize], wanted: &[usize]) -> Option<TrialAnswers> {
         let session = self.open().await?;
         let of_setup = self.set_up(&session, setup).await;
-        let mut served = BTreeSet::from_iter(wanted.iter().copied());
+        let mut served: BTreeSet<_> = wanted.iter().copied().collect();
         for at in [self.by_weight(wanted), self.by_weight(wanted)].concat() {
             let call = &self.calls[at];
             if self.call(&session, &call.tool, &call.arguments_after(&of_setup)).await.is_none() {

@@ -100,12 +100,12 @@ impl Widths {
             let columns = before.iter().copied().chain([(*last).min(rest)]).collect();
             return Some(Self { label: usual, columns, gap });
         }
-        let least = label.min(LABELS);
+        let narrow = label.min(LABELS);
         let shrunk = |most: usize| -> Vec<usize> {
             cells.iter().zip(&whole).map(|(cells, whole)| (*whole).min(most).max(*cells)).collect()
         };
         let widest = whole.iter().copied().max().unwrap_or_default();
-        let columns = (HEADING..=widest).rev().map(shrunk).find(|columns| least + beside_label(columns) <= room)?;
+        let columns = (HEADING..=widest).rev().map(shrunk).find(|columns| narrow + beside_label(columns) <= room)?;
         let label = label.min(room - beside_label(&columns));
         are_told_apart(&names, &columns).then_some(Self { label, columns, gap })
     }
@@ -165,8 +165,7 @@ fn labelled(
     let below = cells.split_off(cells.len().min(widths.columns.len()));
     let mut text = String::new();
     if layout::columns(label) > widths.label {
-        let above: Vec<String> =
-            layout::wrap_some(label, style.width - 2, LABEL_LINES).lines().map(|line| paint(line)).collect();
+        let above: Vec<String> = layout::wrap_some(label, style.width - 2, LABEL_LINES).lines().map(paint).collect();
         text += &layout::indent(&above.join("\n"), "  ");
         text += &line("", cells, widths);
     } else {
