@@ -9,6 +9,7 @@ pub(crate) mod answer_data;
 pub(crate) mod answer_pattern;
 pub(crate) mod canary;
 mod confirm;
+mod created;
 pub(crate) mod denied_tool;
 mod end;
 pub(crate) mod evidence;
@@ -28,6 +29,7 @@ pub(crate) mod tool_arguments;
 pub(crate) mod visit;
 
 pub(crate) use self::confirm::{Confirmation, SeenOnce};
+pub(crate) use self::created::lists_what_is_created;
 #[cfg(test)]
 pub(crate) use self::end::failure_of_test;
 pub(crate) use self::end::{CheckEnd, LACKING_TIME, goes_on, outcome_of, with_exit};

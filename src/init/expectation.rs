@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::matching::words_of;
+use crate::matching::{repeats_structured_content, words_of};
 use crate::reproduce::{json_type, lasts, literal, text_lasts};
 use crate::wire::read_json;
 
@@ -58,6 +58,9 @@ pub(crate) fn expectations(first: &Value, second: &Value, types: Types) -> Vec<V
             expected.extend(of_values(&path, &one, &other, types));
             if types == Types::Declared && path == STRUCTURED {
                 expected.push(json!({"output_schema": true}));
+            }
+            if path == STRUCTURED && [first, second].into_iter().all(repeats_structured_content) {
+                expected.push(json!({"structured_text": true}));
             }
         }
         _ => expected.extend(of_texts(&text_of(first), &text_of(second))),
@@ -328,6 +331,21 @@ mod tests {
         let found =
             beyond_success(&structured(&content), &structured(&json!({"load": 4, "name": "a"})), Types::Declared);
         assert_eq!(found, json!([{"at": STRUCTURED, "includes": {"name": "a"}}, {"output_schema": true}]));
+    }
+
+    #[test]
+    fn a_text_that_repeats_the_structured_content_goes_on_to_do_so() {
+        let answer = |text: &str| json!({"result": {"content": [{"type": "text", "text": text}], "structuredContent": {"sum": 5, "of": [2, 3]}}});
+        for (first, second, is_expected) in [
+            ("{\"sum\": 5, \"of\": [2, 3]}", "{\"sum\": 5, \"of\": [2, 3]}", true),
+            ("[2, 3]", "[2, 3]", true),
+            ("2 and 3 are 5", "2 and 3 are 5", false),
+            ("5", "2 and 3 are 5", false),
+        ] {
+            let found = beyond_success(&answer(first), &answer(second), Types::Seen);
+            let is_found = found.as_array().unwrap().contains(&json!({"structured_text": true}));
+            assert_eq!(is_found, is_expected, "{first} and {second}");
+        }
     }
 
     #[test]

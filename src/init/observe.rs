@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -29,6 +30,9 @@ const LOST_SESSIONS: usize = 4;
 /// The memory that an answer may take to be kept, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
 
+/// The method of a notification of progress.
+pub(crate) const PROGRESS: &str = "notifications/progress";
+
 /// What a server showed.
 #[derive(Debug, Default)]
 pub(crate) struct Observations {
@@ -45,6 +49,8 @@ pub(crate) struct Observations {
     pub(crate) failed_start: Option<String>,
     /// True if tools were called that may change data.
     pub(crate) writes: bool,
+    /// The tools that reported progress in every call of theirs.
+    pub(crate) progressing: BTreeSet<String>,
     /// The absolute path of the store. In arguments and answers it takes the place of those of its copies.
     pub(crate) store: Option<PathBuf>,
 }
@@ -90,6 +96,7 @@ pub(crate) async fn observe(
         lost: 0,
         failed_start: None,
         too_long: BTreeSet::new(),
+        progress: BTreeMap::new(),
         things: Vec::new(),
         doing,
     };
@@ -121,10 +128,10 @@ pub(crate) async fn observe(
             takers.push(trip);
         }
     }
-    let mut questions: Vec<ServerQuestion> = reading
-        .iter()
-        .flat_map(|(tool, arguments)| questions_of_call(tool, arguments, seen.store.as_deref()))
-        .collect();
+    let lists_tools = (!context.catalog.tools.is_empty()).then_some(ServerQuestion::Tools);
+    let of_readers =
+        reading.iter().flat_map(|(tool, arguments)| questions_of_call(tool, arguments, seen.store.as_deref()));
+    let mut questions: Vec<ServerQuestion> = lists_tools.into_iter().chain(of_readers).collect();
     let mut changing: Vec<ServerQuestion> =
         writing.iter().map(|(tool, arguments)| ServerQuestion::call(&tool.name, arguments)).collect();
     for trip in takers {
@@ -148,6 +155,7 @@ pub(crate) async fn observe(
     let written = if observer.things.is_empty() { written } else { observer.ask_each(changing.into_iter()).await };
     seen.answered.extend(written);
     seen.things = observer.things;
+    seen.progressing = observer.progress.into_iter().filter_map(|(tool, always)| always.then_some(tool)).collect();
     seen.failed_start = observer.failed_start;
     keep_served(&mut seen);
     for tool in context.catalog.tools.iter().map(|tool| &tool.name) {
@@ -222,6 +230,8 @@ struct ServerObserver<'a> {
     failed_start: Option<String>,
     /// The tools whose answers are not kept.
     too_long: BTreeSet<String>,
+    /// The tools that were called, with true for those that reported progress each time.
+    progress: BTreeMap<String, bool>,
     doing: &'a (dyn Fn(String) + Sync),
 }
 
@@ -294,7 +304,11 @@ impl<'a> ServerObserver<'a> {
                 continue;
             };
             let (method, params) = question.request(ids);
-            match session.try_request(CheckRequest::new(method, params)).await {
+            let answer = session.try_request(CheckRequest::new(method, params).with_progress()).await;
+            if let (ServerQuestion::Call { tool, .. }, Ok(Some(reply))) = (question, &answer) {
+                *self.progress.entry(tool.clone()).or_insert(true) &= reports_progress(&reply.notifications);
+            }
+            match answer {
                 Ok(Some(reply)) if value_memory(&reply.message) > LONGEST_ANSWER => {
                     self.too_long.extend(question.tool().map(str::to_owned));
                     answers.push(None);
@@ -363,6 +377,10 @@ impl<'a> ServerObserver<'a> {
         let [first, second] = seen;
         first.into_iter().zip(second).filter(|(first, second)| first == second).filter_map(|(first, _)| first).collect()
     }
+}
+
+fn reports_progress(notifications: &[Arc<Value>]) -> bool {
+    notifications.iter().any(|message| message["method"] == PROGRESS)
 }
 
 /// Asks for the first page of a list and for the second one.

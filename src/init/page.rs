@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::expectation::{Types, expectations};
-use super::observe::{Observations, UntestedReason};
-use super::questions::{Answered, MadeArgument, ServerQuestion, UNKNOWN, first_completion, members_of};
+use super::observe::{Observations, PROGRESS, UntestedReason};
+use super::promises::Promises;
+use super::questions::{
+    Answered, MadeArgument, ServerQuestion, UNKNOWN, first_completion, long_text, members_of, written_long_text,
+};
+use crate::lint::{Lint, LintLevel, LintLimits, lints};
 use crate::matching::words_of;
 use crate::reproduce::{lasts, literal, literal_text, with_store_named};
 use crate::show::Signature;
 use crate::source::{shorten, visible_line, yaml_writer};
-use crate::wire::{Catalog, is_served};
+use crate::wire::{Catalog, Tool, is_served};
 
 /// Stands above the setup of a suite.
 pub(crate) const SETUP_COMMENT: &str =
@@ -35,6 +39,8 @@ pub(crate) struct SuitePage<'a> {
     pub(crate) calls: &'a Map<String, Value>,
     pub(crate) catalog: &'a Catalog,
     pub(crate) seen: &'a Observations,
+    /// What a run of the suite showed.
+    pub(crate) promises: Promises,
 }
 
 impl SuitePage<'_> {
@@ -99,8 +105,18 @@ impl SuitePage<'_> {
                 }
                 written
             }
-            ServerQuestion::Unknown { arguments, .. } | ServerQuestion::Prompt { arguments, .. } => literal(arguments),
-            ServerQuestion::Read { .. } | ServerQuestion::Complete { .. } | ServerQuestion::List(_) => json!({}),
+            ServerQuestion::Unknown { arguments, .. }
+            | ServerQuestion::Other { arguments, .. }
+            | ServerQuestion::Prompt { arguments, .. } => literal(arguments),
+            ServerQuestion::Long { arguments, parameter, .. } => {
+                let mut written = literal(arguments);
+                written[parameter] = written_long_text().into();
+                written
+            }
+            ServerQuestion::Read { .. }
+            | ServerQuestion::Complete { .. }
+            | ServerQuestion::List(_)
+            | ServerQuestion::Tools => json!({}),
         };
         with_store_named(written, self.seen.store.as_deref())
     }
@@ -109,11 +125,26 @@ impl SuitePage<'_> {
         let mut names = BTreeMap::new();
         let mut tests = Vec::new();
         if let Some(listed) = listed("tools", self.catalog.tools.iter().map(|tool| &tool.name)) {
-            tests.push(written_test(&listed, Some("A tool that is gone breaks those who call it."), &mut names));
+            let lasts = self.seen.answered.iter().any(are_lasting_tools);
+            let (test, why) = if lasts {
+                (
+                    listed_twice(&listed),
+                    "A tool that is gone breaks those who call it, and one that changes surprises a model.",
+                )
+            } else {
+                (listed, "A tool that is gone breaks those who call it.")
+            };
+            tests.push(written_test(&test, Some(why), &mut names));
         }
         for answered in &self.seen.answered {
+            if !self.makes_a_difference(answered) {
+                continue;
+            }
             let arguments = self.written_arguments(&answered.question);
-            if let Some(test) = test_of(answered, &arguments, self.types_of(&answered.question)) {
+            if let Some(mut test) = test_of(answered, &arguments, self.types_of(&answered.question)) {
+                if self.reports_progress(&answered.question) {
+                    add_progress(&mut test);
+                }
                 let test = self.with_store_named(test);
                 tests.push(written_test(&test, self.comment(&answered.question).as_deref(), &mut names));
             }
@@ -126,6 +157,20 @@ impl SuitePage<'_> {
             tests.push(written_test(&self.with_store_named(trip.test()), None, &mut names));
         }
         tests
+    }
+
+    fn reports_progress(&self, question: &ServerQuestion) -> bool {
+        matches!(question, ServerQuestion::Call { tool, .. } if self.seen.progressing.contains(tool))
+    }
+
+    /// False if a call with another choice is answered like the call without it, as far as is expected of them.
+    fn makes_a_difference(&self, answered: &Answered) -> bool {
+        let ServerQuestion::Other { tool, .. } = &answered.question else { return true };
+        let is_call =
+            |known: &&Answered| matches!(&known.question, ServerQuestion::Call { tool: called, .. } if called == tool);
+        let types = self.types_of(&answered.question);
+        let expected = |of: &Answered| expectations(&of.answers[0], &of.answers[1], types);
+        self.seen.answered.iter().find(is_call).is_some_and(|call| expected(call) != expected(answered))
     }
 
     /// A test or step in which the store has its name; that of the test is no template.
@@ -152,8 +197,15 @@ impl SuitePage<'_> {
             ServerQuestion::Unknown { parameter, .. } => {
                 Some(format!("`{}` names nothing; a model needs an error that says so.", visible_line(parameter)))
             }
+            ServerQuestion::Other { parameter, .. } => {
+                Some(format!("`{}` makes a difference.", visible_line(parameter)))
+            }
+            ServerQuestion::Long { .. } => Some("What is cut is lost to the model.".to_owned()),
             ServerQuestion::List(_) => Some("What is gone breaks those who use it.".to_owned()),
-            ServerQuestion::Read { .. } | ServerQuestion::Prompt { .. } | ServerQuestion::Complete { .. } => None,
+            ServerQuestion::Read { .. }
+            | ServerQuestion::Prompt { .. }
+            | ServerQuestion::Complete { .. }
+            | ServerQuestion::Tools => None,
         }
     }
 
@@ -234,17 +286,36 @@ impl SuitePage<'_> {
             block("Structured content fits the declared schemas.", &json!({"output_schema": {"tools": "*"}}));
         }
         if !tools.is_empty() {
-            block("Schemas that models and clients stumble over.", &json!({"schema_lint": {}}));
-            block("Attacks, and what sessions see of each other.", &json!({"security": {}, "state": {}}));
+            block(
+                "Schemas that models and clients stumble over: what was not found today fails from now on.",
+                &json!({"schema_lint": lint_settings(tools)}),
+            );
+            block(
+                "Attacks, and what sessions see of each other.",
+                &json!({"security": self.promises.security(self.server.get("url").is_none()), "state": {}}),
+            );
         }
         if self.seen.answered.iter().any(|answered| matches!(answered.question, ServerQuestion::Call { .. })) {
             block(
                 "Many calls at a time, slow calls that are cancelled, and hints that have to be true.",
-                &json!({"torture": {}, "timeouts": {}, "config": {"hints": true, "page_sizes": true}}),
+                &json!({"torture": {}, "timeouts": self.promises.timeouts(), "config": {"hints": true, "page_sizes": true}}),
             );
         }
         text
     }
+}
+
+/// The lints that find something today warn, and all others fail.
+fn lint_settings(tools: &[Tool]) -> Value {
+    let is_case = |lint: &&Lint| lint.provider.is_none_or(|provider| provider.by_choice().is_none());
+    let warning = lints().filter(|lint| lint.level == LintLevel::Warning).filter(is_case);
+    let known: Vec<&str> =
+        warning.filter(|lint| !lint.judge(tools, LintLimits::default()).is_empty()).map(|lint| lint.id).collect();
+    let mut settings = json!({"fail_on": LintLevel::Warning.as_str()});
+    if !known.is_empty() {
+        settings["warn"] = known.into();
+    }
+    settings
 }
 
 /// The test that all entries of a list are there; `None` for an empty list, or a long one.
@@ -258,6 +329,29 @@ fn name_of_list(kind: &str) -> String {
     format!("the {kind} that are listed")
 }
 
+/// Has a test ask for progress, and expect some.
+fn add_progress(test: &mut Value) {
+    test["progress"] = true.into();
+    if let Some(expected) = test["expect"].as_array_mut() {
+        expected.push(json!({"notifications": {"method": PROGRESS, "count": {"min": 1}}}));
+    }
+}
+
+/// True for the tools that two servers list alike, to the letter, on one page.
+fn are_lasting_tools(answered: &Answered) -> bool {
+    let [one, other] = answered.answers.each_ref().map(|answer| &answer["result"]);
+    let is_whole = one.get("nextCursor").is_none() && other.get("nextCursor").is_none();
+    let is_same = one["tools"].is_array() && one["tools"] == other["tools"];
+    answered.question == ServerQuestion::Tools && is_whole && is_same
+}
+
+/// The test of a list of tools, which is then asked for once more and has to be the same.
+fn listed_twice(once: &Value) -> Value {
+    let first = json!({"list": "tools", "expect": once["expect"], "capture": {"listed": "result.tools"}});
+    let again = json!({"list": "tools", "expect": [{"at": "result.tools", "equals": "{{ listed }}"}]});
+    json!({"name": once["name"], "steps": [first, again]})
+}
+
 /// The test of a question with these arguments; `None` where its answers have nothing in common that lasts.
 fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value> {
     let [first, second] = &answered.answers;
@@ -266,7 +360,10 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
         return listed(kind.as_str(), names.iter());
     }
     let mut test = match &answered.question {
-        ServerQuestion::Call { tool, .. } | ServerQuestion::Unknown { tool, .. } => json!({"call": literal_text(tool)}),
+        ServerQuestion::Call { tool, .. }
+        | ServerQuestion::Unknown { tool, .. }
+        | ServerQuestion::Other { tool, .. }
+        | ServerQuestion::Long { tool, .. } => json!({"call": literal_text(tool)}),
         ServerQuestion::Read { uri } => json!({"read": literal_text(uri)}),
         ServerQuestion::Prompt { name, .. } => json!({"prompt": literal_text(name)}),
         ServerQuestion::Complete { reference, argument } => {
@@ -275,7 +372,7 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
             let argument = json!({"name": literal_text(argument), "value": ""});
             json!({"complete": {"ref": literal(reference), "argument": argument}})
         }
-        ServerQuestion::List(_) => return None,
+        ServerQuestion::List(_) | ServerQuestion::Tools => return None,
     };
     if !members_of(arguments).is_empty() {
         test["args"] = arguments.clone();
@@ -286,6 +383,12 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
         return None;
     }
     let mut expected = expectations(first, second, types);
+    if matches!(answered.question, ServerQuestion::Long { .. }) {
+        if !answered.answers.iter().all(|answer| words_of(answer).contains(&long_text())) {
+            return None;
+        }
+        expected = vec![json!({"is_error": false}), json!({"text": {"contains": written_long_text()}})];
+    }
     if is_unknown && answered.answers.iter().all(|answer| words_of(answer).contains(UNKNOWN)) {
         expected.push(json!({"readable_error": {"names": UNKNOWN}}));
     }
@@ -294,30 +397,36 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
     Some(test)
 }
 
-/// The name of a test: the tool with its short arguments.
+/// The name of a test.
 fn name_of(question: &ServerQuestion) -> String {
     match question {
-        ServerQuestion::Call { tool, arguments, made } => {
-            let is_made = |name: &String| made.as_ref().is_some_and(|made| made.parameter == *name);
-            let shown = members_of(arguments).into_iter().filter(|(name, value)| {
-                let is_plain = !value.is_array() && !value.is_object();
-                is_plain && !is_made(name) && lasts(value) && value.to_string().chars().count() <= 24
-            });
-            let words = shown.map(|(name, value)| match value.as_str() {
-                Some(text) => format!("{name}={text}"),
-                None => format!("{name}={value}"),
-            });
-            shorten(&std::iter::once(tool.clone()).chain(words).collect::<Vec<_>>().join(" "), 70)
-        }
+        ServerQuestion::Call { tool, arguments, made } => name_of_call(tool, arguments, made.as_ref()),
+        ServerQuestion::Other { tool, arguments, .. } => name_of_call(tool, arguments, None),
         ServerQuestion::Unknown { tool, parameter, .. } => format!("{tool} without a known {parameter}"),
+        ServerQuestion::Long { tool, parameter, .. } => format!("{tool} with a long {parameter}"),
         ServerQuestion::Read { uri } => format!("the resource {}", shorten(uri, 70)),
         ServerQuestion::Prompt { name, .. } => format!("the prompt {}", shorten(name, 70)),
         ServerQuestion::List(kind) => name_of_list(kind.as_str()),
+        ServerQuestion::Tools => name_of_list("tools"),
         ServerQuestion::Complete { reference, argument } => {
             let of = reference["name"].as_str().or_else(|| reference["uri"].as_str()).unwrap_or_default();
             shorten(&format!("completions of {argument} of {of}"), 70)
         }
     }
+}
+
+/// The name of the test of a call: the tool with its short arguments.
+fn name_of_call(tool: &str, arguments: &Value, made: Option<&MadeArgument>) -> String {
+    let is_made = |name: &String| made.is_some_and(|made| made.parameter == *name);
+    let shown = members_of(arguments).into_iter().filter(|(name, value)| {
+        let is_plain = !value.is_array() && !value.is_object();
+        is_plain && !is_made(name) && lasts(value) && value.to_string().chars().count() <= 24
+    });
+    let words = shown.map(|(name, value)| match value.as_str() {
+        Some(text) => format!("{name}={text}"),
+        None => format!("{name}={value}"),
+    });
+    shorten(&std::iter::once(tool.to_owned()).chain(words).collect::<Vec<_>>().join(" "), 70)
 }
 
 /// A test as an item of the list, its name first and like no other.
@@ -357,7 +466,6 @@ fn sentence(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Tool;
 
     fn answered(question: ServerQuestion, answers: [Value; 2]) -> Answered {
         Answered { question, answers }
@@ -409,6 +517,35 @@ mod tests {
     }
 
     #[test]
+    fn tools_that_two_servers_list_alike_stay_so() {
+        let list = |result: Value| json!({"result": result});
+        let tools = |limit: u32| json!([{"name": "get", "inputSchema": {"properties": {"limit": {"maximum": limit}}}}]);
+        for (what, first, second, lasts) in [
+            ("the same", list(json!({"tools": tools(9)})), list(json!({"tools": tools(9)})), true),
+            ("another bound", list(json!({"tools": tools(9)})), list(json!({"tools": tools(8)})), false),
+            ("a page", list(json!({"tools": tools(9), "nextCursor": "2"})), list(json!({"tools": tools(9)})), false),
+            ("no list", json!({"error": {"code": -32603}}), json!({"error": {"code": -32603}}), false),
+        ] {
+            assert_eq!(are_lasting_tools(&answered(ServerQuestion::Tools, [first, second])), lasts, "{what}");
+        }
+    }
+
+    #[test]
+    fn lints_that_find_something_today_warn() {
+        let described = json!({"type": "object", "properties": {"id": {"type": "string", "description": "The id"}}});
+        let tool = |description: &str, schema: &Value| {
+            let hints = json!({"readOnlyHint": true});
+            Tool::new(
+                json!({"name": "get_user", "description": description, "inputSchema": schema, "annotations": hints}),
+            )
+        };
+        let settings = lint_settings(&[tool("Gets a user by its id", &described)]);
+        assert_eq!(settings, json!({"fail_on": "warning"}));
+        let settings = lint_settings(&[tool("", &described)]);
+        assert_eq!(settings, json!({"fail_on": "warning", "warn": ["no-description"]}));
+    }
+
+    #[test]
     fn a_suite_is_one_and_says_what_it_leaves_out() {
         let tool = |name: &str| Tool::new(json!({"name": name, "inputSchema": {"type": "object"}}));
         let catalog = Catalog { tools: vec![tool("get"), tool("drop"), tool("pay")], ..Catalog::default() };
@@ -424,6 +561,7 @@ mod tests {
             calls: &Map::new(),
             catalog: &catalog,
             seen: &seen,
+            promises: Promises::default(),
         };
         let written = page.text();
         let read = yaml_writer::read_value(&written).unwrap();

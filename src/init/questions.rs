@@ -16,6 +16,20 @@ pub(crate) const UNKNOWN: &str = "mcprove-unknown";
 const MOST_RESOURCES: usize = 10;
 const MOST_COMPLETIONS: usize = 10;
 const MOST_UNKNOWN: usize = 2;
+const MOST_OTHER: usize = 2;
+
+/// A long text, and how a suite writes it.
+const LONG_PART: (&str, usize) = ("all of this text comes back, ", 150);
+const LONG_END: &str = "to its end";
+
+pub(crate) fn long_text() -> String {
+    format!("{}{LONG_END}", LONG_PART.0.repeat(LONG_PART.1))
+}
+
+pub(crate) fn written_long_text() -> String {
+    let (part, times) = LONG_PART;
+    format!("{{{{ '{part}' * {times} }}}}{LONG_END}")
+}
 
 /// Something that a server is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +38,10 @@ pub(crate) enum ServerQuestion {
     Call { tool: String, arguments: Value, made: Option<MadeArgument> },
     /// The same call with one argument that names nothing.
     Unknown { tool: String, arguments: Value, parameter: String },
+    /// The same call with another value for an argument that is a choice or a switch.
+    Other { tool: String, arguments: Value, parameter: String },
+    /// The same call with a long text as an argument.
+    Long { tool: String, arguments: Value, parameter: String },
     /// A resource.
     Read { uri: String },
     /// A prompt.
@@ -32,6 +50,8 @@ pub(crate) enum ServerQuestion {
     Complete { reference: Value, argument: String },
     /// A list that fits one page.
     List(ListedKind),
+    /// The tools as a whole, if they fit one page.
+    Tools,
 }
 
 /// A list of a server whose entries a suite names.
@@ -84,8 +104,11 @@ impl ServerQuestion {
 
     pub(crate) fn tool(&self) -> Option<&str> {
         match self {
-            Self::Call { tool, .. } | Self::Unknown { tool, .. } => Some(tool),
-            Self::Read { .. } | Self::Prompt { .. } | Self::Complete { .. } | Self::List(_) => None,
+            Self::Call { tool, .. }
+            | Self::Unknown { tool, .. }
+            | Self::Other { tool, .. }
+            | Self::Long { tool, .. } => Some(tool),
+            Self::Read { .. } | Self::Prompt { .. } | Self::Complete { .. } | Self::List(_) | Self::Tools => None,
         }
     }
 
@@ -99,7 +122,14 @@ impl ServerQuestion {
                 }
                 ("tools/call", json!({"name": tool, "arguments": arguments}))
             }
-            Self::Unknown { tool, arguments, .. } => ("tools/call", json!({"name": tool, "arguments": arguments})),
+            Self::Unknown { tool, arguments, .. } | Self::Other { tool, arguments, .. } => {
+                ("tools/call", json!({"name": tool, "arguments": arguments}))
+            }
+            Self::Long { tool, arguments, parameter } => {
+                let mut arguments = arguments.clone();
+                arguments[parameter] = long_text().into();
+                ("tools/call", json!({"name": tool, "arguments": arguments}))
+            }
             Self::Read { uri } => ("resources/read", json!({"uri": uri})),
             Self::Prompt { name, arguments } if members_of(arguments).is_empty() => {
                 ("prompts/get", json!({"name": name}))
@@ -110,17 +140,22 @@ impl ServerQuestion {
             }
             Self::List(ListedKind::Resources) => ("resources/list", json!({})),
             Self::List(ListedKind::Prompts) => ("prompts/list", json!({})),
+            Self::Tools => ("tools/list", json!({})),
         }
     }
 
     /// For those who wait.
     pub(crate) fn sentence(&self) -> String {
         match self {
-            Self::Call { tool, .. } | Self::Unknown { tool, .. } => format!("calling `{}`", visible_line(tool)),
+            Self::Call { tool, .. }
+            | Self::Unknown { tool, .. }
+            | Self::Other { tool, .. }
+            | Self::Long { tool, .. } => format!("calling `{}`", visible_line(tool)),
             Self::Read { uri } => format!("reading `{}`", visible_line(uri)),
             Self::Prompt { name, .. } => format!("getting the prompt `{}`", visible_line(name)),
             Self::Complete { argument, .. } => format!("completing `{}`", visible_line(argument)),
             Self::List(kind) => format!("listing {}", kind.as_str()),
+            Self::Tools => "listing tools".to_owned(),
         }
     }
 }
@@ -137,7 +172,38 @@ pub(crate) fn questions_of_call(tool: &Tool, arguments: &Value, store: Option<&P
         Some(question_of_unknown(tool, arguments, name, unknown))
     });
     questions.extend(unknown.take(MOST_UNKNOWN));
+    questions.extend(others(tool, arguments).take(MOST_OTHER));
+    questions.extend(with_long_text(tool, arguments));
     questions
+}
+
+/// The call with each of its choices and switches as they are not.
+fn others(tool: &Tool, arguments: &Value) -> impl Iterator<Item = ServerQuestion> {
+    let properties = tool.arguments_schema()["properties"].as_object().cloned().unwrap_or_default();
+    properties.into_iter().filter_map(|(parameter, declared)| {
+        let known = arguments.get(&parameter).or_else(|| declared.get("default"));
+        let other = match (declared["enum"].as_array(), &declared["type"]) {
+            (Some(choices), _) => choices.iter().find(|choice| Some(*choice) != known.or(choices.first()))?.clone(),
+            (None, kind) if kind == "boolean" => (!known.and_then(Value::as_bool).unwrap_or(false)).into(),
+            (None, _) => return None,
+        };
+        let mut arguments = arguments.clone();
+        arguments.as_object_mut()?.insert(parameter.clone(), other);
+        Some(ServerQuestion::Other { tool: tool.name.clone(), arguments, parameter })
+    })
+}
+
+/// The call with a long text in the place of its first free one, if the schema takes it.
+fn with_long_text(tool: &Tool, arguments: &Value) -> Option<ServerQuestion> {
+    let schema = tool.arguments_schema();
+    let is_free = |name: &str| {
+        let declared = &schema["properties"][name];
+        let has_room = declared["maxLength"].as_u64().is_none_or(|most| most >= long_text().len() as u64);
+        declared["type"] == "string" && !is_closed(declared) && has_room
+    };
+    let (parameter, _) = arguments.as_object()?.iter().find(|(name, _)| is_free(name))?;
+    let (tool, parameter) = (tool.name.clone(), parameter.clone());
+    Some(ServerQuestion::Long { tool, arguments: arguments.clone(), parameter })
 }
 
 /// A call with the id of a thing that was made, and the same with one that names nothing.
@@ -292,6 +358,43 @@ mod tests {
     }
 
     #[test]
+    fn choices_and_switches_are_turned() {
+        for (declared, arguments, expected) in [
+            (json!({"enum": ["csv", "json"]}), json!({"x": "csv"}), Some(json!("json"))),
+            (json!({"enum": ["csv", "json"]}), json!({"x": "json"}), Some(json!("csv"))),
+            (json!({"enum": ["csv", "json"], "default": "json"}), json!({}), Some(json!("csv"))),
+            (json!({"enum": ["csv", "json"]}), json!({}), Some(json!("json"))),
+            (json!({"enum": ["csv"]}), json!({}), None),
+            (json!({"type": "boolean"}), json!({}), Some(json!(true))),
+            (json!({"type": "boolean", "default": true}), json!({}), Some(json!(false))),
+            (json!({"type": "boolean"}), json!({"x": true}), Some(json!(false))),
+            (json!({"type": "integer"}), json!({"x": 1}), None),
+        ] {
+            let schema = json!({"type": "object", "properties": {"x": declared}});
+            let tool = Tool::new(json!({"name": "t", "inputSchema": schema}));
+            let turned = others(&tool, &arguments).next().map(|question| question.request(&Map::new()).1);
+            assert_eq!(turned.map(|params| params["arguments"]["x"].clone()), expected, "{declared} {arguments}");
+        }
+    }
+
+    #[test]
+    fn the_first_free_text_is_made_long() {
+        for (declared, is_asked) in [
+            (json!({"type": "string"}), true),
+            (json!({"type": "string", "maxLength": 10_000}), true),
+            (json!({"type": "string", "maxLength": 100}), false),
+            (json!({"type": "string", "format": "email"}), false),
+            (json!({"type": "integer"}), false),
+        ] {
+            let schema = json!({"type": "object", "properties": {"x": declared}});
+            let tool = Tool::new(json!({"name": "t", "inputSchema": schema}));
+            let asked = with_long_text(&tool, &json!({"x": "hello"}));
+            let sent = asked.map(|question| question.request(&Map::new()).1["arguments"]["x"] == long_text());
+            assert_eq!(sent, is_asked.then_some(true), "{declared}");
+        }
+    }
+
+    #[test]
     fn free_texts_are_made_unknown() {
         let tool = Tool::new(json!({"name": "t", "inputSchema": {"type": "object", "properties": {
             "id": {"type": "string"}, "order": {"enum": ["a", "b"]}, "when": {"type": "string", "format": "date"},
@@ -306,6 +409,12 @@ mod tests {
             [
                 ServerQuestion::call("t", &arguments),
                 ServerQuestion::Unknown { tool: "t".to_owned(), arguments: changed, parameter: "id".to_owned() },
+                ServerQuestion::Other {
+                    tool: "t".to_owned(),
+                    arguments: json!({"id": "u1", "order": "b", "when": "2026-01-01", "count": 3}),
+                    parameter: "order".to_owned(),
+                },
+                ServerQuestion::Long { tool: "t".to_owned(), arguments, parameter: "id".to_owned() },
             ]
         );
     }

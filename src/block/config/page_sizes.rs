@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 use super::PageSizeSettings;
 use crate::check::answer_data::AnswerData;
 use crate::check::evidence::{finding_with_help, items_text, valid_call_refused};
+use crate::check::tool_arguments::{TextPlace, ToolArguments};
 use crate::check::visit::{ShownText, VisitRound};
-use crate::check::{CheckEnd, CheckLimits, FaultSearch, SeenOnce};
+use crate::check::{CheckEnd, CheckLimits, FaultSearch, SeenOnce, lists_what_is_created};
 use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, Severity};
 use crate::plan::arguments::ConfigSource;
 use crate::plan::witness::filled_arguments;
@@ -41,6 +42,9 @@ const DOUBTFUL_NAMES: [&str; 2] = ["count", "number"];
 
 /// The number of times that the same call may show more items than it asked for again.
 const REPETITIONS: usize = 5;
+
+/// The number of items that are created where there are too few.
+const CREATED: usize = 3;
 
 /// The size that is asked for to see how many items there are, unless the schema allows fewer.
 const LARGE: u64 = 100;
@@ -205,6 +209,10 @@ fn judge_pages(all: &Lengths, pages: &[Page]) -> PageVerdict {
     exceeded.map_or(PageVerdict::Unclear, |page| PageVerdict::Exceeded { asked: page.asked })
 }
 
+fn longest_of(lengths: &Lengths) -> u64 {
+    lengths.values().copied().max().unwrap_or_default()
+}
+
 /// The length in a page of the list that is the only one in an answer with all items.
 fn length_of_only_list(all: &Lengths, page: &Lengths) -> Option<u64> {
     let place = all.keys().next().filter(|_| all.len() == 1)?;
@@ -225,14 +233,17 @@ impl Pages<'_, '_> {
     async fn judge(&mut self) -> Result<String, CheckEnd> {
         let PageSizeCheck { tool, size, .. } = self.check;
         let many = size.largest.map_or(LARGE, |largest| largest.min(LARGE)).max(size.smallest.max(1));
-        let all = self.served_lengths(many).await?;
+        let mut all = self.served_lengths(many).await?;
+        if !all.is_empty() && self.smaller_sizes(&all).is_empty() && self.create_more().await {
+            all = self.served_lengths(many).await?;
+        }
         if all.is_empty() {
             return Err(CheckEnd::inconclusive(format!(
                 "the answer of `{tool}` has no list whose items could be counted; leave it out of `page_sizes`"
             )));
         }
-        let longest = all.values().copied().max().unwrap_or_default();
-        let small: Vec<u64> = size.small().into_iter().filter(|small| *small < longest).collect();
+        let longest = longest_of(&all);
+        let small = self.smaller_sizes(&all);
         if small.is_empty() {
             let why = format!(
                 "`{tool}` returned {} for `{}: {many}`, too few to see a smaller page; create more in `setup`, or find more {}",
@@ -272,6 +283,30 @@ impl Pages<'_, '_> {
             sizes.join(" and "),
             items_text(longest)
         ))
+    }
+
+    /// The sizes that are smaller than a list in an answer with all items.
+    fn smaller_sizes(&self, all: &Lengths) -> Vec<u64> {
+        let longest = longest_of(all);
+        self.check.size.small().into_iter().filter(|small| *small < longest).collect()
+    }
+
+    /// Has a tool that by its name creates what this one lists create some, if it may be called; true if it did.
+    async fn create_more(&mut self) -> bool {
+        let context = self.round.context;
+        let creates = |tool: &&Tool| lists_what_is_created(&self.check.tool, &tool.name);
+        let mut creators = context.catalog.tools.iter().filter(creates);
+        let found = creators.find_map(|tool| Some((tool.name.clone(), ToolArguments::of(context, tool).ok()?)));
+        let Some((creator, arguments)) = found else { return false };
+        let mut has_created = false;
+        for number in 1..=CREATED {
+            let text = format!("mcprove{number}");
+            let places: Vec<TextPlace> = arguments.text_places().into_iter().filter(TextPlace::is_present).collect();
+            let other = arguments.with_texts(places.iter().map(|place| (place, text.as_str())));
+            let answer = self.round.call(self.session, &creator, &other).await;
+            has_created |= answer.is_some_and(|answer| answer.is_served);
+        }
+        has_created
     }
 
     /// A size of zero is refused, or brings nothing. That it brings everything may be meant, so it is a warning.

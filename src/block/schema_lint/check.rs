@@ -43,15 +43,15 @@ fn run(lint: &Lint, level: LintLevel, settings: &SchemaLint, of: &LintedTools<'_
     let tools = settings.of(&of.catalog.tools);
     let (allowed, found): (Vec<LintFinding>, Vec<LintFinding>) =
         lint.judge(&tools, settings.limits()).into_iter().partition(|one| settings.excuse(lint, &one.tool).is_some());
-    let binding =
-        if level == LintLevel::Error { event::RequirementLevel::Must } else { event::RequirementLevel::Should };
+    let is_binding = settings.is_binding(lint, level);
+    let binding = if is_binding { event::RequirementLevel::Must } else { event::RequirementLevel::Should };
     let told = finding(lint, &found).map(|finding| Finding { level: binding, ..finding });
     let mut findings: Vec<Finding> = told.into_iter().collect();
     findings.extend(needless(lint, settings, &allowed, of));
-    let outcome = match (findings.is_empty(), level) {
+    let outcome = match (findings.is_empty(), is_binding && !found.is_empty()) {
         (true, _) => Outcome::Passed,
-        (false, LintLevel::Error) if !found.is_empty() => Outcome::Failed,
-        (false, LintLevel::Error | LintLevel::Warning | LintLevel::Advice) => Outcome::Warned,
+        (false, true) => Outcome::Failed,
+        (false, false) => Outcome::Warned,
     };
     let excused = allowed.first().and_then(|one| settings.excuse(lint, &one.tool));
     let reason = excused.map(|excuse| Reason::Allowed(excuse.reason.clone()));
@@ -110,20 +110,40 @@ fn needless(lint: &Lint, settings: &SchemaLint, allowed: &[LintFinding], of: &Li
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::tests::settings;
     use crate::wire::Tool;
     use serde_json::json;
 
-    /// Tools of which the named ones have no description, as a lint of the given name finds it.
-    fn outcome(allow: &str, names: &[&str], level: LintLevel, is_only_server: bool) -> String {
+    /// What a lint says of tools without a description, with these settings.
+    fn outcome_with(settings: &str, names: &[&str], level: LintLevel, is_only_server: bool) -> String {
         let tools = names.iter().map(|name| Tool::new(json!({"name": name, "inputSchema": {"type": "object"}})));
         let catalog = Catalog { tools: tools.collect(), ..Catalog::default() };
-        let settings: SchemaLint = settings(&format!("{{ level: advice, allow: {allow} }}"));
+        let settings: SchemaLint = crate::check::tests::settings(settings);
         let lint = Lint::of("no-description").unwrap();
         let result = run(lint, level, &settings, &LintedTools { catalog: &catalog, is_only_server });
         let reason = result.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
         let messages: Vec<&str> = result.findings.iter().map(|found| found.message.as_str()).collect();
         format!("{}{reason}: {}", result.outcome.as_str(), messages.join("; "))
+    }
+
+    fn outcome(allow: &str, names: &[&str], level: LintLevel, is_only_server: bool) -> String {
+        outcome_with(&format!("{{ level: advice, allow: {allow} }}"), names, level, is_only_server)
+    }
+
+    #[test]
+    fn the_suite_says_which_findings_fail() {
+        use LintLevel::{Advice, Error, Warning};
+        for (settings, level, expected) in [
+            ("{}", Warning, "warned"),
+            ("{ fail_on: warning }", Warning, "failed"),
+            ("{ fail_on: warning }", Error, "failed"),
+            ("{ fail_on: warning }", Advice, "warned"),
+            ("{ fail_on: warning, warn: [no-description] }", Warning, "warned"),
+            ("{ fail_on: warning, warn: [no-hints] }", Warning, "failed"),
+            ("{ warn: [no-description] }", Error, "warned"),
+        ] {
+            let seen = outcome_with(settings, &["get"], level, true);
+            assert!(seen.starts_with(&format!("{expected}: ")), "{settings} {level:?}: {seen}");
+        }
     }
 
     #[test]

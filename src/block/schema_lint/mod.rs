@@ -40,12 +40,20 @@ settings! {
         providers: BTreeSet<Provider>,
         /// The lowest level that becomes a case; with `warning`, advice only appears in the summary.
         level: LintLevel => default("warning"),
+        /// The lowest level of findings that fail; by default those of errors.
+        fail_on: LintLevel => default("error"),
+        /// Lints whose findings are warnings, whatever `fail_on` says.
+        warn: LintNames,
         /// Accepted lints with their reasons, for all tools or for each tool.
         allow: AcceptedLints,
         /// The largest number of tokens that the list may cost, by estimate.
         max_tokens: usize => default("25000"),
     }
 }
+
+/// The names of lints.
+#[derive(Debug, Clone, Default)]
+struct LintNames(BTreeSet<String>);
 
 /// The accepted lints, one for each lint and tool.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +71,11 @@ struct Allowed {
 }
 
 impl SchemaLint {
+    /// The findings of a lint of this level fail.
+    fn is_binding(&self, lint: &Lint, level: LintLevel) -> bool {
+        level <= self.fail_on && !self.warn.0.contains(lint.id)
+    }
+
     /// The level of a lint's findings; `None` if the suite does not name its provider.
     fn level_of(&self, lint: &Lint) -> Option<LintLevel> {
         let Some(own) = lint.provider else { return Some(lint.level) };
@@ -98,15 +111,34 @@ fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSourc
     Some(Arc::new(SchemaLint::decode(node, reader.mistakes())?))
 }
 
+/// Reports a name that no lint has.
+fn report_unknown(id: &Located<String>, found: &mut Vec<Diagnostic>) {
+    if Lint::of(&id.value).is_none() {
+        let help = did_you_mean(&id.value, lints().map(|lint| lint.id));
+        let message = format!("there is no lint `{}`", id.value);
+        found.push(Diagnostic::error("unknown-lint", message, id.span).with_help(help));
+    }
+}
+
+impl Setting for LintNames {
+    const SHAPE: Shape = Shape::List(&Shape::Text);
+
+    fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
+        let named: Vec<Located<String>> = node.items().iter().filter_map(Node::located_text).collect();
+        named.iter().for_each(|id| report_unknown(id, found));
+        Some(Self(named.into_iter().map(|id| id.value).collect()))
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
 impl Setting for AcceptedLints {
     const SHAPE: Shape = Shape::Map(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Text)]));
 
     fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
-        for (id, _) in node.entries().iter().filter(|(id, _)| Lint::of(&id.value).is_none()) {
-            let help = did_you_mean(&id.value, lints().map(|lint| lint.id));
-            let message = format!("there is no lint `{}`", id.value);
-            found.push(Diagnostic::error("unknown-lint", message, id.span).with_help(help));
-        }
+        node.entries().iter().for_each(|(id, _)| report_unknown(id, found));
         Some(Self(node.entries().iter().flat_map(read_allowed).collect()))
     }
 

@@ -13,7 +13,7 @@ use super::path::{PathCheck, is_path};
 use super::{AttackPack, SecuritySettings};
 use crate::event::CheckResult;
 use crate::plan::planner::Planner;
-use crate::plan::put::parameters;
+use crate::plan::put::{Parameter, parameters};
 use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
 use crate::source::Node;
 use crate::wire::{Catalog, Tool};
@@ -40,10 +40,10 @@ pub(crate) fn cases(
     }
     for pack in settings.attacks(planner.suite) {
         let before = cases.len();
-        let tools = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
-        cases.extend(tools.filter_map(|tool| {
+        let tools = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name)).enumerate();
+        cases.extend(tools.filter_map(|(at, tool)| {
             let given = planner.suite.arguments.get(&tool.name).map_or_else(|| json!({}), Node::to_json);
-            let check = check_of_tool(settings, pack, tool, &given)?;
+            let check = check_of_tool(settings, pack, tool, &given, at == 0)?;
             Some(case(pack, &tool.name, planner.left_out(tool).map_or(Body::Check(check), Body::Skipped)))
         }));
         cases.extend(
@@ -70,12 +70,13 @@ impl Check for NothingToAttack {
 }
 
 /// The attacks of a pack on a tool, of which the suite gives these arguments; `None` where it has no parameter that they are
-/// about.
+/// about. The first tool also stands for how the server reads messages.
 fn check_of_tool(
     settings: &Arc<SecuritySettings>,
     pack: AttackPack,
     tool: &Tool,
     given: &Value,
+    is_first: bool,
 ) -> Option<Arc<dyn Check>> {
     let (settings, name) = (Arc::clone(settings), tool.name.clone());
     let parameters = parameters(tool.input_schema(), given);
@@ -95,9 +96,22 @@ fn check_of_tool(
         {
             Some(Arc::new(FetchCheck { settings, tool: Some(name) }))
         }
-        AttackPack::Exhaustion => Some(Arc::new(ExhaustionCheck { settings, tool: name })),
-        AttackPack::PathTraversal | AttackPack::Injection | AttackPack::Ssrf | AttackPack::Secrets => None,
+        AttackPack::Exhaustion if is_first || parameters.iter().any(takes_any_size) => {
+            Some(Arc::new(ExhaustionCheck { settings, tool: name }))
+        }
+        AttackPack::Exhaustion
+        | AttackPack::PathTraversal
+        | AttackPack::Injection
+        | AttackPack::Ssrf
+        | AttackPack::Secrets => None,
     }
+}
+
+/// A parameter takes texts, lists or objects: a number or a choice is refused before a tool sees how large it is.
+fn takes_any_size(parameter: &Parameter<'_>) -> bool {
+    [json!("mcprove"), json!(["mcprove"]), json!([1]), json!([]), json!({})]
+        .iter()
+        .any(|value| parameter.with(value).is_some())
 }
 
 /// The attacks of a pack that are about no tool, and their subject, which may be the whole server.
@@ -140,7 +154,8 @@ mod tests {
             ("{ time: 1s }", "read", "path", json!({"type": "string"}), vec![heavy, run, path]),
             ("{ time: 1s }", "open", "url", json!({"type": "string"}), vec![heavy, run, path, fetch]),
             ("{ fetches: [open] }", "open", "link", json!({"type": "string"}), vec![heavy, run]),
-            ("{ time: 1s }", "add", "count", json!({"type": "integer"}), vec![heavy]),
+            ("{ time: 1s }", "add", "count", json!({"type": "integer"}), vec![]),
+            ("{ time: 1s }", "add", "counts", json!({"type": "array", "items": {"type": "integer"}}), vec![heavy]),
             // A tool that is meant to run commands is attacked only by its name.
             ("{ time: 1s }", "run_command", "line", json!({"type": "string"}), vec![heavy]),
             // Sums are no programs.
@@ -151,7 +166,9 @@ mod tests {
             let schema = json!({"type": "object", "properties": {parameter: schema}});
             let tool = Tool::new(json!({"name": tool, "inputSchema": schema}));
             let settings = Arc::new(settings(text));
-            let attacks = ALL.into_iter().filter(|pack| check_of_tool(&settings, *pack, &tool, &json!({})).is_some());
+            let check = |pack: &AttackPack, is_first| check_of_tool(&settings, *pack, &tool, &json!({}), is_first);
+            assert!(check(&AttackPack::Exhaustion, true).is_some(), "{parameter}");
+            let attacks = ALL.into_iter().filter(|pack| check(pack, false).is_some());
             let titles: Vec<&str> = attacks.map(AttackPack::title).collect();
             assert!(titles.len() == expected.len(), "{text} {parameter}: {titles:?}");
             assert!(

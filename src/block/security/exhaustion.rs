@@ -20,8 +20,8 @@ use crate::source::beginning;
 const LARGE_ANSWER: usize = 1 << 20;
 const MOST_EXPANSIONS: usize = 10_000;
 
-/// The wait for an answer to a message that a parser may refuse altogether, before a ping is sent.
-const UNREADABLE_WAIT: Duration = Duration::from_secs(1);
+/// The wait for an answer to a message that a parser may refuse altogether. The ping behind it has all the time of a request.
+const UNREADABLE_WAIT: Duration = Duration::from_millis(100);
 
 /// The number of further pings for a silent server, each with the time of a request.
 const PATIENCE: usize = 5;

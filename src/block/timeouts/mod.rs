@@ -64,6 +64,8 @@ settings! {
         /// By default a finding is a warning, except for a cancellation that harms the server, since the specification
         /// recommends the rest and does not demand it.
         required: BTreeSet<SlowCallAspect>,
+        /// The checks whose findings fail, as with `required`; where one cannot be made, its case is skipped.
+        fails: BTreeSet<SlowCallAspect>,
         /// The time for the server to exit, and then for its children.
         grace: Duration => default("5s"),
         /// The time for each check.
@@ -115,7 +117,8 @@ impl TimeoutSettings {
 
     /// The weight of a check.
     fn level(&self, aspect: SlowCallAspect) -> RequirementLevel {
-        if self.required.contains(&aspect) { RequirementLevel::Must } else { RequirementLevel::Should }
+        let is_binding = self.required.contains(&aspect) || self.fails.contains(&aspect);
+        if is_binding { RequirementLevel::Must } else { RequirementLevel::Should }
     }
 }
 

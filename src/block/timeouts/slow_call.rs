@@ -17,7 +17,7 @@ use crate::plan::CheckContext;
 use crate::plan::arguments::{ConfigSource, NotCallable};
 use crate::plan::witness::filled_arguments;
 use crate::session::{CallFailure, SessionReply};
-use crate::source::duration_text;
+use crate::source::{duration_text, words};
 use crate::transport::Owner;
 use crate::wire::{Direction, Tool};
 
@@ -284,6 +284,9 @@ impl CallSearch<'_> {
                 slowest = Some(SlowCall { tool: tool.name.clone(), params, time: reply.elapsed });
             }
         }
+        if slowest.as_ref().is_none_or(|slowest| slowest.time < SHORTEST) {
+            slowest = self.waiting(settings).await.or(slowest);
+        }
         slowest.filter(|slowest| slowest.time >= SHORTEST).ok_or_else(|| {
             let left = if left_alone == 0 { String::new() } else { format!(", and {left_alone} may not be called") };
             CheckResult::not_applicable(format!(
@@ -292,6 +295,24 @@ impl CallSearch<'_> {
                 duration_text(SHORTEST)
             ))
         })
+    }
+
+    /// The first call that a longer wait among its arguments makes slow.
+    async fn waiting(&mut self, settings: &TimeoutSettings) -> Option<SlowCall> {
+        let context = self.client.context;
+        let selected = context.catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
+        let callable = selected.filter_map(|tool| Some((tool, params_of(context, tool).ok()?)));
+        for (tool, params) in callable.take(SLOW_TRIES) {
+            let Some(arguments) = with_longer_wait(tool.input_schema(), &params["arguments"]) else { continue };
+            if self.client.remaining() < settings.max_time / 2 || !self.client.session().is_open() {
+                break;
+            }
+            let params = call_params(&tool.name, &arguments);
+            if let Some(reply) = self.try_once(tool, &params).await.filter(|reply| reply.elapsed >= SHORTEST) {
+                return Some(SlowCall { tool: tool.name.clone(), params, time: reply.elapsed });
+            }
+        }
+        None
     }
 
     async fn find_quick(&mut self, settings: &TimeoutSettings, slow_time: Duration) {
@@ -341,6 +362,43 @@ fn call_request(params: &Value) -> CheckRequest<'static> {
     CheckRequest::new("tools/call", params.clone())
 }
 
+/// Words of the names of parameters that say how long a call takes.
+const WAIT_WORDS: [&str; 5] = ["delay", "duration", "wait", "sleep", "pause"];
+
+/// Units in names and descriptions of such parameters.
+const MILLISECONDS: [&str; 4] = ["ms", "millis", "millisecond", "milliseconds"];
+const SECONDS: [&str; 4] = ["s", "sec", "second", "seconds"];
+
+/// Arguments with which a call waits about a second, as far as the schema allows it; `None` where no parameter is a wait
+/// whose unit is known.
+fn with_longer_wait(schema: &Value, arguments: &Value) -> Option<Value> {
+    let properties = schema["properties"].as_object()?;
+    let (name, wait) = properties.iter().find_map(|(name, declared)| Some((name, wait_of(name, declared)?)))?;
+    let mut arguments = arguments.clone();
+    arguments.as_object_mut()?.insert(name.clone(), wait.into());
+    Some(arguments)
+}
+
+/// A wait of about a second for a parameter.
+fn wait_of(name: &str, declared: &Value) -> Option<u64> {
+    let is_number = declared["type"] == "integer" || declared["type"] == "number";
+    let of_name = words(name);
+    let of_description = words(declared["description"].as_str().unwrap_or_default());
+    let has = |words: &[String], known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let is_wait = has(&of_name, &WAIT_WORDS) || of_name.len() == 1 && has(&of_name, &SECONDS[1..]);
+    if !is_number || !is_wait {
+        return None;
+    }
+    let unit = [of_name, of_description].iter().find_map(|words| match words {
+        words if has(words, &MILLISECONDS) => Some(1000),
+        words if has(words, &SECONDS) => Some(1),
+        _ => None,
+    })?;
+    let bound = |key: &str| declared[key].as_u64();
+    let wait = unit.max(bound("minimum").unwrap_or_default()).min(bound("maximum").unwrap_or(u64::MAX));
+    (wait <= unit * 3).then_some(wait)
+}
+
 /// A valid call of a tool that may be called: with arguments of the suite, or generated ones.
 pub(crate) fn params_of(context: &CheckContext<'_>, tool: &Tool) -> Result<Value, NotCallable> {
     Ok(call_params(&tool.name, &filled_arguments(context, tool)?))
@@ -348,7 +406,35 @@ pub(crate) fn params_of(context: &CheckContext<'_>, tool: &Tool) -> Result<Value
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_wait_whose_unit_is_known_is_a_second() {
+        for (name, declared, expected) in [
+            ("delay_ms", json!({"type": "integer"}), Some(1000)),
+            ("delay_ms", json!({"type": "integer", "maximum": 500}), Some(500)),
+            ("delay", json!({"type": "number", "description": "Time between rows in milliseconds"}), Some(1000)),
+            ("duration", json!({"type": "number", "description": "Duration of the operation in seconds"}), Some(1)),
+            ("seconds", json!({"type": "number"}), Some(1)),
+            ("waitSeconds", json!({"type": "number", "minimum": 2}), Some(2)),
+            ("waitSeconds", json!({"type": "number", "minimum": 60}), None),
+            ("duration", json!({"type": "number"}), None),
+            ("delay_ms", json!({"type": "string"}), None),
+            ("limit", json!({"type": "integer", "description": "Rows per second"}), None),
+            ("timeout_ms", json!({"type": "integer"}), None),
+        ] {
+            let schema = json!({"properties": {name: declared}});
+            let mut waiting = json!({"format": "csv"});
+            let longer = with_longer_wait(&schema, &waiting);
+            let expected = expected.map(|wait: u64| {
+                waiting[name] = wait.into();
+                waiting
+            });
+            assert_eq!(longer, expected, "{name} {declared}");
+        }
+    }
 
     #[test]
     fn a_quick_call_takes_a_tenth_of_the_slow_one() {

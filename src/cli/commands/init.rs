@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser};
 use serde_json::json;
 
-use super::run::{RunArgs, RunRequest, run};
+use super::run::{RunArgs, RunRequest, run_and_tell};
 use super::visiting::{CurrentStep, VisitWords, plan_of_server, visit};
 use crate::cli::calls::{CallArgs, unknown_tool_warning};
 use crate::cli::console::Console;
@@ -16,7 +16,7 @@ use crate::cli::server::{ServerArgs, Verb, seen_from};
 use crate::cli::written_files::spare;
 use crate::event::Finding;
 use crate::files::FilePlace;
-use crate::init::{CiSystem, Observations, PlainPath, SuitePage, observe};
+use crate::init::{CiSystem, Observations, PlainPath, Promises, SuitePage, observe};
 use crate::plan::BoxFuture;
 use crate::report::sink;
 use crate::runner::{ServerVisit, Visitor};
@@ -132,12 +132,13 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
         console.note(&unknown_tool_warning(named, tools()));
     }
     let file = args.output.clone().unwrap_or_else(|| folder.beside(OsStr::new(&file_name(&visited.name))));
-    let page = SuitePage {
+    let mut page = SuitePage {
         name: &visited.name,
         server: &seen_from(file.parent().unwrap_or(Path::new("")), server),
         calls: &args.calls.members(),
         catalog: &visited.catalog,
         seen: &visited.seen,
+        promises: Promises::default(),
     };
     let text = page.text();
     if args.diff {
@@ -162,7 +163,21 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     let FinalRun { args: run_args } =
         FinalRun::try_parse_from(words).map_err(|error| console.fail(Exit::Internal, error, None))?;
     let brief_proof = (!args.no_prove).then_some(PROOF_TIME);
-    run(&RunRequest { brief_proof, ..run_args.into() }, console)
+    let (exit, cases) = run_and_tell(&RunRequest { brief_proof, ..run_args.into() }, console)?;
+    page.promises = Promises::of(&cases);
+    keep_promises(&file, &text, &page.text(), console)?;
+    Ok(exit)
+}
+
+/// Writes the suite with what its run showed, unless somebody has changed it meanwhile.
+fn keep_promises(file: &FilePlace, written: &str, promised: &str, console: &Console) -> Result<(), Exit> {
+    if promised == written || read_text(file, WRITTEN).ok().as_deref() != Some(written) {
+        return Ok(());
+    }
+    sink::write(file, promised).map_err(|error| console.fail(Exit::Environment, error, None))?;
+    console
+        .note(&format!("`{}` asks from now on for what this run showed of slow calls and addresses", file.display()));
+    Ok(())
 }
 
 /// The suite's path as a job writes it.

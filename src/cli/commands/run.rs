@@ -17,7 +17,7 @@ use super::proving::{ProofRequest, ProvingArgs};
 use super::run_findings::{KeepArgs, keep};
 use super::run_shared::{SignalledRun, run_plan};
 use super::run_update::{self, Consent, SuiteFolders, UpdateArgs};
-use super::run_watch::{DetailArgs, RunWatch};
+use super::run_watch::{CaseOutcome, DetailArgs, RunWatch};
 use super::signals::Urgency;
 use crate::baseline::Baseline;
 use crate::cli::baseline::BaselineArgs;
@@ -270,6 +270,11 @@ impl PreparedRun {
 }
 
 pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit> {
+    run_and_tell(request, console).map(|(exit, _)| exit)
+}
+
+/// Runs, and also tells the outcome of each case by its name.
+pub(crate) fn run_and_tell(request: &RunRequest, console: &Console) -> Result<(Exit, Vec<CaseOutcome>), Exit> {
     let args = &request.args;
     let consent = Consent::of(&args.recording, console)?;
     let now = now();
@@ -297,6 +302,7 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
     let hidden = redactor(&run.plan, &options);
     let (found, severities, calls) = (watch.take_findings(&hidden), watch.severities, std::mem::take(&mut watch.calls));
     let sections = watch.sections();
+    let outcomes = std::mem::take(&mut watch.outcomes);
     let (failures, reported) = watch.finish(options.stop.end(), console);
     let tests = request.failing_tests.as_ref();
     let tests = tests.map_or(Ok(()), |place| write_failing_tests(place, &sections, &run.plan, console));
@@ -344,7 +350,7 @@ pub(crate) fn run(request: &RunRequest, console: &Console) -> Result<Exit, Exit>
         let request = ProofRequest { plan, registry, options: &options, mutants, secrets, time: Some(time) };
         args.proving.prove_briefly(recording, request, &args.thresholds, console)?;
     }
-    Ok(exit)
+    Ok((exit, outcomes))
 }
 
 /// A run that is over and needs a verdict.

@@ -13,7 +13,7 @@ use crate::baseline::BaselineWriter;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 
-use crate::event::{Event, Proof, RunEnd, RunFinished, Section};
+use crate::event::{Event, Outcome, Proof, RunEnd, RunFinished, Section};
 use crate::files::{Access, FilePlace, Folder, FolderPlace};
 use crate::findings::{Keeper, KeptFinding};
 use crate::prove::{RunRecorder, RunRecording};
@@ -52,6 +52,9 @@ impl DetailArgs {
     }
 }
 
+/// The name of a case, and its outcome.
+pub(crate) type CaseOutcome = (String, Outcome);
+
 /// Everything that watches one run.
 pub(crate) struct RunWatch {
     report: Report,
@@ -77,6 +80,8 @@ pub(crate) struct RunWatch {
     pub(crate) severities: Severities,
     /// The outcomes of calls of tools.
     pub(crate) calls: ObservedCalls,
+    /// The outcomes of cases, in the order of their ends.
+    pub(crate) outcomes: Vec<CaseOutcome>,
     problems: Vec<SinkError>,
 }
 
@@ -110,6 +115,7 @@ impl RunWatch {
             keeper: None,
             severities: Severities::default(),
             calls: ObservedCalls::default(),
+            outcomes: Vec::new(),
             problems: Vec::new(),
         })
     }
@@ -194,6 +200,7 @@ impl Observer for RunWatch {
                 self.failures.case(result);
                 self.severities.case(result);
                 self.calls.case(result);
+                self.outcomes.push((result.case.name.clone(), result.outcome));
             }
             Event::SessionJudged(judged) => {
                 self.failures.session(judged);
