@@ -66,7 +66,14 @@ mod tests {
         let map = |value: Value| value.as_object().cloned().unwrap_or_default();
         let (calls, blocks) = (map(json!({"allow": ["log_*"]})), map(json!({"security": {}, "fuzz": {"seed": 1}})));
         let server = json!({"command": ["node", "s.js"]});
-        let suite = MadeSuite { command: "audit", name: "users", server, calls: &calls, setup: &[json!({"call": "make"})], blocks: &blocks };
+        let suite = MadeSuite {
+            command: "audit",
+            name: "users",
+            server,
+            calls: &calls,
+            setup: &[json!({"call": "make"})],
+            blocks: &blocks,
+        };
         let text = suite.text(Path::new("suites"));
         assert_eq!(
             read_value(&text),
