@@ -99,7 +99,7 @@ impl<'a> SetupTrial<'a> {
         let begun = Instant::now();
         let first = self.answers_after(&setup, &needing).await?;
         self.length = begun.elapsed();
-        setup.retain(|at| first.of_setup.contains_key(at));
+        setup.retain(|at| first.of_setup.contains_key(at) && (self.makes(*at) || self.draws(*at, &first.of_setup)));
         let wanted: Vec<usize> = needing.into_iter().filter(|at| first.serves(*at)).collect();
         if wanted.is_empty() {
             return None;
@@ -136,14 +136,26 @@ impl<'a> SetupTrial<'a> {
                 sources.extend(self.calls[at].links.iter().map(|link| link.source));
             }
         }
-        let makes = |at: &usize| {
-            let tool = &self.calls[*at].tool;
-            !is_remover(tool) && self.context.catalog.tool(tool).is_some_and(|tool| !tool.only_reads())
-        };
-        let others = (0..last).filter(makes).filter(|at| !sources.contains(at));
+        let others = (0..last)
+            .filter(|at| self.makes(*at) && !is_remover(&self.calls[*at].tool))
+            .filter(|at| !sources.contains(at));
         let mut chosen: Vec<usize> = sources.iter().copied().chain(others).take(MOST_SETUP_CALLS).collect();
         chosen.sort_unstable();
         chosen
+    }
+
+    /// Returns true if a call may make something.
+    fn makes(&self, call: usize) -> bool {
+        self.context.catalog.tool(&self.calls[call].tool).is_some_and(|tool| !tool.only_reads())
+    }
+
+    /// Returns true if an answer shows another value than the one that later calls took from it on the first server.
+    fn draws(&self, call: usize, answers: &BTreeMap<usize, Value>) -> bool {
+        let Some(answer) = answers.get(&call) else { return false };
+        let mut taken = self.calls.iter().flat_map(|user| user.links.iter().map(move |link| (user, link)));
+        taken.any(|(user, link)| {
+            link.source == call && link.value_in(answer).as_ref() != user.arguments.pointer(&link.at)
+        })
     }
 
     /// The setup without calls that the wanted ones do not need; first without all to which nothing leads at once.
