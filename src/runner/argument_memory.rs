@@ -81,7 +81,9 @@ mod tests {
         };
         let learned = |notes: &[(&str, &str, Option<Value>)]| {
             let memory = ArgumentMemory::new(known(json!({"id": 1})));
-            notes.iter().for_each(|(server, tool, arguments)| memory.note(server, tool, arguments.clone()));
+            for (server, tool, arguments) in notes {
+                memory.note(server, tool, arguments.clone());
+            }
             memory.learned()
         };
         assert_eq!(learned(&[]), BTreeMap::new());

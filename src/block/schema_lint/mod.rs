@@ -125,7 +125,9 @@ impl Setting for LintNames {
 
     fn decode(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Self> {
         let named: Vec<Located<String>> = node.items().iter().filter_map(Node::located_text).collect();
-        named.iter().for_each(|id| report_unknown(id, found));
+        for id in &named {
+            report_unknown(id, found);
+        }
         Some(Self(named.into_iter().map(|id| id.value).collect()))
     }
 
