@@ -32,6 +32,7 @@ use serde_json::Value as Json;
 use crate::source::template::Names;
 use crate::wire::{Catalog, ListKind};
 
+#[cfg(feature = "cli")]
 pub(crate) use self::answer::repeats_structured_content;
 pub use self::answer::{MatcherScope, PROVIDED, breaks_own_schema, interpreter_message, judged_answer, stack_trace};
 pub use self::expectation::Expectation;

@@ -81,6 +81,7 @@ pub(crate) struct LearningTask<'a> {
     pub(crate) time: Duration,
 }
 
+#[cfg(feature = "cli")]
 impl LearningTask<'static> {
     /// All tools.
     pub(crate) fn all() -> Self {

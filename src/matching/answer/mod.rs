@@ -31,6 +31,7 @@ use crate::source::{Diagnostic, Located, Node};
 
 pub use self::assert::PROVIDED;
 pub(crate) use self::assert::free_names;
+#[cfg(feature = "cli")]
 pub(crate) use self::structured_text::repeats_structured_content;
 pub use self::wording::{breaks_own_schema, interpreter_message, stack_trace};
 
