@@ -160,8 +160,7 @@ impl CallGenerator {
         if !has_borrowed && !callee.texts.is_empty() && draw.chance(60) {
             callee.mark(&mut value, &self.tokens.of(number), draw);
         }
-        let value = callee.safe_arguments.sanitize(value);
-        if callee.safe_arguments.reaches_out(&value) { callee.safe_arguments.smallest().clone() } else { value }
+        callee.safe_arguments.sanitize(value).unwrap_or_else(|| callee.safe_arguments.smallest().clone())
     }
 
     /// Known good arguments with one value changed, sometimes two: a tool that refuses most arguments serves many of these.

@@ -61,7 +61,7 @@ pub(crate) fn attempts(
             for (name, option) in &chosen {
                 arguments[*name] = option.value.clone();
             }
-            let arguments = safe.sanitize(arguments);
+            let Some(arguments) = safe.sanitize(arguments) else { continue };
             if safe.generator().is_valid(&arguments) && met.insert(arguments.to_string()) {
                 let surest = chosen.iter().max_by_key(|(_, option)| option.fit);
                 let origin = surest.map_or_else(|| "its schema".to_owned(), |(_, option)| option.origin.clone());

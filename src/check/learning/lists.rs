@@ -11,7 +11,7 @@ use crate::wire::Tool;
 pub(crate) fn with_items(tool: &Tool, safe: &SafeArguments) -> Option<Value> {
     let mut schema = tool.arguments_schema().into_owned();
     ask_for_items(&mut schema);
-    let arguments = safe.sanitize(valid(&schema)?);
+    let arguments = safe.sanitize(valid(&schema)?)?;
     (arguments != *safe.smallest() && safe.generator().is_valid(&arguments)).then_some(arguments)
 }
 

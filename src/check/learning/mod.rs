@@ -195,7 +195,8 @@ async fn call_remembered<'a>(
     for mut one in open {
         // The schema may be another one, and nothing is sent that would not be sent otherwise.
         let is_safe = |arguments: &&Value| {
-            one.safe.generator().is_valid(arguments) && one.safe.sanitize((*arguments).clone()) == **arguments
+            one.safe.generator().is_valid(arguments)
+                && one.safe.sanitize((*arguments).clone()).as_ref() == Some(arguments)
         };
         let Some(arguments) = remembered.get(&one.tool.name).filter(is_safe) else {
             left.push(one);

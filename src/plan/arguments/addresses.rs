@@ -90,11 +90,14 @@ pub(crate) fn ends_like_host(text: &str) -> bool {
 pub(crate) fn unroutable_repository(name: &str, text: &str, is_open_world: bool) -> Vec<String> {
     let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     let is_short = text.split('/').count() == 2 && text.split('/').all(|part| is_part(part) && !part.starts_with('.'));
+    if !is_short {
+        return Vec::new();
+    }
     let words = words(name);
     let is_repository = |word: &&String| REPOSITORY_WORDS.contains(&word.as_str());
     let names_one = words.iter().any(|word| word == REMOTE || is_open_world && is_repository(&word));
     let names_path = words.iter().filter(|word| !is_repository(word)).any(|word| is_path(word));
-    if is_short && names_one && !names_path { vec![format!("http://{DISCARD_ADDRESS}/{text}")] } else { Vec::new() }
+    if names_one && !names_path { vec![format!("http://{DISCARD_ADDRESS}/{text}")] } else { Vec::new() }
 }
 
 /// Returns true if an argument of that name takes host names.

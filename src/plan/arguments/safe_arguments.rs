@@ -83,7 +83,9 @@ impl SafeArguments {
         let overrides =
             properties.filter_map(|(name, schema)| Some((name.clone(), self.override_default(name, schema)?)));
         self.default_overrides = overrides.collect();
-        let smallest = self.sanitize(self.generator.smallest().clone());
+        let smallest = self.generator.smallest().clone();
+        let risky_values = self.risky_values_and_defaults(&smallest);
+        let smallest = self.without_risky_values(smallest, risky_values);
         Self { smallest, ..self }
     }
 
@@ -125,14 +127,13 @@ impl SafeArguments {
     /// Valid arguments at the edges, each once.
     pub fn boundaries(&self) -> Vec<Value> {
         let mut met = BTreeSet::new();
-        let edges = self.generator.boundaries().into_iter().map(|edge| self.sanitize(edge.value));
-        edges.filter(|value| !self.reaches_out(value) && met.insert(value.to_string())).collect()
+        let edges = self.generator.boundaries().into_iter().filter_map(|edge| self.sanitize(edge.value));
+        edges.filter(|value| met.insert(value.to_string())).collect()
     }
 
     /// Valid arguments; the same choices give the same.
     pub fn random(&self, draw: &mut Rng) -> Value {
-        let drawn = self.sanitize(self.generator.random(draw));
-        if self.reaches_out(&drawn) { self.smallest.clone() } else { drawn }
+        self.sanitize(self.generator.random(draw)).unwrap_or_else(|| self.smallest.clone())
     }
 
     /// Returns true if a value has an address of another machine.
@@ -172,9 +173,19 @@ impl SafeArguments {
         InvalidValue { value: apply_replacements(violation.value, risky_values, is_as_wrong), ..violation }
     }
 
-    /// Valid arguments, made safe to send.
-    pub fn sanitize(&self, value: Value) -> Value {
-        let mut risky_values = self.risky_values(&value);
+    /// Valid arguments, made safe to send; `None` if they would reach another machine all the same.
+    pub fn sanitize(&self, value: Value) -> Option<Value> {
+        let risky_values = self.risky_values_and_defaults(&value);
+        if risky_values.is_empty() {
+            return Some(value);
+        }
+        let safe = self.without_risky_values(value, risky_values);
+        (!self.reaches_out(&safe)).then_some(safe)
+    }
+
+    /// Every value that may take long or reach a third party, and the places of defaults that may.
+    fn risky_values_and_defaults(&self, value: &Value) -> Vec<Replacement> {
+        let mut risky_values = self.risky_values(value);
         if let Some(members) = value.as_object() {
             let absent = self.default_overrides.iter().filter(|(name, _)| !members.contains_key(name));
             risky_values.extend(
@@ -184,6 +195,11 @@ impl SafeArguments {
                 }),
             );
         }
+        risky_values
+    }
+
+    /// Valid arguments with as many safe values as their schema takes.
+    fn without_risky_values(&self, value: Value, risky_values: Vec<Replacement>) -> Value {
         self.without_far_members(apply_replacements(value, risky_values, |value| self.generator.is_valid(value)))
     }
 
@@ -385,13 +401,14 @@ mod tests {
         ] {
             let tool = tool(is_open_world, properties.clone());
             let safe = SafeArguments::new(&tool.arguments_schema(), None).unwrap().for_tool(&tool);
-            assert_eq!(safe.sanitize(given.clone()), expected, "an optional address that is far is left out");
+            assert_eq!(safe.sanitize(given.clone()), Some(expected), "an optional address that is far is left out");
             let mut draw = Rng::new(7);
             let drawn = (0..50).map(|_| safe.random(&mut draw)).chain(safe.boundaries());
             assert!(drawn.into_iter().all(|value| !safe.reaches_out(&value)));
         }
         let safe = safe_arguments_of(&json!({"url": {"enum": ["https://eu.company.com/"]}}), &json!(["url"]));
         assert!(safe.reaches_out(safe.smallest()), "nothing else is valid, so the tool is not called");
+        assert_eq!(safe.sanitize(safe.smallest().clone()), None);
         assert_eq!(safe.sanitize_argument("url", json!("https://a.com/x")), json!("https://127.0.0.1:9/x"));
     }
 
@@ -412,8 +429,11 @@ mod tests {
             &json!({"duration": {"type": "number", "default": 10}, "name": {"type": "string"}}),
             &json!([]),
         );
-        assert_eq!(safe_arguments.sanitize(json!({"name": "a"})), json!({"name": "a", "duration": 1}));
-        assert_eq!(safe_arguments.sanitize(json!({"name": "a", "duration": 0})), json!({"name": "a", "duration": 0}));
+        assert_eq!(safe_arguments.sanitize(json!({"name": "a"})), Some(json!({"name": "a", "duration": 1})));
+        assert_eq!(
+            safe_arguments.sanitize(json!({"name": "a", "duration": 0})),
+            Some(json!({"name": "a", "duration": 0}))
+        );
     }
 
     #[test]
@@ -422,7 +442,7 @@ mod tests {
             &json!({"data": {"type": "string", "default": "https://raw.company.com/a"}, "word": {"default": "a"}}),
             &json!([]),
         );
-        assert_eq!(safe_arguments.sanitize(json!({})), json!({"data": "https://127.0.0.1:9/a"}));
+        assert_eq!(safe_arguments.sanitize(json!({})), Some(json!({"data": "https://127.0.0.1:9/a"})));
     }
 
     #[test]
