@@ -387,6 +387,19 @@ impl Match {
         }
     }
 
+    /// It says how the arguments of a call fit the schema of the tool.
+    pub(crate) fn is_about_arguments(&self) -> bool {
+        !self.arguments.is_empty()
+    }
+
+    /// The message may match, as far as its method and its tool tell.
+    pub(crate) fn may_match(&self, method: Option<&str>, tool: Option<&str>) -> bool {
+        let is = |names: &[String], name: Option<&str>| {
+            names.is_empty() || name.is_some_and(|name| names.iter().any(|known| fits(known, name)))
+        };
+        is(&self.message.methods, method) && is(&self.message.tools, tool)
+    }
+
     /// A call of the tool can match, as far as the tool's declaration tells.
     pub fn can_match(&self, tool: &Tool, catalog: &Catalog) -> bool {
         let takes_refusal = !self.answered.is_empty()
