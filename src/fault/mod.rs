@@ -136,6 +136,11 @@ impl Fault {
         self.on.may_match(method, tool)
     }
 
+    /// It strikes every request that it is about, whatever was asked before and whatever is answered.
+    pub fn strikes_always(&self) -> bool {
+        self.on.is_certain()
+    }
+
     /// What the client gets is not what the server said, rather than the same at another time or not at all.
     pub fn makes_answers(&self) -> bool {
         let makes = |effect: &FaultEffect| !effect.is_delay() && !matches!(effect, FaultEffect::Plain(_));

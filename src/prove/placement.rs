@@ -279,7 +279,7 @@ impl Placement {
             self.hide(fault, at, subject, target);
         }
         // Conditions on arguments choose the kind of the refusal already.
-        let refusal = is_of_tool && !fault.on().is_about_arguments();
+        let refusal = is_of_tool && fault.on().is_about_refusals() && !fault.on().is_about_arguments();
         let refusal = refusal.then(|| RefusalKind::of(exchange, &target.catalog)).flatten();
         for place in places {
             let mut site = InjectionSite::new(at, target);

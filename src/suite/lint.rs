@@ -7,6 +7,7 @@ use super::builtin::builtin_name;
 use super::generating;
 use super::model::{Action, Capture, Payload, Server, ServerKind, Step, Suite, Test, TestNeed, Wanted};
 use super::rows::{MOST_ROWS, too_many_rows};
+use crate::fault::Fault;
 use crate::matching::{Expectation, LONGEST_WAIT, PROVIDED};
 use crate::source::template::{self, is_template};
 use crate::source::{Diagnostic, MistakeKind, Node, Span, did_you_mean, duration_text};
@@ -131,7 +132,9 @@ fn always_true(test: &Test, found: &mut Vec<Diagnostic>) {
 
 /// Expectations of answers that the test makes itself, and times that nobody waits for.
 fn judges_nothing(test: &Test, found: &mut Vec<Diagnostic>) {
-    for item in test.steps.iter().filter(|step| step.is_answered_by(&test.inject)).flat_map(|step| &step.expect) {
+    // A fault that strikes only some calls leaves the others to the server.
+    let always: Vec<Fault> = test.inject.iter().filter(|fault| fault.strikes_always()).cloned().collect();
+    for item in test.steps.iter().filter(|step| step.is_answered_by(&always)).flat_map(|step| &step.expect) {
         let message = "a fault of this test makes the answer, so the expectation judges nothing of the server";
         let help = "expect something of a call that the fault does not strike, such as one after it".to_owned();
         found.push(Diagnostic::warning("own-answer", message, item.span()).with_help(help));
