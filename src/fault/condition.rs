@@ -413,7 +413,9 @@ impl Match {
         (self.tool.is_empty() || schema_check::is_kind(catalog, &tool.name, &self.tool))
             && (self.declares.is_empty() || self.declares.hold(&tool.raw))
             && (self.arguments.is_empty() || self.arguments.iter().any(|fit| schema_check::can_be(tool, *fit)))
-            && (!self.is_about_refusals() || !self.arguments.is_empty() || schema_check::can_be(tool, ArgumentFit::Invalid))
+            && (!self.is_about_refusals()
+                || !self.arguments.is_empty()
+                || schema_check::can_be(tool, ArgumentFit::Invalid))
     }
 
     /// The condition needs no values of the answer and no other exchange.
