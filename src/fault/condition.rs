@@ -387,16 +387,35 @@ impl Match {
         }
     }
 
+    /// It matches nothing that was served.
+    pub(crate) fn is_about_refusals(&self) -> bool {
+        let is_refusal = |answered: &AnswerCondition| {
+            matches!(answered, AnswerCondition::Refused | AnswerCondition::Failed | AnswerCondition::Error)
+        };
+        !self.answered.is_empty() && self.answered.iter().all(is_refusal)
+    }
+
+    /// It says how the arguments of a call fit the schema of the tool.
+    pub(crate) fn is_about_arguments(&self) -> bool {
+        !self.arguments.is_empty()
+    }
+
+    /// The message may match, as far as its method and its tool tell.
+    pub(crate) fn may_match(&self, method: Option<&str>, tool: Option<&str>) -> bool {
+        let is = |names: &[String], name: Option<&str>| {
+            names.is_empty() || name.is_some_and(|name| names.iter().any(|known| fits(known, name)))
+        };
+        is(&self.message.methods, method) && is(&self.message.tools, tool)
+    }
+
     /// A call of the tool can match, as far as the tool's declaration tells.
     pub fn can_match(&self, tool: &Tool, catalog: &Catalog) -> bool {
-        let takes_refusal = !self.answered.is_empty()
-            && self.answered.iter().all(|answered| {
-                matches!(answered, AnswerCondition::Refused | AnswerCondition::Failed | AnswerCondition::Error)
-            });
         (self.tool.is_empty() || schema_check::is_kind(catalog, &tool.name, &self.tool))
             && (self.declares.is_empty() || self.declares.hold(&tool.raw))
             && (self.arguments.is_empty() || self.arguments.iter().any(|fit| schema_check::can_be(tool, *fit)))
-            && (!takes_refusal || !self.arguments.is_empty() || schema_check::can_be(tool, ArgumentFit::Invalid))
+            && (!self.is_about_refusals()
+                || !self.arguments.is_empty()
+                || schema_check::can_be(tool, ArgumentFit::Invalid))
     }
 
     /// The condition needs no values of the answer and no other exchange.

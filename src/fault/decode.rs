@@ -378,7 +378,7 @@ impl FaultReader<'_> {
     fn whole(&mut self, name: &str, value: &Node) -> Option<FaultEffect> {
         let text = value.text();
         Some(match name {
-            "misshape" => FaultEffect::Misshape(SchemaBreach::parse(text?)?),
+            "misshape" => FaultEffect::Misshape(SchemaBreach::parse(text?)?, Vec::new()),
             "give" => FaultEffect::Give(AnswerSource::parse(text?)?),
             "mix" => FaultEffect::Mix(AnswerSource::parse(text?)?),
             "result" => FaultEffect::Result(self.read_written(value)?),

@@ -11,6 +11,7 @@ mod description;
 mod draw;
 mod effect;
 mod exchange;
+mod fullest;
 mod grammar;
 mod live_request;
 mod parsed_message;
@@ -45,6 +46,9 @@ pub use self::player_memory::{PassedCall, Strike};
 pub use self::preset::{NAMED, UNNAMED, decode_named, types};
 pub use self::strike::{AppliedFault, NotApplied};
 pub use self::words::Arrival;
+
+pub(crate) use self::fullest::fullest_content;
+pub(crate) use self::schema_check::is_valid_call;
 
 use self::effect::FaultEffect;
 use self::request_fault::{ConnectionFault, RequestFault};
@@ -125,6 +129,22 @@ impl Fault {
             Some(Arrival::Cancelled) => Some("hears: cancelled"),
             Some(Arrival::Nothing | Arrival::Twice | Arrival::Truncate) | None => None,
         }
+    }
+
+    /// It may strike a request, as far as its method and its tool tell.
+    pub fn may_strike(&self, method: Option<&str>, tool: Option<&str>) -> bool {
+        self.on.may_match(method, tool)
+    }
+
+    /// It strikes every request that it is about, whatever was asked before and whatever is answered.
+    pub fn strikes_always(&self) -> bool {
+        self.on.is_certain()
+    }
+
+    /// What the client gets is not what the server said, rather than the same at another time or not at all.
+    pub fn makes_answers(&self) -> bool {
+        let makes = |effect: &FaultEffect| !effect.is_delay() && !matches!(effect, FaultEffect::Plain(_));
+        self.answers.iter().any(makes) || !self.before.is_empty() || !self.after.is_empty()
     }
 
     /// The condition on exchanges.

@@ -3,19 +3,21 @@
 //! A fault that names several places, or that changes whatever value it finds below a place, is as many faults as there
 //! are places: a suite that guards one of them may be blind to the others.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Fault;
 use super::draw::text_draw;
-use super::effect::FaultEffect;
-use super::exchange::{ExchangeHistory, MessageExchange};
+use super::effect::{FaultEffect, breakable};
+use super::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
 use super::parsed_message::ParsedMessage;
-use super::words::{AnswerSource, ValueEdit};
+use super::words::{AnswerSource, SchemaBreach, ValueEdit};
 use crate::path::DottedPath;
-use crate::wire::ListKind;
+use crate::transport::Owner;
+use crate::wire::{Catalog, ListKind, Tool};
 
 /// The most places of one entry or of one answer; of more, the outer ones are taken, and of equals those that their
 /// names draw.
@@ -49,9 +51,45 @@ impl Fault {
         };
         let answer = ParsedMessage::of(exchange).answer(&exchange.replies);
         let Some(message) = answer.and_then(|at| exchange.replies[at].message()) else { return vec![whole] };
-        let is_of_arguments = *effect == FaultEffect::Give(AnswerSource::Other);
-        let places = if is_of_arguments { Some(argument_places(exchange)) } else { effect.places(message) };
+        let tool = exchange.tool().and_then(|name| history.catalog.tool(name));
+        let places = if *effect == FaultEffect::Give(AnswerSource::Other) {
+            Some(argument_places(exchange))
+        } else if let FaultEffect::Misshape(breach, _) = effect {
+            breakable(*breach, tool, message).map(|paths| breach_places(*breach, paths))
+        } else {
+            effect.places(message)
+        };
         places.map_or_else(|| vec![whole], sample)
+    }
+
+    /// The places of the fullest answer of a tool: it has this structured content.
+    pub fn fields_of(&self, tool: &Tool, content: &Value, catalog: &Catalog) -> Vec<FaultPlace> {
+        let params = json!({"name": tool.name, "arguments": {}});
+        let sent = ClientMessage::Message { id: Some(json!(1)), method: "tools/call".to_owned(), params };
+        let result = json!({"content": [], "structuredContent": content});
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": result});
+        let replies = vec![ServerReply::now(ReplyContent::Message(answer), None)];
+        let exchange = MessageExchange { owner: Owner::of_case(""), replies, ..MessageExchange::new(sent) };
+        let history = ExchangeHistory { catalog, capabilities: &Value::Null, exchanges: &[exchange] };
+        if !self.strikes(0, &history) {
+            return Vec::new();
+        }
+        self.places(0, &history).into_iter().filter(|place| !place.field.is_empty()).collect()
+    }
+
+    /// The fields of an answer that may have places of this fault in other answers: its lists that are empty.
+    pub fn hidden_fields(&self, exchange: &MessageExchange) -> BTreeSet<String> {
+        let [FaultEffect::Edit(edit, paths)] = self.answers.as_slice() else { return BTreeSet::new() };
+        let items = match edit {
+            ValueEdit::Change => "[*]",
+            ValueEdit::Cut | ValueEdit::Double => "",
+            _ => return BTreeSet::new(),
+        };
+        let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+        let Some(message) = exchange.answer() else { return BTreeSet::new() };
+        let found = paths.iter().flat_map(|path| path.places(message));
+        let found = found.flat_map(|path| path.below(message, true, &is_empty));
+        found.map(|(path, _)| path.field() + items).collect()
     }
 
     /// The fault at one place only.
@@ -117,8 +155,12 @@ impl FaultEffect {
             self,
             Self::Result(_) | Self::Error(_) | Self::Failure(_) | Self::Message(_) | Self::Text(_) | Self::End(_)
         );
-        let is_delay = matches!(self, Self::Delay(_) | Self::Jitter(_) | Self::Bandwidth(_) | Self::Slow(_));
-        is_about_whole || makes_answer || is_delay
+        is_about_whole || makes_answer || self.is_delay()
+    }
+
+    /// It changes nothing but the time of the answer.
+    pub(crate) fn is_delay(&self) -> bool {
+        matches!(self, Self::Delay(_) | Self::Jitter(_) | Self::Bandwidth(_) | Self::Slow(_))
     }
 }
 
@@ -131,9 +173,9 @@ impl ValueEdit {
     /// The values that the edit changes one by one.
     fn predicate(self) -> Option<fn(&Value) -> bool> {
         let is_value = |value: &Value| match value {
-            Value::Bool(_) | Value::Number(_) => true,
+            Value::Null | Value::Bool(_) | Value::Number(_) => true,
             Value::String(text) => !text.is_empty(),
-            Value::Null | Value::Array(_) | Value::Object(_) => false,
+            Value::Array(_) | Value::Object(_) => false,
         };
         let is_long = |value: &Value| match value {
             Value::String(text) => !text.is_empty(),
@@ -179,6 +221,10 @@ fn edit_places(edit: ValueEdit, paths: &[DottedPath], message: &Value) -> Option
     }
     let found = paths.iter().flat_map(|path| path.places(message)).filter(|path| path.find(message).is_some());
     Some(group(found.map(|path| (path, None)), |path| path, make))
+}
+
+fn breach_places(breach: SchemaBreach, paths: Vec<DottedPath>) -> Vec<FaultPlace> {
+    group(paths.into_iter().map(|path| (path, None)), |path| path, |paths| FaultEffect::Misshape(breach, paths))
 }
 
 /// Each argument of a request, as one that has no effect.

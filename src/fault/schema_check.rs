@@ -61,6 +61,11 @@ pub(crate) fn arguments_match(tool: &Tool, arguments: &Value, wanted: &[Argument
     if is_loose { wanted.contains(&ArgumentFit::Loose) } else { errors.any(|error| wanted.contains(&breach(&error))) }
 }
 
+/// The arguments of a call are those that the tool's schema asks for; of a tool without a schema all are.
+pub(crate) fn is_valid_call(tool: &Tool, arguments: &Value) -> bool {
+    validator(tool, "inputSchema").is_none() || arguments_match(tool, arguments, &[ArgumentFit::Valid])
+}
+
 /// Arguments of that kind exist for a tool, as far as the top level of its schema tells.
 pub(crate) fn can_be(tool: &Tool, fit: ArgumentFit) -> bool {
     let schema = &tool.raw["inputSchema"];
@@ -146,7 +151,7 @@ pub(crate) fn is(catalog: &Catalog, tool: &Tool, kind: ToolKind) -> bool {
             tool.only_reads() && things(&tool.name).iter().any(is_written)
         }
         ToolKind::Mutating => reads != Some(true),
-        ToolKind::Writing => !reads.unwrap_or_else(|| !tool.names_a_change()),
+        ToolKind::Writing => tool.writes(),
         ToolKind::Adding => reads != Some(true) && starts_with(&tool.name, &ADDS),
     }
 }

@@ -42,7 +42,7 @@ pub use self::mismatch::{Mismatch, MismatchKind, MismatchWeight};
 pub use self::path::ValuePath;
 pub use self::reply::words_of;
 pub use self::sample::{Sample, Taken, text as snapshot_text};
-pub use self::unbreakable::GuaranteedValue;
+pub use self::unbreakable::{GuaranteedValue, LONGEST_WAIT};
 pub use self::unknown::{unknown_name_help, unknown_tool};
 
 /// The response to a step, with everything that an expectation may look at.

@@ -3,13 +3,15 @@
 //! A matcher holds always if it holds for every value of the kind that it looks at, whatever stands at its path; that
 //! nothing stands there is for `exists` and `type` to notice. What cannot be decided here counts as breakable.
 
+use std::time::Duration;
+
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use serde_json::Value as Json;
 
 use super::value::{Checks, ValuePlace};
 use crate::schema::{compare, same};
 use crate::source::template::has_template;
-use crate::source::{Node, Value};
+use crate::source::{Node, Value, parse_duration};
 
 /// A place of an answer at which the protocol, or mcprove itself, always puts a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +24,12 @@ pub struct GuaranteedValue {
 
 /// More characters, elements or notifications than any answer has.
 const BEYOND_ANY_ANSWER: u64 = 1 << 40;
+
+/// A number so far from zero that no answer is meant to come near it.
+const BEYOND_ANY_NUMBER: f64 = 1e15;
+
+/// The longest wait that says something of a server: nobody sits through a longer one.
+pub const LONGEST_WAIT: Duration = Duration::from_mins(10);
 
 /// No answer can break an item of an `expect:` list.
 pub(crate) fn item_holds(item: &Node, guaranteed: &[GuaranteedValue]) -> bool {
@@ -55,8 +63,15 @@ pub(crate) fn entry_holds(key: &str, node: &Node, has_path: bool, guaranteed: &[
             items.iter().any(|item| item_holds(item, guaranteed)) || has_complements(items) || are_all_answers(items)
         }
         "not" if !has_path => item_fails(node, guaranteed),
+        "latency" => is_endless(node),
         _ => value_holds(key, node),
     }
+}
+
+/// The only limit of a time is one that nobody waits for.
+fn is_endless(latency: &Node) -> bool {
+    let under = latency.get("under").and_then(Node::text).and_then(parse_duration);
+    latency.entries().len() == 1 && under.is_some_and(|under| under > LONGEST_WAIT)
 }
 
 /// Every answer breaks an item.
@@ -105,6 +120,8 @@ pub(crate) fn value_holds(key: &str, node: &Node) -> bool {
     match key {
         "matches" => node.text().is_some_and(|pattern| !has_template(node) && every_text_matches(pattern)),
         "length" => has_no_limit(node),
+        "at_most" | "less_than" => bound(node).is_some_and(|most| most >= BEYOND_ANY_NUMBER),
+        "at_least" | "greater_than" => bound(node).is_some_and(|least| least <= -BEYOND_ANY_NUMBER),
         "schema" => !has_template(node) && every_value_fits(&node.to_json()),
         "all" => !node.items().is_empty() && node.items().iter().all(mapping_holds),
         "any" => any_holds(node.items()),
@@ -232,6 +249,10 @@ fn accepts(mapping: &Node, value: &Json) -> Option<bool> {
     let mut found = Vec::new();
     checks.check(value, ValuePlace::Named("the value"), &mut found);
     Some(found.is_empty())
+}
+
+fn bound(node: &Node) -> Option<f64> {
+    if let Value::Number(limit) = &node.value { limit.as_f64() } else { None }
 }
 
 pub(crate) fn has_no_limit(range: &Node) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::arguments::{ConfigSource, NotCallable, only_as_task};
 use super::block::Block;
@@ -10,6 +11,7 @@ use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
 use super::target::Target;
 use super::{raw, snapshot};
 use crate::event::Reason;
+use crate::matching::LONGEST_WAIT;
 use crate::source::template::{Names, fill_text, is_template, text_of};
 use crate::source::{Located, Node, Sources, Span, did_you_mean};
 use crate::suite::{
@@ -75,7 +77,7 @@ impl Planner<'_> {
         if let Body::Script(script) = &mut case.body {
             snapshot::place(&mut script.steps, self.suite, self.target, test, case.row.as_deref());
         }
-        case.variants.extend(raw::judged_variants(&test.steps));
+        case.variants.extend(raw::judged_variants(&of_server(test)));
         case.variants.extend(self.bounds_a_call(test).then(|| "TIMEOUT-HANG".to_owned()));
         case.variants.extend(self.bounds_a_start(test).then(|| "TIMEOUT-STARTUP-HANG".to_owned()));
         case.probes.extend(test.probes.iter().map(|probe| (*probe).to_owned()));
@@ -113,14 +115,15 @@ impl Planner<'_> {
     fn bounds_a_call(&self, test: &Test) -> bool {
         let is_bounded = |step: &Step| {
             let is_call = matches!(step.action, Action::Call { .. });
-            is_call && step.timeout.is_some() && step.awaits == Awaited::Answer
+            is_call && step.timeout.is_some_and(is_waited_for) && step.awaits == Awaited::Answer
         };
         !is_builtin(self.sources.file(test.span.source)) && test.steps.iter().any(is_bounded)
     }
 
     /// Returns true if a test starts a server of its own, in a suite that says how long a start may take.
     fn bounds_a_start(&self, test: &Test) -> bool {
-        let is_bounded = self.suite.options.start_timeout.is_some() && !is_builtin(self.sources.file(test.span.source));
+        let is_bounded = self.suite.options.start_timeout.is_some_and(is_waited_for)
+            && !is_builtin(self.sources.file(test.span.source));
         let restarts = || all_steps(test).any(|step| matches!(step.action, Action::Restart));
         is_bounded && restarts()
     }
@@ -288,6 +291,20 @@ pub(crate) fn unknown_tool(name: &Located<String>, offered: &[&str]) -> Mistake 
     };
     let help = did_you_mean(&name.value, offered.iter().copied());
     Mistake { code: "unknown-tool", message, help, span: name.span }
+}
+
+/// A wait that ends while somebody still waits for it.
+fn is_waited_for(time: Duration) -> bool {
+    time <= LONGEST_WAIT
+}
+
+/// The steps of a test, without what they expect of answers that its own faults may make.
+fn of_server(test: &Test) -> Vec<Step> {
+    let of_server = |step: &Step| match step.is_answered_by(&test.inject) {
+        true => Step { expect: Vec::new(), snapshot: None, ..step.clone() },
+        false => step.clone(),
+    };
+    test.steps.iter().map(of_server).collect()
 }
 
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {

@@ -66,9 +66,10 @@ pub(crate) fn check_live_baseline(before: &BaselineRun, plan: &Plan, results: &R
     baseline
 }
 
-/// The violations of a session, as session and code.
+/// The violations of a session that nothing excuses, as session and code.
 pub(crate) fn broken(judged: &SessionJudged) -> Vec<(String, Code)> {
-    judged.findings.iter().map(|finding| (judged.id(), finding.code.clone())).collect()
+    let findings = judged.findings.iter().filter(|finding| finding.baseline_reason.is_none());
+    findings.map(|finding| (judged.id(), finding.code.clone())).collect()
 }
 
 /// The difference between a recorded case and its replay.

@@ -6,11 +6,15 @@
 //! Start reading in [`prove`].
 
 mod baseline_run;
+mod equal_requests;
 mod freeze;
 mod live;
 mod mutation_runner;
 mod placement;
+#[cfg(test)]
+mod random_servers;
 mod recording;
+mod refusal;
 mod replay;
 mod run;
 mod selection;
@@ -149,6 +153,7 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     if settings.options.stop.is_set() {
         return Err(ProveError::Interrupted);
     }
+    standing::settle(&mut trials);
     let table = standing::table(&trials);
     selection.leave_out_unserved_starts(&table, &trials);
     let mutants: Vec<MutantResult> = trials.into_iter().map(|trial| trial.result).collect();

@@ -46,6 +46,8 @@ pub(crate) struct MutantSites {
     pub(crate) is_certain: bool,
     /// The changed exchanges of each place, in the order of the places.
     pub(crate) exchanges: Vec<Vec<usize>>,
+    /// The declaration of the tool names the field, place by place.
+    pub(crate) required: Vec<bool>,
 }
 
 /// A place at which a mutant survived.
@@ -115,6 +117,7 @@ impl MutationRunner<'_> {
                     }
                     Some(_) | None => self.judge(runtime, target, injection),
                 };
+                let judged = judged.unless_fleeting(injection);
                 reason = reason.or_else(|| judged.reason.clone());
                 if judged.verdict == Verdict::Survived {
                     let place = SurvivingPlace { target, subject, field, injection };
@@ -131,9 +134,10 @@ impl MutationRunner<'_> {
             if trial.result.change.is_empty() {
                 trial.result.change = first().unwrap_or_default();
             }
-            let exchanges = planted.places.values().map(MutantInjection::exchanges);
+            let exchanges = planted.places.values().map(MutantInjection::exchanges).collect();
+            let required = planted.places.values().map(|injection| injection.is_required).collect();
             // Every server is asked for its lists.
-            trial.sites.push(MutantSites { is_certain: is_certain || is_entry, exchanges: exchanges.collect() });
+            trial.sites.push(MutantSites { is_certain: is_certain || is_entry, exchanges, required });
             let (target, subject) = (target.name.to_owned(), subject.clone());
             trial.result.mutants.push(PlantedMutant { target, subject, verdict, reason: why, places });
         }
@@ -141,7 +145,7 @@ impl MutationRunner<'_> {
             let (verdict, reason) = job.absence(&MutantSubject::session(), &SubjectPlacement::default());
             let (target, subject) = (target.name.to_owned(), MutantSubject::session());
             trial.result.mutants.push(PlantedMutant { target, subject, verdict, reason, places: Vec::new() });
-            trial.sites.push(MutantSites { is_certain, exchanges: Vec::new() });
+            trial.sites.push(MutantSites { is_certain, ..MutantSites::default() });
         }
     }
 

@@ -6,13 +6,15 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::recording::{RequestKey, RunRecording, TargetRecording};
+use super::equal_requests::EqualRequests;
+use super::recording::{RunRecording, TargetRecording};
+use super::refusal::RefusalKind;
 use super::replay::MutatedReplies;
 use crate::event::{MutantSubject, SubjectKind};
 use crate::fault::{
     AppliedFault, ExchangeHistory, Fault, FaultPlace, Match, MatchedSubjects, MessageExchange, NotApplied, ServerReply,
+    fullest_content,
 };
-use crate::path::DottedPath;
 use crate::plan::Plan;
 use crate::reproduce::is_volatile;
 use crate::runner::REQUEST_TIMEOUT;
@@ -29,8 +31,12 @@ pub(crate) struct RecordedTarget<'a> {
     pub(crate) capabilities: Value,
     /// The time that a request may take.
     pub(crate) request_timeout: Duration,
-    /// For each exchange whose request was made more than once, the first and the last of them.
-    same_requests: BTreeMap<usize, (usize, usize)>,
+    /// By tool, the fullest content that its declaration describes.
+    declared: BTreeMap<String, Value>,
+    /// The requests that were made again while nothing was written.
+    equal_requests: EqualRequests,
+    /// The exchanges whose answers faults of the suite itself may have made.
+    self_made: BTreeSet<usize>,
 }
 
 /// The targets of a recording of that plan.
@@ -41,15 +47,39 @@ pub(crate) fn targets<'a>(recording: &'a RunRecording, plan: &Plan) -> Vec<Recor
         planned.and_then(|planned| planned.suite.options.request_timeout).unwrap_or(REQUEST_TIMEOUT)
     };
     targets
-        .map(|(name, recorded)| RecordedTarget {
-            name,
-            recorded,
-            catalog: recorded.catalog(),
-            capabilities: recorded.capabilities(),
-            request_timeout: request_timeout(&recorded.file),
-            same_requests: same_requests(&recorded.exchanges),
+        .map(|(name, recorded)| {
+            let catalog = recorded.catalog();
+            RecordedTarget {
+                name,
+                recorded,
+                equal_requests: EqualRequests::of(&recorded.exchanges, &catalog),
+                self_made: self_made(&recorded.exchanges, plan),
+                declared: catalog
+                    .tools
+                    .iter()
+                    .filter_map(|tool| Some((tool.name.clone(), fullest_content(tool)?)))
+                    .collect(),
+                catalog,
+                capabilities: recorded.capabilities(),
+                request_timeout: request_timeout(&recorded.file),
+            }
         })
         .collect()
+}
+
+/// The exchanges of cases that inject faults, as far as those may strike them: such answers are not the server's.
+fn self_made(exchanges: &[MessageExchange], plan: &Plan) -> BTreeSet<usize> {
+    let injecting: BTreeMap<&str, &[Fault]> = plan
+        .cases()
+        .filter(|case| !case.inject.is_empty())
+        .map(|case| (case.id.as_str(), case.inject.as_ref()))
+        .collect();
+    let is_struck = |exchange: &MessageExchange| {
+        let faults = exchange.owner.case().and_then(|case| injecting.get(case));
+        let strikes = |fault: &Fault| fault.makes_answers() && fault.may_strike(exchange.method(), exchange.tool());
+        faults.is_some_and(|faults| faults.iter().any(strikes))
+    };
+    (0..exchanges.len()).filter(|at| is_struck(&exchanges[*at])).collect()
 }
 
 /// The subject of an exchange: a tool, or else a method.
@@ -104,6 +134,8 @@ pub(crate) struct SubjectPlacement {
     pub(crate) lacks: Option<String>,
     /// The fault would strike and change nothing.
     pub(crate) is_idle: bool,
+    /// The fields with a value on which no client could rely.
+    unreliable: BTreeSet<String>,
 }
 
 /// The changes at one place of the answers of one target.
@@ -119,6 +151,8 @@ pub(crate) struct MutantInjection {
     unmade: Vec<usize>,
     /// Why they could not.
     pub(crate) lacks: Option<String>,
+    /// The declaration of the tool names the field, so that the fault is proven there only if it is noticed in it.
+    pub(crate) is_required: bool,
 }
 
 /// An exchange that a mutant changes.
@@ -128,6 +162,8 @@ pub(crate) struct InjectionSite {
     pub(crate) at: usize,
     /// Who asked.
     pub(crate) owner: Owner,
+    /// An equal request was answered otherwise at the place, though nothing was written in between.
+    is_fleeting: bool,
 }
 
 /// The most prompts, resources or templates that are looked at; all tools are.
@@ -146,9 +182,9 @@ impl Placement {
         placement.add_offers(fault, target, covered);
         let shown = mutant.shown_by.as_ref().map(|shown_by| target.places_showing(shown_by)).unwrap_or_default();
         for (at, exchange) in target.recorded.exchanges.iter().enumerate() {
-            // A suite's setup that goes wrong is no verdict on the server.
+            // A suite's setup that goes wrong is no verdict on the server, and neither is what the suite injects.
             let counts = exchange.owner.case().map_or_else(|| is_discovery(exchange), |case| green.contains(case));
-            if !counts {
+            if !counts || target.self_made.contains(&at) {
                 continue;
             }
             let subject = target.subject(exchange, covered);
@@ -169,7 +205,30 @@ impl Placement {
                 placement.inject(fault, at, &subject, target);
             }
         }
+        if covered.tools {
+            placement.require(fault, target);
+        }
         placement
+    }
+
+    /// Adds the fields that the declarations of used tools name, also those that no answer has.
+    fn require(&mut self, fault: &Fault, target: &RecordedTarget<'_>) {
+        for tool in &target.catalog.tools {
+            let subject = MutantSubject { kind: SubjectKind::Tool, name: tool.name.clone() };
+            let Some(found) = self.subjects.get_mut(&subject).filter(|found| found.is_used && !found.cannot_occur)
+            else {
+                continue;
+            };
+            let Some(content) = target.declared.get(&tool.name) else { continue };
+            for place in fault.fields_of(tool, content, &target.catalog) {
+                let is_volatile = place.value.as_ref().is_some_and(|value| is_volatile(&place.field, value));
+                if !is_volatile && !found.unreliable.contains(&place.field) {
+                    let injection = found.places.entry(place.field).or_default();
+                    injection.is_required = true;
+                    injection.lacks.get_or_insert_with(|| "no recorded answer has a value there".to_owned());
+                }
+            }
+        }
     }
 
     /// Every offer that may have the fault, used or not.
@@ -196,7 +255,7 @@ impl Placement {
         match fault.apply(at, &target.history()) {
             Ok(struck) => {
                 let injection = found.places.entry(String::new()).or_default();
-                injection.add(at, &target.recorded.exchanges[at], struck, None);
+                injection.add(InjectionSite::new(at, target), struck, None, target);
             }
             Err(NotApplied::NoChange) => found.is_idle = true,
             Err(NotApplied::NoMaterial(reason)) => drop(found.lacks.get_or_insert(reason)),
@@ -210,43 +269,84 @@ impl Placement {
         if places.iter().any(|place| place.entry.is_some())
             && let Ok(struck) = fault.apply(at, &known)
         {
-            self.all_entries.add(at, exchange, struck, None);
+            self.all_entries.add(InjectionSite::new(at, target), struck, None, target);
         }
         if places.is_empty() {
             self.subjects.entry(subject.clone()).or_default().is_idle = true;
         }
+        let is_of_tool = subject.kind == SubjectKind::Tool;
+        if is_of_tool && !target.declared.contains_key(&subject.name) {
+            self.hide(fault, at, subject, target);
+        }
+        // Conditions on arguments choose the kind of the refusal already.
+        let refusal = is_of_tool && fault.on().is_about_refusals() && !fault.on().is_about_arguments();
+        let refusal = refusal.then(|| RefusalKind::of(exchange, &target.catalog)).flatten();
         for place in places {
-            let struck = match &place.value {
-                Some(value) if !target.is_reliable(at, &place.field, value) => Err(NotApplied::NoChange),
-                _ => fault.apply_at(&place, at, &known),
-            };
+            let mut site = InjectionSite::new(at, target);
+            let is_volatile = place.value.as_ref().is_some_and(|value| is_volatile(&place.field, value));
+            site.is_fleeting = place
+                .value
+                .as_ref()
+                .is_some_and(|value| target.equal_requests.differ(at, &place.field, value, &target.recorded.exchanges));
+            let struck = if is_volatile { Err(NotApplied::NoChange) } else { fault.apply_at(&place, at, &known) };
             let subject =
                 place.entry.as_ref().map_or_else(|| subject.clone(), |(kind, name)| entry_subject(*kind, name));
             let found = self.subjects.entry(subject).or_default();
             found.is_used = true;
+            if is_volatile || site.is_fleeting {
+                found.unreliable.insert(place.field.clone());
+            }
+            let name = refusal.map_or_else(|| place.field.clone(), |refusal| refusal.name(&place.field));
             match struck {
-                Ok(struck) => {
-                    found.places.entry(place.field.clone()).or_default().add(at, exchange, struck, Some(place));
-                }
+                Ok(struck) => found.places.entry(name).or_default().add(site, struck, Some(place), target),
                 Err(NotApplied::NoChange) => found.is_idle = true,
                 Err(NotApplied::NoMaterial(reason)) if !place.field.is_empty() => {
-                    let injection = found.places.entry(place.field).or_default();
-                    injection.unmade.push(at);
-                    injection.lacks.get_or_insert(reason);
+                    found.places.entry(name).or_default().leave(at, reason);
                 }
                 Err(NotApplied::NoMaterial(reason)) => drop(found.lacks.get_or_insert(reason)),
             }
         }
     }
+
+    /// Adds the fields that an answer hides by an empty list: what is noticed in the rest of it says nothing of them.
+    fn hide(&mut self, fault: &Fault, at: usize, subject: &MutantSubject, target: &RecordedTarget<'_>) {
+        let found = self.subjects.entry(subject.clone()).or_default();
+        for field in fault.hidden_fields(&target.recorded.exchanges[at]) {
+            found.places.entry(field).or_default().leave(at, "the list is empty in the recorded answers".to_owned());
+        }
+    }
+}
+
+impl InjectionSite {
+    fn new(at: usize, target: &RecordedTarget<'_>) -> Self {
+        Self { at, owner: target.recorded.exchanges[at].owner.clone(), is_fleeting: false }
+    }
 }
 
 impl MutantInjection {
-    fn add(&mut self, at: usize, exchange: &MessageExchange, struck: AppliedFault, place: Option<FaultPlace>) {
+    fn add(
+        &mut self,
+        site: InjectionSite,
+        struck: AppliedFault,
+        place: Option<FaultPlace>,
+        target: &RecordedTarget<'_>,
+    ) {
         if self.sites.is_empty() {
-            (self.change, self.place) = (struck.changes(exchange), place);
+            (self.change, self.place) = (struck.changes(&target.recorded.exchanges[site.at]), place);
         }
-        self.replies.insert(at, struck.replies);
-        self.sites.push(InjectionSite { at, owner: exchange.owner.clone() });
+        self.replies.insert(site.at, struck.replies);
+        self.sites.push(site);
+    }
+
+    /// Notes an exchange that has the place and cannot be changed there.
+    fn leave(&mut self, at: usize, reason: String) {
+        self.unmade.push(at);
+        self.lacks.get_or_insert(reason);
+    }
+
+    /// Its values change by themselves, as far as the recording tells: that they change goes unnoticed rightly.
+    pub(crate) fn is_fleeting(&self) -> bool {
+        !self.sites.is_empty() && self.sites.iter().all(|site| site.is_fleeting)
     }
 
     /// Every exchange that has the place, changed or not.
@@ -293,38 +393,6 @@ impl RecordedTarget<'_> {
             _ => subject(SubjectKind::Resource, uri),
         }
     }
-
-    /// A client could rely on the value: it is not made anew each time, as far as its name, its form and the
-    /// answer to the same request elsewhere tell.
-    fn is_reliable(&self, at: usize, field: &str, value: &Value) -> bool {
-        !is_volatile(field, value) && !self.is_answered_otherwise(at, field, value)
-    }
-
-    fn is_answered_otherwise(&self, at: usize, field: &str, value: &Value) -> bool {
-        let exchanges = &self.recorded.exchanges;
-        let Some((first, last)) = self.same_requests.get(&at) else { return false };
-        [*first, *last].into_iter().filter(|other| *other != at).any(|other| {
-            let found = answer_value(&exchanges[other], field);
-            found.is_some_and(|found| found != *value)
-        })
-    }
-}
-
-/// The value of a field of an answer: in its structured content, or in its result.
-fn answer_value(exchange: &MessageExchange, field: &str) -> Option<Value> {
-    let message = exchange.answer()?;
-    let place = |prefix: &str| DottedPath::parse(&format!("{prefix}{field}")).ok()?.find(message);
-    place("result.structuredContent.").or_else(|| place("result.content[0].text.json().")).or_else(|| place("result."))
-}
-
-/// Requests that were made more than once: the first and the last exchange of each.
-fn same_requests(exchanges: &[MessageExchange]) -> BTreeMap<usize, (usize, usize)> {
-    let mut by_request: BTreeMap<RequestKey, Vec<usize>> = BTreeMap::new();
-    for (at, exchange) in exchanges.iter().enumerate().filter(|(_, exchange)| exchange.tool().is_some()) {
-        by_request.entry(RequestKey::of(&exchange.sent)).or_default().push(at);
-    }
-    let repeated = by_request.into_values().filter(|same| same.len() > 1);
-    repeated.flat_map(|same| same.clone().into_iter().map(move |at| (at, (same[0], same[same.len() - 1])))).collect()
 }
 
 fn entry_subject(kind: ListKind, name: &str) -> MutantSubject {
@@ -350,11 +418,6 @@ mod tests {
     use super::*;
     use crate::fault::ClientMessage;
 
-    fn call(arguments: &Value) -> MessageExchange {
-        let params = json!({"name": "get_user", "arguments": arguments});
-        MessageExchange::new(ClientMessage::Message { id: Some(json!(1)), method: "tools/call".to_owned(), params })
-    }
-
     #[test]
     fn a_read_resource_is_a_listed_one_or_of_the_longest_template() {
         let template = |text: &str| json!({ "uriTemplate": text });
@@ -368,7 +431,9 @@ mod tests {
             },
             capabilities: Value::Null,
             request_timeout: REQUEST_TIMEOUT,
-            same_requests: BTreeMap::new(),
+            declared: BTreeMap::new(),
+            equal_requests: EqualRequests::default(),
+            self_made: BTreeSet::new(),
         };
         for (uri, kind, name) in [
             ("file:///users/all", SubjectKind::Resource, "file:///users/all"),
@@ -378,13 +443,6 @@ mod tests {
         ] {
             assert_eq!(target.resource(uri), MutantSubject { kind, name: name.to_owned() }, "{uri}");
         }
-    }
-
-    #[test]
-    fn equal_requests_are_known_by_the_first_and_the_last() {
-        let exchanges = [json!({"id": 1}), json!({"id": 2}), json!({"id": 1}), json!({"id": 1})].map(|one| call(&one));
-        let expected = BTreeMap::from([(0, (0, 3)), (2, (0, 3)), (3, (0, 3))]);
-        assert_eq!(same_requests(&exchanges), expected);
     }
 
     #[test]

@@ -79,7 +79,6 @@ pub(crate) fn once(options: &Options) -> Options {
         repeat: 1,
         order: Some(Order::Declared),
         isolation: Isolation::Trusted,
-        baseline: Arc::default(),
         // Text that a mutant writes in place of a secret is not secret.
         secrets: options.secrets.fork(),
         ..options.clone()

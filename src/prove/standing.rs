@@ -1,7 +1,9 @@
 //! The verdict on a fault at each tool, prompt, resource and session: whether the suite would notice it there.
 //!
 //! A fault is proven at a subject if the suite notices it in every value of one of the recorded answers, and in the same
-//! way every operator that shows in any answer. A further test adds answers and kills, so it never takes a proof away.
+//! way every operator that shows in any answer; besides in every field that the declaration of a tool names, and in the
+//! items of every list that is empty in that answer. A further test adds answers and kills, and what has to be noticed
+//! beside one answer depends on the server alone, so it never takes a proof away.
 //! Mutants of the start change no answer: such an operator is noticed if one of its changes is.
 
 use std::collections::BTreeSet;
@@ -9,7 +11,7 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 
 use super::mutation_runner::{MutantSites, OperatorTrial};
-use crate::event::{FaultAtSubject, MutantResult, MutantSubject, PlantedMutant, Verdict};
+use crate::event::{FaultAtSubject, MutantPlace, MutantResult, MutantSubject, PlantedMutant, Verdict};
 
 /// The verdicts on every fault at every subject, in the order of the trials.
 pub(crate) fn table(trials: &[OperatorTrial]) -> Vec<FaultAtSubject> {
@@ -96,7 +98,7 @@ impl FaultSite<'_> {
             leaf: self.leaf.to_owned(),
             verdict,
             killed: places().filter(|place| place.verdict == Verdict::Killed).count(),
-            planted: places().filter(|place| place.verdict != Verdict::Unreached).count(),
+            planted: places().filter(|place| is_planted(place)).count(),
         }
     }
 }
@@ -108,7 +110,7 @@ fn verdict(mutants: &[SitedMutant<'_>]) -> Verdict {
     };
     let is_met = |one: &SitedMutant<'_>| has_guarded_answer(std::slice::from_ref(one));
     let certain = || relevant.iter().filter(|one| one.sites.is_certain);
-    if certain().all(is_met) && has_guarded_answer(&relevant) {
+    if relevant.iter().all(SitedMutant::guards_declared) && certain().all(is_met) && has_guarded_answer(&relevant) {
         return Verdict::Killed;
     }
     let any = |verdict: Verdict| {
@@ -120,13 +122,76 @@ fn verdict(mutants: &[SitedMutant<'_>]) -> Verdict {
     open.into_iter().find(|verdict| any(*verdict)).unwrap_or(first.mutant.verdict)
 }
 
+/// It was changed, and the server does not behave like that by itself.
+fn is_planted(place: &MutantPlace) -> bool {
+    !matches!(place.verdict, Verdict::Unreached | Verdict::Redundant)
+}
+
+impl SitedMutant<'_> {
+    /// The mutant is noticed in every field that the declaration of the tool names.
+    fn guards_declared(&self) -> bool {
+        let places = self.mutant.places.iter().zip(&self.sites.required);
+        places.filter(|(_, is_required)| **is_required).all(|(place, _)| self.is_guarded(place))
+    }
+
+    /// The mutant is noticed at the place; where a list is empty, in all values of its items in one of the answers.
+    fn is_guarded(&self, place: &MutantPlace) -> bool {
+        match place.verdict {
+            Verdict::Killed | Verdict::Redundant => true,
+            Verdict::Unreached => self.has_guarded_exchange(&|other| is_within(&other.field, &place.field)),
+            Verdict::Survived | Verdict::Undecided | Verdict::NotCalled | Verdict::CannotOccur | Verdict::LiveOnly => {
+                false
+            }
+        }
+    }
+
+    /// There is an exchange in which the mutant is noticed at each of these places.
+    fn has_guarded_exchange(&self, is_meant: &dyn Fn(&MutantPlace) -> bool) -> bool {
+        has_guarded_exchange(std::slice::from_ref(self), is_meant)
+    }
+}
+
+/// A field lies within another one: `rooms[*].name` within `rooms[*]`.
+fn is_within(field: &str, outer: &str) -> bool {
+    field.strip_prefix(outer).is_some_and(|rest| rest.starts_with(['.', '[']))
+}
+
+/// Takes the places out at which a list is empty in some answers, if the mutant is noticed in its items in another one.
+pub(crate) fn settle(trials: &mut [OperatorTrial]) {
+    for OperatorTrial { result, sites, .. } in trials.iter_mut().filter(|trial| !trial.sites.is_empty()) {
+        for (mutant, sites) in result.mutants.iter_mut().zip(sites) {
+            let one = SitedMutant { mutant, sites };
+            let is_settled = |place: &MutantPlace| place.verdict == Verdict::Unreached && one.is_guarded(place);
+            let kept: Vec<bool> = mutant.places.iter().map(|place| !is_settled(place)).collect();
+            if kept.iter().all(|is_kept| *is_kept) {
+                continue;
+            }
+            retain(&mut mutant.places, &kept);
+            retain(&mut sites.exchanges, &kept);
+            retain(&mut sites.required, &kept);
+            mutant.conclude();
+        }
+        result.conclude();
+    }
+}
+
+fn retain<T>(items: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    items.retain(|_| kept.next() == Some(&true));
+}
+
 /// There is an exchange in which every change of these mutants is noticed.
 fn has_guarded_answer(mutants: &[SitedMutant<'_>]) -> bool {
+    has_guarded_exchange(mutants, &|_| true)
+}
+
+fn has_guarded_exchange(mutants: &[SitedMutant<'_>], is_meant: &dyn Fn(&MutantPlace) -> bool) -> bool {
     let (mut changed, mut unguarded) = (BTreeSet::<usize>::new(), BTreeSet::<usize>::new());
-    for SitedMutant { mutant, sites } in mutants {
-        for (place, exchanges) in mutant.places.iter().zip(&sites.exchanges) {
-            changed.extend(exchanges);
-            if place.verdict != Verdict::Killed {
+    for one in mutants {
+        let places = one.mutant.places.iter().zip(&one.sites.exchanges).filter(|(place, _)| is_meant(place));
+        for (place, exchanges) in places {
+            changed.extend(exchanges.iter().filter(|_| place.verdict != Verdict::Redundant));
+            if !one.is_guarded(place) {
                 unguarded.extend(exchanges);
             }
         }
@@ -139,11 +204,26 @@ mod tests {
     use super::*;
     use crate::event::MutantPlace;
 
+    /// A place: its field, its verdict, its exchange; a field with a `!` is one that the tool declares.
+    type Place = (&'static str, Verdict, usize);
+
     /// The verdict on the operators of a fault: their certainty, and the verdict and the exchange of each place.
     fn check(operators: &[(bool, &[(Verdict, usize)])], expected: Verdict) {
+        let named = |(verdict, exchange): &(Verdict, usize)| ("", *verdict, *exchange);
+        let places: Vec<(bool, Vec<Place>)> =
+            operators.iter().map(|(is_certain, places)| (*is_certain, places.iter().map(named).collect())).collect();
+        let operators: Vec<(bool, &[Place])> =
+            places.iter().map(|(is_certain, places)| (*is_certain, places.as_slice())).collect();
+        check_fields(&operators, expected);
+    }
+
+    fn check_fields(operators: &[(bool, &[Place])], expected: Verdict) {
         let planted = operators.iter().map(|(is_certain, places)| {
-            let place =
-                |(verdict, _): &(Verdict, usize)| MutantPlace { field: String::new(), verdict: *verdict, kill: None };
+            let place = |(field, verdict, _): &Place| MutantPlace {
+                field: field.trim_end_matches('!').to_owned(),
+                verdict: *verdict,
+                kill: None,
+            };
             let mut mutant = PlantedMutant {
                 target: "target".to_owned(),
                 subject: MutantSubject::session(),
@@ -152,8 +232,12 @@ mod tests {
                 places: places.iter().map(place).collect(),
             };
             mutant.conclude();
-            let exchanges = places.iter().map(|(_, exchange)| vec![*exchange]).collect();
-            (mutant, MutantSites { is_certain: *is_certain, exchanges })
+            // A declared field that nothing reached is in no exchange.
+            let is_missing = |(field, verdict, _): &Place| field.ends_with('!') && *verdict == Verdict::Unreached;
+            let exchanges =
+                places.iter().map(|place| if is_missing(place) { Vec::new() } else { vec![place.2] }).collect();
+            let required = places.iter().map(|(field, ..)| field.ends_with('!')).collect();
+            (mutant, MutantSites { is_certain: *is_certain, exchanges, required })
         });
         let planted: Vec<(PlantedMutant, MutantSites)> = planted.collect();
         let sited: Vec<SitedMutant<'_>> = planted.iter().map(|(mutant, sites)| SitedMutant { mutant, sites }).collect();
@@ -174,6 +258,28 @@ mod tests {
         check(&[(true, &[(Killed, 0)]), (false, &[(Survived, 0)])], Survived);
         check(&[(true, &[(Undecided, 0)])], Undecided);
         check(&[(true, &[(Redundant, 0)])], Redundant);
+    }
+
+    #[test]
+    fn a_fault_is_proven_over_every_declared_field() {
+        use Verdict::{Killed, Redundant, Survived, Unreached};
+        check_fields(&[(false, &[("total!", Killed, 0), ("rooms[*].name!", Unreached, 0)])], Unreached);
+        check_fields(&[(false, &[("total!", Killed, 0), ("rooms[*].name!", Survived, 1)])], Survived);
+        check_fields(&[(false, &[("total!", Killed, 0), ("rooms[*].name!", Killed, 1)])], Killed);
+        check_fields(&[(false, &[("total!", Killed, 0), ("note", Survived, 1)])], Killed);
+        check_fields(&[(false, &[("total!", Killed, 0), ("age!", Redundant, 0)])], Killed);
+    }
+
+    #[test]
+    fn an_empty_list_hides_its_items() {
+        use Verdict::{Killed, Survived, Unreached};
+        let empty = [("total", Killed, 0), ("rooms[*]", Unreached, 0)];
+        let with = |more: &[Place]| [&empty, more].concat();
+        check_fields(&[(false, &empty)], Unreached);
+        check_fields(&[(false, &with(&[("rooms[*].name", Killed, 1)]))], Killed);
+        check_fields(&[(false, &with(&[("rooms[*].name", Killed, 1), ("rooms[*].floor", Survived, 1)]))], Survived);
+        check_fields(&[(false, &with(&[("rooms[*].name", Killed, 1), ("rooms[*].floor", Survived, 2)]))], Killed);
+        check_fields(&[(false, &with(&[("roomsize", Killed, 1)]))], Killed);
     }
 
     /// The verdict on the operators of a start, each with the verdicts on its changes.

@@ -34,7 +34,7 @@ pub(crate) fn plan(tests: &str) -> Plan {
 }
 
 #[derive(Default)]
-struct Watching(RunRecorder);
+pub(crate) struct Watching(pub(crate) RunRecorder);
 
 impl Observer for Watching {
     fn event(&mut self, event: &Event) {
@@ -145,12 +145,24 @@ const POOL: [&str; 9] = [
 /// The variants that a suite of some tests of the pool proves, and the figure.
 fn proven_by(tests: &[&str]) -> (BTreeSet<String>, f64) {
     let plan = plan(&format!("tests:\n{}", tests.concat()));
+    let recording = recorded(&plan, &options());
+    proven_variants(&proof_of(&plan, recording))
+}
+
+/// The variants that are proven, and the figure.
+pub(crate) fn proven_variants(proof: &Proof) -> (BTreeSet<String>, f64) {
+    let variants = proof.proven.families.iter().flat_map(|family| &family.by_leaf).flat_map(|leaf| &leaf.by_variant);
+    (variants.filter(|one| one.counted).map(|one| one.id.clone()).collect(), proof.proven.percent)
+}
+
+/// The proof of a recorded plan, by mutants of answers.
+pub(crate) fn proof_of(plan: &Plan, recording: RunRecording) -> Proof {
     let options = options();
     let picks = ["TOOL-", "SCHEMA-", "TIMEOUT-HANG", "SECURITY-TOOL"];
     let mutants =
         Registry::builtin().variants().filter(|variant| picks.iter().any(|pick| variant.id.starts_with(pick)));
     let settings = ProveSettings {
-        plan: &plan,
+        plan,
         options: &options,
         registry: Registry::builtin(),
         redactor: Redactor::default(),
@@ -160,9 +172,7 @@ fn proven_by(tests: &[&str]) -> (BTreeSet<String>, f64) {
         live: false,
         time: None,
     };
-    let proof = prove(recorded(&plan, &options), &settings).unwrap().proof;
-    let variants = proof.proven.families.iter().flat_map(|family| &family.by_leaf).flat_map(|leaf| &leaf.by_variant);
-    (variants.filter(|one| one.counted).map(|one| one.id.clone()).collect(), proof.proven.percent)
+    prove(recording, &settings).unwrap().proof
 }
 
 #[test]

@@ -4,14 +4,17 @@
 //! not start kills nothing, unless the suite itself says how long a start may take.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::baseline_run::{BaselineRun, broken};
+use super::placement::MutantInjection;
 use super::replay::{ReplayLog, ReplayMoment};
 use super::run::RunResults;
 use crate::event::{
     By, CaseResult, FailureClass, Finding, Kill, MutantPlace, MutantSubject, Outcome, PlantedMutant, Reason,
     RequirementLevel, Verdict,
 };
+use crate::matching::LONGEST_WAIT;
 use crate::plan::Plan;
 use crate::wire::Scan;
 
@@ -34,6 +37,12 @@ impl MutantVerdict {
             reason,
             places: vec![place],
         }
+    }
+
+    /// The same, but for the survivor at a place whose values change by themselves: the server behaves like it.
+    pub(crate) fn unless_fleeting(self, injection: &MutantInjection) -> Self {
+        let is_excused = self.verdict == Verdict::Survived && injection.is_fleeting();
+        if is_excused { Self { verdict: Verdict::Redundant, ..self } } else { self }
     }
 
     /// The verdict on a place at which nothing could be changed.
@@ -130,7 +139,9 @@ fn react_to_no_verdict(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
 }
 
 fn react_to_failure(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
-    let mut broken = result.findings.iter().filter(|finding| finding.level == RequirementLevel::Must).peekable();
+    // What the baseline excuses fails no run.
+    let is_broken = |finding: &&Finding| finding.level == RequirementLevel::Must && finding.baseline_reason.is_none();
+    let mut broken = result.findings.iter().filter(is_broken).peekable();
     let Some(first) = broken.peek().copied() else { return CaseReaction::Green };
     // What the suite asked for counts before what every run looks at.
     let finding = broken.find(|finding| by(finding) == By::Expectation).unwrap_or(first);
@@ -162,7 +173,8 @@ fn is_unstarted(result: &CaseResult) -> bool {
 /// The suite itself limits the time of a start.
 fn is_bounded(plan: &Plan, result: &CaseResult) -> bool {
     let suite = plan.suites.iter().find(|planned| planned.cases.iter().any(|case| case.id == result.case.id));
-    suite.is_some_and(|planned| planned.suite.options.start_timeout.is_some())
+    let is_waited_for = |time: Duration| time <= LONGEST_WAIT;
+    suite.is_some_and(|planned| planned.suite.options.start_timeout.is_some_and(is_waited_for))
 }
 
 fn kill(result: &CaseResult, finding: &Finding) -> Kill {
@@ -226,10 +238,15 @@ mod tests {
     }
 
     #[test]
-    fn a_recommendation_kills_nothing() {
-        let finding = Finding { level: RequirementLevel::Should, ..Finding::new("equals", "1 instead of 2") };
-        let result = case_result(Outcome::Failed, vec![finding]);
-        assert_eq!(word(&react_to_failure(&result, &ReplayLog::default())), "green");
+    fn a_recommendation_kills_nothing_and_neither_does_a_known_failure() {
+        let finding = Finding::new("equals", "1 instead of 2");
+        for finding in [
+            Finding { level: RequirementLevel::Should, ..finding.clone() },
+            Finding { baseline_reason: Some("issue 7".to_owned()), ..finding },
+        ] {
+            let result = case_result(Outcome::Failed, vec![finding]);
+            assert_eq!(word(&react_to_failure(&result, &ReplayLog::default())), "green");
+        }
     }
 
     #[test]

@@ -7,9 +7,10 @@ use super::builtin::builtin_name;
 use super::generating;
 use super::model::{Action, Capture, Payload, Server, ServerKind, Step, Suite, Test, TestNeed, Wanted};
 use super::rows::{MOST_ROWS, too_many_rows};
-use crate::matching::{Expectation, PROVIDED};
+use crate::fault::Fault;
+use crate::matching::{Expectation, LONGEST_WAIT, PROVIDED};
 use crate::source::template::{self, is_template};
-use crate::source::{Diagnostic, MistakeKind, Node, Span, did_you_mean};
+use crate::source::{Diagnostic, MistakeKind, Node, Span, did_you_mean, duration_text};
 use crate::wire::{SCANS, Scan};
 
 /// Everything that is wrong with a decoded suite as a whole.
@@ -32,6 +33,7 @@ pub(crate) fn check(suite: &Suite, blocks: &[SuiteBlock<&dyn SuiteSettings>], fo
         server(test, suite, found);
         restarts(test, suite, found);
         always_true(test, found);
+        judges_nothing(test, found);
     }
     for test in all_tests(suite, blocks) {
         scans(test, found);
@@ -121,10 +123,26 @@ fn always_true(test: &Test, found: &mut Vec<Diagnostic>) {
         if is_wrong(item, found) {
             continue;
         }
-        let message = "no answer can break this expectation, so it judges nothing";
+        let message = "hardly any answer can break this expectation, so it judges nothing";
         let help = "expect what a faulty server would get wrong, such as `equals` with the value, or `exists: true` if \
                     it only has to be there";
         found.push(Diagnostic::warning("always-true", message, item.span()).with_help(help.to_owned()));
+    }
+}
+
+/// Expectations of answers that the test makes itself, and times that nobody waits for.
+fn judges_nothing(test: &Test, found: &mut Vec<Diagnostic>) {
+    // A fault that strikes only some calls leaves the others to the server.
+    let always: Vec<Fault> = test.inject.iter().filter(|fault| fault.strikes_always()).cloned().collect();
+    for item in test.steps.iter().filter(|step| step.is_answered_by(&always)).flat_map(|step| &step.expect) {
+        let message = "a fault of this test makes the answer, so the expectation judges nothing of the server";
+        let help = "expect something of a call that the fault does not strike, such as one after it".to_owned();
+        found.push(Diagnostic::warning("own-answer", message, item.span()).with_help(help));
+    }
+    for step in test.steps.iter().filter(|step| step.timeout.is_some_and(|time| time > LONGEST_WAIT)) {
+        let message = "nobody waits that long for an answer, so the timeout judges nothing";
+        let help = format!("write at most {}", duration_text(LONGEST_WAIT));
+        found.push(Diagnostic::warning("endless-wait", message, step.span).with_help(help));
     }
 }
 

@@ -197,10 +197,12 @@ impl Agent {
         servers
     }
 
-    /// The variants of the fault taxonomy that its case judges.
+    /// The variants of the fault taxonomy that its case judges; what a script does says nothing of a model.
     fn variants(&self) -> BTreeSet<String> {
-        let judged = self.judgements.iter().flat_map(|judgement| judgement.variants());
-        let selects = self.distractors.is_some().then_some(AMBIGUOUS);
+        let is_model = self.provider.is_model();
+        let judges = |judgement: &&Arc<dyn Judgement>| is_model || !judgement.is_about_model();
+        let judged = self.judgements.iter().filter(judges).flat_map(|judgement| judgement.variants());
+        let selects = (is_model && self.distractors.is_some()).then_some(AMBIGUOUS);
         let has_budget = self.budget.tokens.is_some() || self.budget.cost.is_some();
         let counts = (has_budget && self.provider.counts_what_it_reads()).then_some("PROVIDER-CONTEXT-BLOAT");
         judged.chain(selects).chain(counts).map(str::to_owned).collect()

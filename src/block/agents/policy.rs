@@ -126,6 +126,10 @@ impl ModelProvider for ScriptedPolicy {
         true
     }
 
+    fn is_model(&self) -> bool {
+        false
+    }
+
     fn counts_what_it_reads(&self) -> bool {
         self.0.iter().any(|made| made.tokens.is_none())
     }

@@ -19,6 +19,11 @@ pub(crate) trait ModelProvider: Debug + Send + Sync {
     /// The same input always gets the same reply.
     fn is_deterministic(&self) -> bool;
 
+    /// It is a model, or what one said, rather than a script that somebody wrote for the occasion.
+    fn is_model(&self) -> bool {
+        true
+    }
+
     /// The tokens that it takes depend on its input.
     fn counts_what_it_reads(&self) -> bool {
         true

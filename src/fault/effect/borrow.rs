@@ -7,7 +7,7 @@ use crate::fault::condition::same_question;
 use crate::fault::exchange::{ExchangeHistory, MessageExchange};
 use crate::fault::parsed_message::ParsedMessage;
 use crate::fault::schema_check;
-use crate::fault::words::{AnswerSource, ArgumentFit};
+use crate::fault::words::AnswerSource;
 
 /// Gives an answer of another exchange instead.
 pub(crate) fn give(source: AnswerSource, work: &mut EffectContext<'_>) -> Result<(), String> {
@@ -148,8 +148,7 @@ fn is_same_kind(one: &ParsedMessage<'_>, other: &ParsedMessage<'_>) -> bool {
 /// The tool's schema allows the call; without a schema every call is allowed.
 fn is_good_call(parsed: &ParsedMessage<'_>, history: &ExchangeHistory<'_>) -> bool {
     let Some(tool) = parsed.tool().and_then(|name| history.catalog.tool(name)) else { return parsed.tool().is_none() };
-    schema_check::validator(tool, "inputSchema").is_none()
-        || schema_check::arguments_match(tool, &parsed.params["arguments"], &[ArgumentFit::Valid])
+    schema_check::is_valid_call(tool, &parsed.params["arguments"])
 }
 
 /// The result or the error that an exchange got.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Copies, EffectContext};
+use crate::fault::fullest::{fullest, value_in};
 use crate::fault::schema_check;
 use crate::fault::words::{ToolKind, ValueEdit};
 use crate::fault::written::Written;
@@ -45,11 +46,23 @@ pub(crate) fn rename(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_
 /// Changes what is at places, all in the same way.
 pub(crate) fn places(edit: ValueEdit, places: &[DottedPath], work: &mut EffectContext<'_>) {
     for place in places {
+        // A field that may be null is another time what its schema says.
+        let mut declared = None;
+        if edit == ValueEdit::Change
+            && work.message().is_some_and(|message| place.any(message, &mut |found| found.is_null()))
+        {
+            let tool = work.parsed.tool().and_then(|name| work.history.catalog.tool(name));
+            let schema = tool.and_then(|tool| tool.raw.get("outputSchema"));
+            declared = schema.and_then(|schema| value_in(&fullest(schema), place));
+        }
         work.at_place(place, &mut |message| {
             if edit == ValueEdit::Remove {
                 place.remove(message);
             } else {
-                place.edit(message, &mut |found| one(edit, found));
+                place.edit(message, &mut |found| match &declared {
+                    Some(value) if found.is_null() => found.clone_from(value),
+                    _ => one(edit, found),
+                });
             }
         });
     }
@@ -134,7 +147,10 @@ pub(crate) fn retype(value: &Value) -> Value {
 /// Changes a value into another plausible one; of lists and objects the first that can be changed.
 fn change(value: &mut Value) -> bool {
     match value {
-        Value::Null => false,
+        Value::Null => {
+            *value = json!("none");
+            true
+        }
         Value::Bool(flag) => {
             *flag = !*flag;
             true
@@ -153,14 +169,14 @@ fn change(value: &mut Value) -> bool {
             let number = items.iter().position(Value::is_number);
             match number {
                 Some(at) => change(&mut items[at]),
-                None => items.iter_mut().any(change),
+                None => items.iter_mut().filter(|item| !item.is_null()).any(change),
             }
         }
         Value::Object(members) => {
             if let Some(number) = members.values_mut().find(|member| member.is_number()) {
                 return change(number);
             }
-            members.values_mut().any(change)
+            members.values_mut().filter(|member| !member.is_null()).any(change)
         }
     }
 }

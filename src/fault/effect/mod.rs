@@ -10,6 +10,7 @@ mod shape;
 pub use self::frame::set_headers;
 
 pub(crate) use self::frame::filled_headers;
+pub(crate) use self::shape::breakable;
 
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -57,7 +58,8 @@ pub(crate) enum FaultEffect {
     Message(Written),
     /// Sends this text as it is.
     Text(Written),
-    Misshape(SchemaBreach),
+    /// Breaks the structured content against its schema at these places; without any, at the first that can be broken.
+    Misshape(SchemaBreach, Vec<DottedPath>),
     Delay(Duration),
     /// Delays it by up to this much more.
     Jitter(Jitter),
@@ -171,7 +173,7 @@ impl FaultEffect {
                 answer::replace(work, text, |value| ReplyContent::Bytes(text_of(&value).into_bytes()));
             }
             Self::Failure(text) => return answer::fail(work, text),
-            Self::Misshape(breach) => return shape::misshape(*breach, work),
+            Self::Misshape(breach, places) => return shape::misshape(*breach, places, work),
             Self::Delay(by) | Self::Slow(by) => frame::delay(*by, work),
             Self::Jitter(jitter) => frame::jitter(jitter, work),
             Self::Bandwidth(bandwidth) => frame::transfer(*bandwidth, work),

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::{Cancel, RawHttp, RawSend};
+use crate::fault::Fault;
 use crate::matching::{Expectation, GuaranteedValue, ValuePath};
+use crate::source::template::has_template;
 use crate::source::{Located, Node, Span};
 use crate::suite::snapshot::Snapshot;
 use crate::wire::ListKind;
@@ -60,6 +62,21 @@ impl Step {
     pub fn unbreakable(&self) -> impl Iterator<Item = &Expectation> {
         let guaranteed = self.guaranteed_values();
         self.expect.iter().filter(move |one| one.always_holds(&guaranteed))
+    }
+
+    /// Faults may make the answer, or change what is in it, so that it is not the server's.
+    pub fn is_answered_by(&self, faults: &[Fault]) -> bool {
+        let (method, tool) = match &self.action {
+            Action::Call { tool, .. } => ("tools/call", Some(tool)),
+            Action::Read { .. } => ("resources/read", None),
+            Action::Prompt { .. } => ("prompts/get", None),
+            Action::List(kind) => (kind.method(), None),
+            _ => return false,
+        };
+        faults.iter().filter(|fault| fault.makes_answers()).any(|fault| match tool {
+            Some(tool) if has_template(tool) => true,
+            tool => fault.may_strike(Some(method), tool.and_then(Node::text)),
+        })
     }
 
     /// The values that every answer has that is judged at all.

@@ -74,6 +74,11 @@ impl Tool {
         names_a_change(&words(&self.name))
     }
 
+    /// It says that it writes, or has a name that says so.
+    pub fn writes(&self) -> bool {
+        self.hint("readOnlyHint").map_or_else(|| self.names_a_change(), |only_reads| !only_reads)
+    }
+
     /// It says that it deals with other machines.
     pub fn declares_open_world(&self) -> bool {
         self.hint("openWorldHint") == Some(true)
