@@ -17,11 +17,11 @@ use crate::check::learning::{Learning, LearningTask, learn_arguments};
 use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::event::Finding;
 use crate::matching::words_of;
-use crate::plan::arguments::server_folder;
+use crate::plan::arguments::{safe_arguments, server_folder};
 use crate::plan::witness::known_arguments;
 use crate::plan::{CaseStore, CheckContext, OpenServer};
 use crate::redact::{Redactor, hold_a_secret};
-use crate::wire::{Tool, is_served, surroundings_lack, value_memory};
+use crate::wire::{Tool, call_limit, is_served, surroundings_lack, value_memory};
 
 /// The time for all questions, and the sessions that may end or hang.
 const TIME: Duration = Duration::from_secs(120);
@@ -66,6 +66,8 @@ pub(crate) enum UntestedReason {
     Refused(String),
     /// The machine lacks something; with the words that say so.
     Lacking(String),
+    /// It is called too often; with the words that say so.
+    Limited(String),
     /// Its arguments hold a secret, which a test would show.
     Secret,
     /// Its answer is too long to be expected.
@@ -76,7 +78,8 @@ pub(crate) enum UntestedReason {
 
 impl UntestedReason {
     fn of_refusal(words: String) -> Self {
-        surroundings_lack(&words).map_or(Self::Refused(words), Self::Lacking)
+        let limited = || call_limit(&words).map(Self::Limited);
+        surroundings_lack(&words).map(Self::Lacking).or_else(limited).unwrap_or(Self::Refused(words))
     }
 }
 
@@ -119,6 +122,11 @@ pub(crate) async fn observe(
         let (trip, end) = observer.try_trip(trip).await;
         if end == TripEnd::Shown && context.catalog.tool(&trip.taker).is_some_and(Tool::only_reads) {
             seen.trips.push(trip.clone());
+            if let Some(quoted) = quoted_trip(&trip, context)
+                && let (quoted, TripEnd::Shown) = observer.try_trip(quoted).await
+            {
+                seen.trips.push(quoted);
+            }
         }
         if is_needed && end >= TripEnd::Served {
             seen.untested.remove(&trip.taker);
@@ -166,6 +174,13 @@ pub(crate) async fn observe(
         }
     }
     seen
+}
+
+/// The round trip of a thing with quotation marks, where the creator's schema takes them.
+fn quoted_trip(trip: &RoundTrip, context: &CheckContext<'_>) -> Option<RoundTrip> {
+    let creator = context.catalog.tool(&trip.made.creator)?;
+    let safe = safe_arguments(creator, server_folder(context.suite, context.server_name)).ok()?;
+    trip.quoted(|arguments| safe.generator().is_valid(arguments))
 }
 
 /// The arguments with which a tool is called, or the reason why it is not.

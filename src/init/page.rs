@@ -238,6 +238,12 @@ impl SuitePage<'_> {
                         shorten(&visible_line(words), LONGEST_REFUSAL)
                     ));
                 }
+                UntestedReason::Limited(words) => {
+                    lines.push(format!(
+                        "{tool} limits how often it is called: {}",
+                        shorten(&visible_line(words), LONGEST_REFUSAL)
+                    ));
+                }
                 UntestedReason::Refused(words) => lines.push(format!(
                     "{tool} refused all that was tried: {} `--arguments '{tool}={{…}}'` gives it arguments.",
                     sentence(&shorten(&visible_line(words), LONGEST_REFUSAL))
@@ -255,6 +261,7 @@ impl SuitePage<'_> {
                 reason,
                 UntestedReason::Refused(_)
                     | UntestedReason::Lacking(_)
+                    | UntestedReason::Limited(_)
                     | UntestedReason::Silent
                     | UntestedReason::TooLong
             )

@@ -19,6 +19,9 @@ const UPDATERS: [&str; 7] = ["update", "edit", "change", "modify", "patch", "ren
 /// The text that an update puts in the place of another.
 const UPDATED: &str = "changed";
 
+/// A text that careless servers break their statements, files or pages with. In JSON, quotation marks look otherwise.
+const QUOTED: &str = "it isn't \"plain\"";
+
 /// The fewest characters of a text by which a thing is known again.
 const SHORTEST_MARK: usize = 3;
 
@@ -41,6 +44,8 @@ pub(crate) struct RoundTrip {
     pub(crate) updater: Option<ThingUpdater>,
     /// The tool that removes the thing by its id alone.
     pub(crate) remover: Option<String>,
+    /// It makes a thing with quotation marks in a text.
+    pub(crate) is_quoted: bool,
 }
 
 /// A tool that changes a text of a thing.
@@ -133,6 +138,7 @@ pub(crate) fn trips_of(creator: &Creator<'_>, context: &CheckContext<'_>) -> Vec
             lister: None,
             updater: None,
             remover: None,
+            is_quoted: false,
         };
         if taker.only_reads() {
             let mut updaters = context
@@ -275,7 +281,8 @@ impl MadeThing {
         let is_id = |mark: &str| matches!(&self.id, IdPlace::Argument(Value::String(id)) if id.contains(mark));
         let arguments = self.arguments.as_object().into_iter().flatten();
         let texts = arguments.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
-        texts.filter(|(_, text)| text.chars().count() >= SHORTEST_MARK).find(|(_, mark)| !is_id(mark))
+        let mut marks = texts.filter(|(_, text)| text.chars().count() >= SHORTEST_MARK && !is_id(text));
+        marks.clone().find(|(_, text)| *text == QUOTED).or_else(|| marks.next())
     }
 
     /// True if a response shows a text that the creator was given.
@@ -285,7 +292,12 @@ impl MadeThing {
 }
 
 fn shows(shown: &Value, text: &str) -> bool {
-    texts_of(&shown["result"]).any(|shown| shown.contains(text))
+    parts_of(text).all(|part| texts_of(&shown["result"]).any(|shown| shown.contains(part)))
+}
+
+/// What an answer shows of a text: JSON has quotation marks of its own.
+fn parts_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split('"').map(str::trim).filter(|part| !part.is_empty())
 }
 
 impl RoundTrip {
@@ -299,6 +311,21 @@ impl RoundTrip {
         let mut arguments = self.taker_arguments.clone();
         arguments[&self.parameter] = id.clone();
         arguments
+    }
+
+    /// The same with a quoted text in the first place of the creator's arguments that may hold it; it is only shown and
+    /// listed.
+    pub(crate) fn quoted(&self, is_valid: impl Fn(&Value) -> bool) -> Option<Self> {
+        let names =
+            self.made.arguments.as_object()?.iter().filter(|(_, value)| value.is_string()).map(|(name, _)| name);
+        let with_quotes = names.filter(|name| **name != self.parameter).map(|name| {
+            let mut arguments = self.made.arguments.clone();
+            arguments[name] = QUOTED.into();
+            arguments
+        });
+        let arguments = with_quotes.into_iter().find(is_valid)?;
+        let made = MadeThing { arguments, ..self.made.clone() };
+        Some(Self { made, updater: None, remover: None, is_quoted: true, ..self.clone() })
     }
 
     /// The parts that it has, in their order.
@@ -351,9 +378,13 @@ impl RoundTrip {
         arguments[&self.parameter] = id.clone();
         let call = |tool: &str, arguments: Value, expected: Vec<Value>| json!({"call": literal_text(tool), "args": arguments, "expect": expected});
         let is_served = || json!({"is_error": false});
-        let shows = |text: &str| vec![is_served(), json!({"text": {"contains": literal(&text.into())}})];
+        let shows = |text: &str| {
+            let parts = parts_of(text).map(|part| json!({"text": {"contains": literal(&part.into())}}));
+            std::iter::once(is_served()).chain(parts).collect::<Vec<_>>()
+        };
         let of_made = self.made.mark().map_or_else(|| vec![is_served()], shows);
-        let mut name = format!("`{}` shows what `{}` makes", self.taker, self.made.creator);
+        let quoted = if self.is_quoted { " of a quoted text" } else { "" };
+        let mut name = format!("`{}` shows what `{}` makes{quoted}", self.taker, self.made.creator);
         let mut steps = vec![self.made.step(), call(&self.taker, arguments.clone(), of_made.clone())];
         for part in self.parts() {
             let (tool, given) = self.call_of(part, &Value::Null);
@@ -395,7 +426,25 @@ mod tests {
             lister: None,
             updater: None,
             remover: remover.map(str::to_owned),
+            is_quoted: false,
         }
+    }
+
+    #[test]
+    fn a_text_with_quotation_marks_is_made_where_the_schema_takes_one() {
+        let trip = trip(IdPlace::Answer("result.structuredContent.id".to_owned()), Some("delete_user"));
+        assert_eq!(trip.quoted(|_| false), None);
+        let quoted = trip.quoted(|arguments| arguments["tag"] == "a").unwrap();
+        assert_eq!(quoted.made.arguments["name"], QUOTED);
+        for (text, expected) in
+            [(QUOTED, true), (r#"{"name": "it isn't \"plain\""}"#, true), ("it isn", false), ("Ann", false)]
+        {
+            let shown = json!({"result": {"content": [{"type": "text", "text": text}]}});
+            assert_eq!(quoted.made.is_shown(&shown), expected, "{text}");
+        }
+        let made = quoted.test();
+        assert_eq!(made["name"], "`get_user` shows what `create_user` makes of a quoted text");
+        assert_eq!(made["steps"][1]["expect"].as_array().map(Vec::len), Some(3));
     }
 
     #[test]

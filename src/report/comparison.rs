@@ -33,10 +33,16 @@ pub(crate) fn comparisons(report: &Report) -> Vec<Comparison> {
     all
 }
 
+/// The most targets that a sentence names.
+const MOST_NAMED: usize = 8;
+
 fn compare_targets(file: Option<&str>, parity: &Parity) -> Comparison {
     let of = file.map(|file| format!(" in {file}")).unwrap_or_default();
     let rows = parity.differing.iter().map(|row| (row.title(), row.outcomes.clone()));
-    let targets = parity.targets.join(", ");
+    let targets = match parity.targets.len() {
+        count if count > MOST_NAMED => terminal::plural(count, "target"),
+        _ => parity.targets.join(", "),
+    };
     let agree =
         if parity.agreeing == 1 { "1 case agrees".to_owned() } else { format!("{} cases agree", parity.agreeing) };
     let partial = match parity.partial {

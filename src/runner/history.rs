@@ -17,6 +17,8 @@ pub(crate) struct History {
     hanging: Mutex<BTreeMap<String, Reason>>,
     /// Why nothing follows from valid calls that were refused for what the machine lacks, by the calls.
     lacking: Mutex<BTreeMap<String, Reason>>,
+    /// The tools of which all rounds of a property were refused for that.
+    lacking_tools: Mutex<BTreeSet<String>>,
     /// True if a tool was called that may have changed what others answer.
     has_written: AtomicBool,
     /// By tool, the first valid call that was answered with an internal error.
@@ -69,6 +71,16 @@ impl History {
     /// Why nothing follows from a call, if it was refused before for what the machine lacks.
     pub(crate) fn known_lack(&self, exchange: &Exchange) -> Option<Reason> {
         self.lacking.lock().get(&key(exchange)).cloned()
+    }
+
+    /// Takes note of a tool that refused all rounds of a property for what the machine lacks.
+    pub(crate) fn record_lacking_tool(&self, tool: &str) {
+        self.lacking_tools.lock().insert(tool.to_owned());
+    }
+
+    /// Returns true for such a tool: what it refuses for a lack once more need not be asked again and again.
+    pub(crate) fn is_lacking_tool(&self, tool: &str) -> bool {
+        self.lacking_tools.lock().contains(tool)
     }
 
     /// Returns true if the same call was served before, and nothing that was sent since the beginning can explain that

@@ -79,8 +79,17 @@ pub(crate) async fn run(
             let reason = Reason::RoundsOutOfTime { passed: number, planned, limit };
             return CheckResult::because(Outcome::Inconclusive, reason);
         }
-        if let Some(why) = series.lack().filter(|_| number > 0 && begun.elapsed() > LACKING_TIME) {
-            return CheckResult::because(Outcome::Inconclusive, why);
+        if number > 0
+            && let Some((tool, why)) = series.lack()
+        {
+            let history = series.conversation.history;
+            let is_late = begun.elapsed() > LACKING_TIME;
+            if is_late && let Some(history) = history {
+                history.record_lacking_tool(&tool);
+            }
+            if is_late || history.is_some_and(|history| history.is_lacking_tool(&tool)) {
+                return CheckResult::because(Outcome::Inconclusive, why);
+            }
         }
         let names = series.values.round(number);
         let found = series.round(&names).await;
@@ -124,10 +133,11 @@ struct Broken {
 }
 
 impl Series<'_, '_> {
-    /// The lack that the last answer shows, where no round was served.
-    fn lack(&self) -> Option<Reason> {
+    /// The lack that the last answer shows, and the tool that gave it, where no round was served.
+    fn lack(&self) -> Option<(String, Reason)> {
         let last = self.conversation.exchanges.last().filter(|_| self.conversation.served == 0)?;
-        Reason::of_refusal(&last.received).filter(|why| matches!(why, Reason::SurroundingsLack(_)))
+        let why = Reason::of_refusal(&last.received).filter(|why| matches!(why, Reason::SurroundingsLack(_)))?;
+        Some((last.tool.clone().unwrap_or_default(), why))
     }
 
     /// Runs a round; of the exchanges only its own are kept.

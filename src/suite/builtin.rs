@@ -6,6 +6,7 @@ use crate::source::SourceFile;
 const BUILTIN: &[(&str, &str)] = &[
     ("agents", include_str!("../../suites/agents.yml")),
     ("compliance", include_str!("../../suites/compliance.yml")),
+    ("config", include_str!("../../suites/config.yml")),
     ("faults", include_str!("../../suites/faults.yml")),
     ("fuzz", include_str!("../../suites/fuzz.yml")),
     ("isolation", include_str!("../../suites/isolation.yml")),

@@ -11,6 +11,7 @@ use super::SecuritySettings;
 use super::secrets::{self, KnownSecret};
 use crate::check::canary::Canaries;
 use crate::event::{CheckResult, Finding, Outcome, Reason, Severity};
+use crate::matching::words_of;
 use crate::plan::generated::text_node;
 use crate::plan::witness::{arguments_for_call, filled_arguments};
 use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer, ServerChoice};
@@ -117,7 +118,15 @@ fn verdict(secrets: &[KnownSecret], seen: SeenVisit<'_>) -> CheckResult {
         return CheckResult::not_applicable("the server lists no tool that may be called".to_owned());
     }
     if served == 0 {
-        return CheckResult::inconclusive("the server served no call, so nothing of its environment could show");
+        let mut received = frames.iter().filter(|frame| frame.direction == Direction::Received);
+        let lack = received.find_map(|frame| {
+            let message = frame.json().ok()?;
+            Reason::of_refusal(&words_of(&message))
+        });
+        return match lack {
+            Some(why) => CheckResult::because(Outcome::Inconclusive, why),
+            None => CheckResult::inconclusive("the server served no call, so nothing of its environment could show"),
+        };
     }
     let places: Vec<&str> = secrets.iter().map(|secret| secret.place.as_str()).collect();
     let places = places.join(", ");

@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use super::Kind;
 use crate::check::CheckLimits;
+use crate::plan::arguments::server_folder;
 use crate::plan::planner::Planner;
 use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Shape, key};
@@ -66,7 +67,8 @@ settings! {
         ),
         /// The folder that tools may use, relative to the suite's file. A folder with a canary is made beside it for
         /// the time of a case, and tools must not get there; on a server with `scratch: true`, a symbolic link to it is
-        /// made in the folder. By default the first of the client's roots, for a server that asks for them.
+        /// made in the folder. By default the first of the client's roots, for a server that asks for them, or the last
+        /// folder in the server's `command`, for one that refuses another folder.
         root: Option<Node> => shape(Shape::Text),
         /// Whether tools must not fetch from this machine, so that one that does fails; otherwise it is a warning.
         forbid_loopback: bool => default("false"),
@@ -135,9 +137,12 @@ impl SecuritySettings {
         matches!(&self.tools, ToolSelection::Named(patterns) if patterns.0.iter().any(|pattern| pattern.name.value == tool))
     }
 
-    /// The packs whose probes can run in a suite: ways out of a folder take one, or roots of the client.
+    /// The packs whose probes can run in a suite: ways out of a folder take one, roots of the client, or a server that was
+    /// started with one.
     fn attacks(&self, suite: &Suite) -> impl Iterator<Item = AttackPack> + '_ {
-        let has_folder = self.root.is_some() || suite.answers.roots.is_some();
+        let has_folder = self.root.is_some()
+            || suite.answers.roots.is_some()
+            || suite.servers.keys().any(|server| server_folder(suite, server).is_some());
         self.packs.iter().copied().filter(move |pack| *pack != AttackPack::PathTraversal || has_folder)
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! Where the folder is one of the client's roots, a server that refuses a plain path to another folder and has a way out all
 //! the same breaks its own rule, which is a failure. One that refuses none keeps to no root, which the specification only
-//! advises: a warning.
+//! advises: a warning. The same holds of the folder in the command of a server, but there one that refuses none is not
+//! limited to it: no finding.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use super::SecuritySettings;
 use super::outside::{OutsideFolder, end_of_replaced};
 use super::probed_tool::ProbedTool;
-use super::root::{AllowedFolder, FolderLimit, allowed_folder, roots_not_asked};
+use super::root::{AllowedFolder, FolderLimit, allowed_folder, not_limited};
 use super::spelling::{PathSpelling, SpelledPath};
 use crate::check::CheckEnd;
 use crate::check::answer_pattern::AnswerPattern;
@@ -118,13 +119,14 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
     let ending = parameters.iter().find_map(|parameter| ending(parameter.text()?)).or_else(|| first_ending(&root));
     let ending = ending.as_deref().unwrap_or(".txt");
     let outside = OutsideFolder::plant(&root, ending, is_scratch);
-    let unrelated = (limit == FolderLimit::Client).then(|| OutsideFolder::plant_unrelated(&root, ending)).transpose();
+    let unrelated = (limit != FolderLimit::Suite).then(|| OutsideFolder::plant_unrelated(&root, ending)).transpose();
     let (outside, unrelated) = match (outside, unrelated) {
         (Ok(outside), Ok(unrelated)) => (outside, unrelated),
         (Err(error), _) | (_, Err(error)) => {
             let why = format!("no canary could be planted beside `{}`: {error}", root.display());
             let ended = probed.end(None, "").await;
-            return if ended.outcome == Outcome::Failed { ended } else { CheckResult::inconclusive(why) };
+            let unproven = CheckResult::inconclusive(why);
+            return if ended.outcome == Outcome::Failed { ended } else { as_asked(unproven, limit) };
         }
     };
     let mut search = PathSearch {
@@ -137,6 +139,7 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
         attacks: 0,
         is_in_index: false,
         is_root_served: false,
+        is_unlimited: false,
         probed: &mut probed,
     };
     let halt = match check.tool {
@@ -152,7 +155,15 @@ async fn run(check: &PathCheck, context: &CheckContext<'_>) -> CheckResult {
     drop(search);
     let passed = format!("nothing from outside of {} came back or was touched", limit.as_str());
     let result = probed.end(halt.err(), &passed).await;
-    proof.weigh(result, subject, limit)
+    as_asked(proof.weigh(result, subject, limit), limit)
+}
+
+/// A result without a verdict counts only where somebody asked for one: nobody said that the folder of a command is a limit.
+fn as_asked(result: CheckResult, limit: FolderLimit) -> CheckResult {
+    match (limit, result.outcome) {
+        (FolderLimit::Command, Outcome::Inconclusive) => CheckResult { outcome: Outcome::Skipped, ..result },
+        _ => result,
+    }
 }
 
 /// The facts that decide whether a search without a finding proves anything.
@@ -170,7 +181,7 @@ impl SearchProof {
     fn weigh(self, result: CheckResult, subject: &str, limit: FolderLimit) -> CheckResult {
         let has_passed = result.outcome == Outcome::Passed;
         if !self.is_limited && (has_passed || result.outcome == Outcome::Inconclusive) {
-            roots_not_asked()
+            not_limited(limit)
         } else if has_passed && !self.is_root_served {
             not_the_root(subject, limit, result)
         } else if let Some(why) = self.unproven.filter(|_| has_passed) {
@@ -192,7 +203,9 @@ fn not_the_root(subject: &str, limit: FolderLimit, result: CheckResult) -> Check
         (FolderLimit::Suite, false) => "name the folder that the server uses, or give a path in it under `arguments:`",
         (FolderLimit::Suite, true) => "name the folder that the server uses",
         (FolderLimit::Client, false) => "give a path in one of them under `arguments:`",
-        (FolderLimit::Client, true) => "name the folder that the server uses under `security: { root: … }`",
+        (FolderLimit::Client, true) | (FolderLimit::Command, _) => {
+            "name the folder that the server uses under `security: { root: … }`"
+        }
     };
     let why = format!("`{subject}` served nothing below {}, so that no attack shows anything; {help}", limit.as_str());
     with_doubt(result, why)
@@ -243,7 +256,7 @@ struct PathSearch<'a, 'b> {
     root: &'a Path,
     limit: FolderLimit,
     outside: OutsideFolder,
-    /// A folder that shows whether the server keeps to the client's roots at all; only where those are the limit.
+    /// A folder that shows whether the server keeps to the limit at all; only where the suite does not say so.
     unrelated: Option<OutsideFolder>,
     /// A copy of a file inside that the tool serves.
     copy: Option<FileCopy>,
@@ -255,6 +268,8 @@ struct PathSearch<'a, 'b> {
     is_in_index: bool,
     /// The server served a path that leads to the root.
     is_root_served: bool,
+    /// The server also served a folder that has nothing to do with the one in its command.
+    is_unlimited: bool,
     probed: &'a mut ProbedTool<'b>,
 }
 
@@ -278,7 +293,11 @@ impl FileCopy {
 impl PathSearch<'_, '_> {
     /// The limit binds the server; the client's roots bind only servers that ask for them.
     fn is_limited(&self) -> bool {
-        self.limit == FolderLimit::Suite || self.probed.has_given_roots()
+        match self.limit {
+            FolderLimit::Suite => true,
+            FolderLimit::Client => self.probed.has_given_roots(),
+            FolderLimit::Command => !self.is_unlimited,
+        }
     }
 
     async fn in_tool(&mut self) -> Result<(), CheckEnd> {
@@ -286,7 +305,7 @@ impl PathSearch<'_, '_> {
         let mut is_served = self.call_in_root(only_reads).await?;
         // A server may still be reading the client's roots.
         for _ in 0..ROOTS_TRIES {
-            if is_served || self.limit == FolderLimit::Suite || !self.is_limited() {
+            if is_served || self.limit != FolderLimit::Client || !self.is_limited() {
                 break;
             }
             tokio::time::sleep(ROOTS_WAIT).await;
@@ -299,6 +318,9 @@ impl PathSearch<'_, '_> {
             return Ok(());
         }
         for parameter in self.probed.parameters(is_path) {
+            if self.is_unlimited {
+                break;
+            }
             self.plant_copy(&parameter, only_reads).await?;
             let paths = self.spellings(parameter.text(), only_reads);
             self.attack(Some(&parameter), &paths, &self.unrelated_paths(only_reads)).await?;
@@ -318,7 +340,7 @@ impl PathSearch<'_, '_> {
         let sent = self.send_all(argument, paths, &mut escapes).await;
         let Some(first) = escapes.first else { return sent };
         let mut level = RequirementLevel::Must;
-        if self.limit == FolderLimit::Client {
+        if self.limit != FolderLimit::Suite {
             // A server learns the roots while it works, so a first answer may come too early for them.
             if sent.is_err() || !self.leads_out(argument, &first.path).await? {
                 return sent;
@@ -329,6 +351,10 @@ impl PathSearch<'_, '_> {
                     break;
                 }
             }
+        }
+        if self.limit == FolderLimit::Command && level == RequirementLevel::Should {
+            self.is_unlimited = true;
+            return sent;
         }
         self.report(first, &escapes.spellings, argument.map(Parameter::name), level);
         sent
@@ -624,6 +650,9 @@ fn finding(
         FolderLimit::Suite => (format!("`{subject}` leaves the folder that it may use{at}"), "beside `root`"),
         FolderLimit::Client if is_confined => (format!("`{subject}` leaves the client's roots{at}"), "beside the root"),
         FolderLimit::Client => (format!("`{subject}` does not keep to the client's roots{at}"), "beside the root"),
+        FolderLimit::Command => {
+            (format!("`{subject}` leaves the folder of the server's command{at}"), "beside that folder")
+        }
     };
     let help = if is_confined {
         "resolve the path with its links, and compare it with the folder name by name, not as the beginning of a text"
@@ -693,6 +722,16 @@ mod tests {
     }
 
     #[test]
+    fn the_folder_of_a_command_is_no_limit_that_anybody_asked_for() {
+        use Outcome::{Failed, Inconclusive, Passed, Skipped};
+        for (found, expected) in [(Passed, Passed), (Failed, Failed), (Inconclusive, Skipped)] {
+            let asked = |limit| as_asked(CheckResult::new(found), limit).outcome;
+            assert_eq!(asked(FolderLimit::Command), expected, "{found:?}");
+            assert_eq!(asked(FolderLimit::Suite), found, "{found:?}");
+        }
+    }
+
+    #[test]
     fn a_missing_file_is_beside_the_valid_one() {
         for (path, above, end) in
             [("a/b/c.docx", "a/b/missing-", ".docx"), ("c", "missing-", ""), ("C:\\d.md", "C:\\missing-", ".md")]
@@ -723,6 +762,7 @@ mod tests {
             (FolderLimit::Suite, Must, "`read` leaves the folder that it may use by its argument `path`"),
             (FolderLimit::Client, Must, "`read` leaves the client's roots by its argument `path`"),
             (FolderLimit::Client, Should, "`read` does not keep to the client's roots by its argument `path`"),
+            (FolderLimit::Command, Must, "`read` leaves the folder of the server's command by its argument `path`"),
         ] {
             let found = finding("read", Some("path"), limit, level, &first);
             assert_eq!((found.message.as_str(), found.level), (expected, level));
@@ -799,6 +839,7 @@ mod tests {
             (RESOURCES, FolderLimit::Suite, "`resources/read` served nothing below `root`"),
             ("read", FolderLimit::Client, "below the client's roots, so that no attack shows anything; give a path"),
             (RESOURCES, FolderLimit::Client, "under `security: { root: … }`"),
+            ("read", FolderLimit::Command, "below the folder of its command"),
         ] {
             let result = not_the_root(subject, limit, CheckResult::new(Outcome::Passed));
             let reason = result.reason.as_ref().map(ToString::to_string).unwrap_or_default();

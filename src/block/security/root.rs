@@ -1,4 +1,4 @@
-//! The folder that tools may use: the suite names it, or it is one of the client's roots.
+//! The folder that tools may use: the suite names it, it is one of the client's roots, or the server was started with it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,8 +8,10 @@ use serde_json::Value;
 use super::SecuritySettings;
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::CheckContext;
+use crate::plan::arguments::{server_folder, starting_folder};
 use crate::session::{client_root, root_folder};
 use crate::source::Node;
+use crate::suite::absolute_path;
 
 /// The cure if the client's roots do not name the folder.
 const NAME_IT: &str = "name the folder that the server may use under `security: { root: … }`";
@@ -29,6 +31,9 @@ pub(crate) enum FolderLimit {
     /// The client, whose root it is. It binds servers that ask for the roots, and, by the specification
     /// (`client/roots#security-considerations`), those only as a SHOULD.
     Client,
+    /// The command of the server, which names it. It may be no limit at all, so only a server that refuses another folder
+    /// is held to it.
+    Command,
 }
 
 impl FolderLimit {
@@ -37,6 +42,7 @@ impl FolderLimit {
         match self {
             Self::Suite => "`root`",
             Self::Client => "the client's roots",
+            Self::Command => "the folder of its command",
         }
     }
 }
@@ -60,7 +66,10 @@ pub(crate) fn allowed_folder(
             };
             Ok(AllowedFolder { path, limit: FolderLimit::Client })
         }
-        (None, None) => Err(not_evaluated("the suite names no `root`".to_owned())),
+        (None, None) => match folder_of_command(context) {
+            Some(path) => Ok(AllowedFolder { path, limit: FolderLimit::Command }),
+            None => Err(Box::new(CheckResult::not_applicable(format!("its command names no folder; {NAME_IT}")))),
+        },
     }
 }
 
@@ -78,6 +87,15 @@ fn named_folder(context: &CheckContext<'_>, root: &Node) -> Result<PathBuf, Stri
             "`root` names `{written}`, which cannot be read: {error}; write a path that is relative to the suite's folder"
         )),
     }
+}
+
+/// The folder that the server was started with, if anything can be outside of it.
+fn folder_of_command(context: &CheckContext<'_>) -> Option<PathBuf> {
+    let server = context.suite.servers.get(context.server_name)?;
+    let named = server_folder(context.suite, context.server_name)?;
+    let named = absolute_path(&named, &starting_folder(server)?);
+    let named = context.machine.path_in_copy(&named).ok()?.unwrap_or(named);
+    fs::canonicalize(named).ok().filter(|folder| folder.is_dir() && folder.parent().is_some())
 }
 
 /// The first of the client's roots beside which a folder is in none of them.
@@ -101,11 +119,15 @@ fn first_with_outside(folders: &[PathBuf]) -> Option<&PathBuf> {
         .find(|folder| folder.parent().is_some_and(|parent| !folders.iter().any(|other| parent.starts_with(other))))
 }
 
-/// The result where the server never asked for the client's roots.
-pub(crate) fn roots_not_asked() -> CheckResult {
-    CheckResult::not_applicable(format!(
-        "the server does not ask for the client's roots, so they do not limit it; {NAME_IT}"
-    ))
+/// The result where a folder does not limit the server.
+pub(crate) fn not_limited(limit: FolderLimit) -> CheckResult {
+    let why = match limit {
+        FolderLimit::Suite | FolderLimit::Client => {
+            "the server does not ask for the client's roots, so they do not limit it"
+        }
+        FolderLimit::Command => "the server serves other folders than that of its command, which is no limit",
+    };
+    CheckResult::not_applicable(format!("{why}; {NAME_IT}"))
 }
 
 #[cfg(test)]

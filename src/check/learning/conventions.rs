@@ -3,7 +3,7 @@
 use crate::source::words;
 
 /// Words of an argument's name, and values for it.
-const USUAL: [(&[&str], &[&str]); 35] = [
+const USUAL: [(&[&str], &[&str]); 36] = [
     (&["sql", "statement"], &["SELECT 1"]),
     (&["query"], &["SELECT 1", "a"]),
     (&["expression", "expr", "formula", "equation", "math", "calculation"], &["1 + 1"]),
@@ -39,6 +39,7 @@ const USUAL: [(&[&str], &[&str]); 35] = [
     (&["uuid", "guid"], &["123e4567-e89b-42d3-a456-426614174000"]),
     (&["code", "script", "snippet"], &["1 + 1", "print(1)"]),
     (&["index", "idx"], &["0"]),
+    (&["revision", "rev", "ref", "commit", "sha", "target"], &["HEAD"]),
 ];
 
 /// Usual values of an argument, the likeliest first; `subject` is the description of the tool.
@@ -63,6 +64,7 @@ mod tests {
             ("query", "Searches notes", Some("a")),
             ("source_timezone", "", Some("UTC")),
             ("startDate", "", Some("2025-01-15")),
+            ("revision", "Shows a commit", Some("HEAD")),
             ("weight", "", None),
         ] {
             assert_eq!(usual_values(argument, subject).first().copied(), expected, "{argument}");

@@ -16,13 +16,14 @@ use crate::suite::AdHocCommand;
 const VERB: Verb = Verb { command: AdHocCommand::Audit, does: "examine" };
 
 /// The ready-made suites beside those of `mcprove ci`.
-const MORE_SUITES: [&str; 3] = ["timeouts", "torture", "faults"];
+const MORE_SUITES: [&str; 4] = ["timeouts", "torture", "config", "faults"];
 
 /// Examines a server with everything that needs no suite, and proves which faults that would catch.
 ///
-/// Runs what `mcprove ci` runs, calls at a time, calls that are cancelled, and faults of the network; then imitates faults
-/// in the recorded traffic, to show which of them nothing here would see. The worst findings come first, each with its
-/// evidence and the command that shows it again; what was not judged is named with the flag that would change that.
+/// Runs what `mcprove ci` runs, calls at a time, calls that are cancelled, hints of tools, and faults of the network; then
+/// imitates faults in the recorded traffic, to show which of them nothing here would see. The worst findings come first,
+/// each with its evidence and the command that shows it again; what was not judged is named with the flag that would
+/// change that.
 #[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
     #[command(flatten)]

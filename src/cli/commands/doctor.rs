@@ -45,7 +45,8 @@ pub(crate) fn doctor(args: &DoctorArgs, console: &Console) -> Result<Exit, Exit>
                 let name = visible_line(&checkup.server);
                 if checkups.len() == 1 { text } else { format!("{name}\n{text}") }
             };
-            checkups.iter().map(text).collect::<Vec<_>>().join("\n")
+            let texts: Vec<String> = checkups.iter().map(text).chain(of_several(&checkups)).collect();
+            texts.join("\n")
         }
         ListFormat::Json => {
             let examined = checkups.iter().map(Checkup::to_json);
@@ -62,6 +63,19 @@ pub(crate) fn doctor(args: &DoctorArgs, console: &Console) -> Result<Exit, Exit>
     Ok(if shown == Exit::Passed { verdict } else { shown })
 }
 
+/// The servers that are not ready, where several were examined.
+fn of_several(checkups: &[Checkup]) -> Option<String> {
+    let is_wrong = |checkup: &&Checkup| checkup.verdict() == ExaminationVerdict::Wrong;
+    let wrong: Vec<_> = checkups.iter().filter(is_wrong).map(|checkup| visible_line(&checkup.server)).collect();
+    let names = wrong.join(", ");
+    let found = match wrong.len() {
+        0 => "all are ready".to_owned(),
+        1 => format!("1 is not ready: {names}"),
+        many => format!("{many} are not ready: {names}"),
+    };
+    (checkups.len() > 1).then(|| format!("{} servers: {found}\n", checkups.len()))
+}
+
 /// A server whose settings cannot be used, in the form of a checkup.
 fn failed_as_json(failed: &FailedServer) -> Value {
     let FailedServer { name, finding } = failed;
@@ -73,4 +87,37 @@ fn failed_as_json(failed: &FailedServer) -> Value {
         "examinations": [],
         "not_reached": [],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::doctor::Examination;
+
+    #[test]
+    fn several_servers_are_summed_up() {
+        let checkup = |verdict, server: &str| {
+            let examination = Examination {
+                name: "start",
+                verdict,
+                sentence: String::new(),
+                cure: None,
+                evidence: Vec::new(),
+                figures: BTreeMap::new(),
+            };
+            Checkup { server: server.to_owned(), examinations: vec![examination], not_reached: Vec::new() }
+        };
+        let fine = |server: &str| checkup(ExaminationVerdict::Fine, server);
+        let wrong = |server: &str| checkup(ExaminationVerdict::Wrong, server);
+        for (checkups, expected) in [
+            (vec![wrong("a")], None),
+            (vec![fine("a"), fine("b")], Some("2 servers: all are ready\n")),
+            (vec![fine("a"), wrong("b")], Some("2 servers: 1 is not ready: b\n")),
+            (vec![wrong("a"), fine("b"), wrong("c")], Some("3 servers: 2 are not ready: a, c\n")),
+        ] {
+            assert_eq!(of_several(&checkups).as_deref(), expected);
+        }
+    }
 }

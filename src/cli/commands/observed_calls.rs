@@ -227,7 +227,8 @@ impl ObservedCalls {
             }
             let is_tried = match serving {
                 ServingRequirement::WhereGenerated | ServingRequirement::HalfGenerated => {
-                    !self.generated_tools(server).is_empty()
+                    let tools = self.generated_tools(server);
+                    tools.into_iter().any(|tool| !self.generated.may_be_unjudged(file, tool))
                 }
                 // Without tools, only calls of unknown ones are made.
                 ServingRequirement::Served | ServingRequirement::HalfServed => {
@@ -417,11 +418,20 @@ impl ObservedCalls {
         } else if self.servers.values().any(AnswerCounts::is_spared) {
             let way = if is_adhoc { "`--allow TOOL` or `--scratch`" } else { "`allow: [TOOL]` or `scratch: true`" };
             format!("allow calls of tools that may change data with {way}")
+        } else if let Some(lack) = common_lack(&self.unjudged_tools()) {
+            format!("the server lacks something here, so no arguments help: \"{lack}\"; provide it")
         } else {
             let way = if is_adhoc { "--arguments 'TOOL={…}'" } else { "arguments: { TOOL: { … } }" };
             format!("give valid arguments with `{way}`; `--transcript frames` shows the answers")
         }
     }
+}
+
+/// What the machine lacks, in the words of the first tool, where that is why each of the tools served nothing.
+fn common_lack(unjudged: &[Unjudged<'_>]) -> Option<String> {
+    let lack = unjudged.iter().find_map(|one| surroundings_lack(one.refusal))?;
+    let is_excused = |one: &Unjudged<'_>| surroundings_lack(one.refusal).is_some() || call_limit(one.refusal).is_some();
+    unjudged.iter().all(is_excused).then_some(lack)
 }
 
 fn help_for_unjudged(first: &Unjudged<'_>, policy: &ServingPolicy) -> String {
@@ -489,6 +499,22 @@ mod tests {
         check(generated, true, &[], &[], 0, false);
         check(ServingRequirement::Served, true, &["add"], &[("by hand", "add")], 0, true);
         check(ServingRequirement::Served, true, &[], &[], 0, false);
+    }
+
+    #[test]
+    fn a_lack_of_all_tools_is_no_lack_of_arguments() {
+        let lack = "fetch failed";
+        for (refusals, expected) in [
+            (&[lack, "Error: fetch failed"][..], Some(lack)),
+            (&["Rate limit exceeded", lack], Some(lack)),
+            (&[lack, "no such user"], None),
+            (&["Rate limit exceeded"], None),
+            (&[], None),
+        ] {
+            let of = |refusal| Unjudged { server: "server", tool: "get", refusal };
+            let unjudged: Vec<Unjudged<'_>> = refusals.iter().copied().map(of).collect();
+            assert_eq!(common_lack(&unjudged).as_deref(), expected, "{refusals:?}");
+        }
     }
 
     #[test]
