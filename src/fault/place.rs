@@ -83,7 +83,13 @@ impl Fault {
         let items = match edit {
             ValueEdit::Change => "[*]",
             ValueEdit::Cut | ValueEdit::Double => "",
-            _ => return BTreeSet::new(),
+            ValueEdit::Remove
+            | ValueEdit::Null
+            | ValueEdit::Retype
+            | ValueEdit::Empty
+            | ValueEdit::Wrap
+            | ValueEdit::Reverse
+            | ValueEdit::Ascii => return BTreeSet::new(),
         };
         let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
         let Some(message) = exchange.answer() else { return BTreeSet::new() };

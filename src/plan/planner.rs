@@ -300,11 +300,14 @@ fn is_waited_for(time: Duration) -> bool {
 
 /// The steps of a test, without what they expect of answers that its own faults may make.
 fn of_server(test: &Test) -> Vec<Step> {
-    let of_server = |step: &Step| match step.is_answered_by(&test.inject) {
-        true => Step { expect: Vec::new(), snapshot: None, ..step.clone() },
-        false => step.clone(),
+    let without_own = |step: &Step| {
+        if step.is_answered_by(&test.inject) {
+            Step { expect: Vec::new(), snapshot: None, ..step.clone() }
+        } else {
+            step.clone()
+        }
     };
-    test.steps.iter().map(of_server).collect()
+    test.steps.iter().map(without_own).collect()
 }
 
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {

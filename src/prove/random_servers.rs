@@ -16,6 +16,7 @@ use crate::transport::{Incoming, OutgoingMessage, Owner, Scheduled, TransportKin
 
 /// A server of notes: what it declares and how it answers.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each combination is a server")]
 struct ServerStyle {
     /// The tools have output schemas.
     declares: bool,
@@ -78,13 +79,13 @@ impl NoteServer {
             }
             "list_notes" => json!({"notes": self.notes.values().collect::<Vec<_>>(), "total": self.notes.len()}),
             "clock" => json!({"tick": self.calls}),
-            _ => match self.notes.get(&key) {
-                Some(note) => note.clone(),
-                None => {
+            _ => {
+                let Some(note) = self.notes.get(&key) else {
                     let text = format!("note {key} not found");
                     return json!({"content": [{"type": "text", "text": text}], "isError": true});
-                }
-            },
+                };
+                note.clone()
+            }
         };
         let mut result = json!({"content": []});
         if self.style.texts {
@@ -299,7 +300,7 @@ fn what_a_write_changes_is_no_value_that_changes_by_itself() {
 #[test]
 fn what_changes_by_itself_survives_nowhere() {
     let clock = json!({"call": "clock", "args": {}, "expect": []});
-    assert_eq!(wrong_result(PLAIN, "clock", &[clock.clone()]), Verdict::Survived);
+    assert_eq!(wrong_result(PLAIN, "clock", std::slice::from_ref(&clock)), Verdict::Survived);
     assert_eq!(wrong_result(PLAIN, "clock", &[clock.clone(), clock.clone()]), Verdict::Unreached);
     assert_eq!(wrong_result(PLAIN, "clock", &[clock.clone(), put("x"), clock]), Verdict::Survived);
 }

@@ -200,8 +200,8 @@ impl Agent {
     /// The variants of the fault taxonomy that its case judges; what a script does says nothing of a model.
     fn variants(&self) -> BTreeSet<String> {
         let is_model = self.provider.is_model();
-        let judges = |judgement: &&Arc<dyn Judgement>| is_model || !judgement.is_about_model();
-        let judged = self.judgements.iter().filter(judges).flat_map(|judgement| judgement.variants());
+        let counts_here = |judgement: &&Arc<dyn Judgement>| is_model || !judgement.is_about_model();
+        let judged = self.judgements.iter().filter(counts_here).flat_map(|judgement| judgement.variants());
         let selects = (is_model && self.distractors.is_some()).then_some(AMBIGUOUS);
         let has_budget = self.budget.tokens.is_some() || self.budget.cost.is_some();
         let counts = (has_budget && self.provider.counts_what_it_reads()).then_some("PROVIDER-CONTEXT-BLOAT");

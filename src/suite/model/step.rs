@@ -71,7 +71,14 @@ impl Step {
             Action::Read { .. } => ("resources/read", None),
             Action::Prompt { .. } => ("prompts/get", None),
             Action::List(kind) => (kind.method(), None),
-            _ => return false,
+            Action::Complete { .. }
+            | Action::Request { .. }
+            | Action::Notify { .. }
+            | Action::Wait(_)
+            | Action::Alive
+            | Action::Restart
+            | Action::Http(_)
+            | Action::Send(_) => return false,
         };
         faults.iter().filter(|fault| fault.makes_answers()).any(|fault| match tool {
             Some(tool) if has_template(tool) => true,
