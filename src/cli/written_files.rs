@@ -1,10 +1,12 @@
-//! Files that a run would write: no two to one place, and none over what it reads, or over a suite.
+//! Files that a command would write: no two to one place, and none over what it reads, or over a suite; what would
+//! change in one.
 
 use std::path::{Path, PathBuf};
 
 use super::console::Console;
 use super::exit::Exit;
 use crate::files::FilePlace;
+use crate::source::{difference, visible};
 
 /// Refuses to write a suite where a file is.
 pub(crate) fn spare(file: &FilePlace, help: &str, console: &Console) -> Result<(), Exit> {
@@ -12,6 +14,20 @@ pub(crate) fn spare(file: &FilePlace, help: &str, console: &Console) -> Result<(
         return Ok(());
     }
     Err(console.fail(Exit::Usage, format!("no suite was written: `{}` is there already", file.display()), Some(help)))
+}
+
+/// The number of unchanged lines around a difference.
+const CONTEXT: usize = 3;
+
+/// The lines in which a file would change, in the manner of `diff -u`; empty where it would not.
+pub(crate) fn shown_difference(before: &str, after: &str) -> String {
+    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let groups = difference(&before, &after, CONTEXT);
+    let shown = groups.iter().map(|lines| {
+        let lines = lines.iter().map(|(side, line)| format!("{}{}\n", side.sign(), visible(line)));
+        lines.collect::<String>()
+    });
+    shown.collect::<Vec<_>>().join("\n")
 }
 
 /// Says what is wrong with the places that documents are written to; `inputs` are the files that are read.

@@ -32,8 +32,8 @@ pub use self::failure::{BrokenExpectation, EXIT, FailureClass, Finding, Requirem
 pub use self::identity::FindingIdentity;
 pub use self::isolation::{IsolationReport, Verdicts};
 pub use self::proof::{
-    By, Control, FaultAtSubject, Kill, LeftOut, Missing, MutantPlace, MutantResult, MutantSubject, PlantedMutant,
-    Proof, ProvenSuite, SubjectKind, Verdict,
+    Addition, By, Control, FaultAtSubject, Kill, LeftOut, Missing, MutantPlace, MutantResult, MutantSubject,
+    PlantedMutant, Proof, ProvenSuite, StepOfTest, SubjectKind, Verdict, severity_weight,
 };
 pub use self::reason::{CallPurpose, Reason, RefusedCall, RunEnd};
 pub use self::reproduction::{

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Code, Gate, SuiteScore};
+use crate::taxonomy::VariantSeverity;
 use crate::taxonomy::score::Score;
 
 /// The verdict on every mutant.
@@ -16,6 +17,9 @@ pub struct Proof {
     pub live: Option<Control>,
     /// The fault operators in the order of the registry, with their mutants.
     pub mutants: Vec<MutantResult>,
+    /// What the suites lack, the addition that gains most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<Addition>,
     /// The faults at each tool, prompt, resource and session: the table that the figures are counted from.
     pub table: Vec<FaultAtSubject>,
     /// Variants that can occur here and stay out of the percentage, with the reason.
@@ -247,6 +251,42 @@ pub struct Missing {
     pub yaml: String,
 }
 
+/// A test that a suite lacks, or what a test of it could expect, and what that would kill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Addition {
+    /// The suite file that lacks it.
+    pub file: String,
+    /// The tool that could be wrong; `None` for what is no tool's.
+    pub tool: Option<String>,
+    /// The mistake of the server that no test would notice, as a sentence without a final period.
+    pub could: String,
+    /// The number of survivors that it kills together with those before it.
+    pub kills: usize,
+    /// The number of changes that it notices, and none before it does.
+    pub notices: usize,
+    /// The YAML: an entry of `tests:`.
+    pub yaml: String,
+    /// The step of a test that makes the same request, which can expect the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<StepOfTest>,
+    /// It pins what the server answered, so that somebody has to confirm it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub pinned: bool,
+    /// It would hold on another machine and another day, as far as one can see.
+    pub lasts: bool,
+}
+
+/// A step of a test.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct StepOfTest {
+    /// The name of the test.
+    pub test: String,
+    /// The index of the step in it.
+    pub step: usize,
+    /// The line of the step in the suite file.
+    pub line: usize,
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(flag: &bool) -> bool {
     !flag
@@ -271,6 +311,16 @@ impl Proof {
                 (suite.proven, suite.gates) = (Some(found.proven.clone()), found.gates.clone());
             }
         }
+    }
+}
+
+/// The weight of a fault of this severity beside others.
+pub fn severity_weight(severity: VariantSeverity) -> f64 {
+    match severity {
+        VariantSeverity::Critical => 4.0,
+        VariantSeverity::High => 3.0,
+        VariantSeverity::Medium => 2.0,
+        VariantSeverity::Low => 1.0,
     }
 }
 

@@ -4,8 +4,8 @@
 //! made of what servers list; all of them change in the same way, so that those that were equal stay so.
 
 use super::{
-    Attempt, CaseResult, Coverage, Event, Exchange, FaultAtSubject, Finding, Kill, LeftOut, Missing, MutantResult,
-    Proof,
+    Addition, Attempt, CaseResult, Coverage, Event, Exchange, FaultAtSubject, Finding, Kill, LeftOut, Missing,
+    MutantResult, Proof,
 };
 use crate::source::map_texts;
 
@@ -79,6 +79,14 @@ impl Proof {
             *reason = change(reason);
         }
         self.mutants.iter_mut().for_each(|result| mutant(result, change));
+        for Addition { tool, could, yaml, at, .. } in &mut self.additions {
+            if let Some(at) = at {
+                at.test = change(&at.test);
+            }
+            option(tool, change);
+            *could = change(could);
+            *yaml = change(yaml);
+        }
         for FaultAtSubject { target, subject, .. } in &mut self.table {
             *target = change(target);
             subject.name = change(&subject.name);

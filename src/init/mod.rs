@@ -5,6 +5,7 @@
 
 mod ci_job;
 mod expectation;
+mod grown_suite;
 mod observe;
 mod page;
 mod pages;
@@ -15,8 +16,9 @@ mod saved_test;
 mod setup;
 
 pub(crate) use self::ci_job::{CiSystem, PlainPath};
-pub(crate) use self::observe::{Observations, observe};
-pub(crate) use self::page::{SETUP_COMMENT, SuitePage};
+pub(crate) use self::grown_suite::with_expectations;
+pub(crate) use self::observe::{Observations, UntestedReason, observe};
+pub(crate) use self::page::{SETUP_COMMENT, SuitePage, UsedOffers};
 pub(crate) use self::promises::Promises;
-pub(crate) use self::saved_test::{CallAsTest, with_test};
+pub(crate) use self::saved_test::{CallAsTest, with_test, with_written_test};
 pub(crate) use self::setup::{FoundSetup, find_setup};

@@ -1,6 +1,6 @@
 //! The text of a suite, from what a server showed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -43,7 +43,40 @@ pub(crate) struct SuitePage<'a> {
     pub(crate) promises: Promises,
 }
 
+/// What the tests of a suite use of the offer of a server.
+#[derive(Debug, Default)]
+pub(crate) struct UsedOffers {
+    pub(crate) tools: BTreeSet<String>,
+    pub(crate) resources: BTreeSet<String>,
+    pub(crate) prompts: BTreeSet<String>,
+}
+
 impl SuitePage<'_> {
+    /// The tests of everything that a suite does not use yet and that needs nothing before it, with the tool of each.
+    pub(crate) fn tests_of_unused(&self, used: &UsedOffers) -> Vec<(Option<String>, Value)> {
+        let is_unused = |question: &ServerQuestion| match question {
+            ServerQuestion::Call { tool, made: None, .. }
+            | ServerQuestion::Other { tool, .. }
+            | ServerQuestion::Unknown { tool, .. } => !used.tools.contains(tool),
+            ServerQuestion::Read { uri } => !used.resources.contains(uri),
+            ServerQuestion::Prompt { name, .. } => !used.prompts.contains(name),
+            ServerQuestion::Call { .. }
+            | ServerQuestion::Long { .. }
+            | ServerQuestion::Complete { .. }
+            | ServerQuestion::List(_)
+            | ServerQuestion::Tools => false,
+        };
+        let of_questions = self.seen.answered.iter().filter(|answered| is_unused(&answered.question));
+        let of_questions = of_questions.filter(|answered| self.makes_a_difference(answered)).filter_map(|answered| {
+            let question = &answered.question;
+            let test = test_of(answered, &self.written_arguments(question), self.types_of(question))?;
+            Some((question.tool().map(str::to_owned), self.with_store_named(test)))
+        });
+        let trips = self.seen.trips.iter().filter(|trip| !used.tools.contains(&trip.taker));
+        let of_trips = trips.map(|trip| (Some(trip.taker.clone()), self.with_store_named(trip.test())));
+        of_questions.chain(of_trips).collect()
+    }
+
     /// The suite; its tests are named, and none twice.
     pub(crate) fn text(&self) -> String {
         let mut text = "# yaml-language-server: $schema=suite.schema.json\n\

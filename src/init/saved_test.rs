@@ -68,17 +68,32 @@ impl CallAsTest<'_> {
 ///
 /// Fails, with a reason, where the tests are not written one below the other.
 pub(crate) fn with_test(suite: &str, root: &Node, test: &Value) -> Result<String, &'static str> {
+    with_written_test(suite, root, &|indent| yaml_writer::block(&json!([test]), indent))
+}
+
+/// The same with a test that is written so, for the indent of the list.
+pub(crate) fn with_written_test(
+    suite: &str,
+    root: &Node,
+    written: &dyn Fn(usize) -> String,
+) -> Result<String, &'static str> {
     let Some((_, tests)) = root.entries().iter().find(|(key, _)| key.value == "tests") else {
-        return Ok(format!("{}\n\ntests:\n{}", suite.trim_end(), yaml_writer::block(&json!([test]), 2)));
+        return Ok(format!("{}\n\ntests:\n{}", suite.trim_end(), written(2)));
     };
-    let (Some(first), Some(last)) = (tests.items().first(), tests.items().last()) else {
+    if tests.items().is_empty() {
         return Err("its list of tests is empty; remove the key `tests`");
-    };
+    }
+    behind_last(suite, tests, written).ok_or("its tests are in brackets; write them one below the other")
+}
+
+/// The text with more behind the last item of a list; `None` where the items are not written one below the other.
+pub(crate) fn behind_last(suite: &str, list: &Node, written: &dyn Fn(usize) -> String) -> Option<String> {
+    let (first, last) = (list.items().first()?, list.items().last()?);
     let (start, end) = (first.span.start as usize, last.span.end as usize);
     let line = suite[..start].rfind('\n').map_or(0, |at| at + 1);
     let before = &suite[line..start];
     if before.trim() != "-" {
-        return Err("its tests are in brackets; write them one below the other");
+        return None;
     }
     let indent = before.len() - before.trim_start().len();
     // A text of several lines ends behind its last one.
@@ -86,9 +101,9 @@ pub(crate) fn with_test(suite: &str, root: &Node, test: &Value) -> Result<String
     let at = if is_line_start { end } else { suite[end..].find('\n').map_or(suite.len(), |rest| end + rest + 1) };
     let (head, tail) = suite.split_at(at);
     let end_of_head = if head.ends_with('\n') { "" } else { "\n" };
-    let between = tests.items().get(1).map(|second| &suite[first.span.end as usize..second.span.start as usize]);
+    let between = list.items().get(1).map(|second| &suite[first.span.end as usize..second.span.start as usize]);
     let gap = if between.is_some_and(|between| between.contains("\n\n")) { "\n" } else { "" };
-    Ok(format!("{head}{end_of_head}{gap}{}{tail}", yaml_writer::block(&json!([test]), indent)))
+    Some(format!("{head}{end_of_head}{gap}{}{tail}", written(indent)))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! recording cannot decide are tried on the real servers with `--live`.
 //! Start reading in [`prove`].
 
+mod additions;
 mod baseline_run;
 mod equal_requests;
 mod freeze;
@@ -31,6 +32,7 @@ use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
 
+use self::additions::additions;
 use self::baseline_run::check_baseline;
 use self::freeze::{freeze, only};
 use self::live::{LaunchCommands, decide};
@@ -39,6 +41,7 @@ use self::placement::{RecordedTarget, targets};
 use self::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use self::run::{EventCapture, PlanRunner, paused_runtime};
 use self::selection::MutantSelection;
+use self::suggest::keep_names_apart;
 use self::workers::each;
 use crate::coverage::{self, Planned, Proved};
 use crate::event::{Event, MutantResult, Outcome, Proof, ProvenSuite};
@@ -48,6 +51,8 @@ use crate::runner::{Bail, Options};
 use crate::taxonomy::Registry;
 
 pub use self::recording::{RecordedCase, RunRecorder, RunRecording, TargetRecording, file};
+pub(crate) use self::suggest::{last_expect, requests, shared_name};
+
 pub use self::suggest::{FileRelation, MISSING_MARK, MissingSuite, head_including, missing_suites};
 
 /// The secrets of a recording.
@@ -156,7 +161,9 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     standing::settle(&mut trials);
     let table = standing::table(&trials);
     selection.leave_out_unserved_starts(&table, &trials);
-    let mutants: Vec<MutantResult> = trials.into_iter().map(|trial| trial.result).collect();
+    let mut additions = additions(&trials, settings.registry, &selection.left_out, &settings.redactor);
+    let mut mutants: Vec<MutantResult> = trials.into_iter().map(|trial| trial.result).collect();
+    keep_names_apart(&mut mutants, &mut additions, settings.plan);
     let proven = |targets: &[&RecordedTarget<'_>]| {
         let table = table.iter().filter(|fault| targets.iter().any(|target| target.name == fault.target));
         let proved = Proved::of(&mutants, table, &selection.left_out);
@@ -174,6 +181,7 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
         control: baseline.control.clone(),
         live,
         mutants,
+        additions,
         table,
         left_out: selection.left_out,
         gates: Vec::new(),

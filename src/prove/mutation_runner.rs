@@ -6,22 +6,20 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 use super::ProveSettings;
+use super::additions::{Gap, step_of};
 use super::baseline_run::BaselineRun;
 use super::freeze::only;
 use super::placement::{MutantInjection, Placement, RecordedTarget, SubjectPlacement};
 use super::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use super::run::{EventCapture, PlanRunner, RunResults};
-use super::suggest::{Survivor, missing};
+use super::suggest::{Suggestions, Survivor, missing};
 use super::verdict::{MutantVerdict, judge_run, reacting_cases};
-use crate::event::{Missing, MutantPlace, MutantResult, MutantSubject, PlantedMutant, SubjectKind, Verdict};
+use crate::event::{MutantPlace, MutantResult, MutantSubject, PlantedMutant, SubjectKind, Verdict};
 use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::runner::Bail;
 use crate::taxonomy::{Leaf, Mutant as FaultOperator, Variant};
 use crate::transport::Owner;
-
-/// The most suggested tests for one mutant.
-const MOST_TESTS: usize = 4;
 
 /// A fault operator, and the fault that it imitates.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +35,8 @@ pub(crate) struct OperatorTrial {
     pub(crate) result: MutantResult,
     /// For each of its mutants, where it was planted.
     pub(crate) sites: Vec<MutantSites>,
+    /// The places at which its mutants survived, with the tests that would notice them.
+    pub(crate) gaps: Vec<Gap>,
 }
 
 /// The places of a mutant.
@@ -84,7 +84,7 @@ impl MutationRunner<'_> {
         if mutant.fault.is_none() {
             return job.without_trial(Verdict::LiveOnly, "the registry gives no fault for it".to_owned());
         }
-        let mut trial = OperatorTrial { result: job.result(), sites: Vec::new() };
+        let mut trial = OperatorTrial { result: job.result(), sites: Vec::new(), gaps: Vec::new() };
         for target in self.targets.iter().filter(|target| can_occur(variant, target)) {
             let placement = Placement::new(mutant, target, &self.baseline.green);
             self.at_target(runtime, job, target, &placement, &mut trial);
@@ -121,7 +121,7 @@ impl MutationRunner<'_> {
                 reason = reason.or_else(|| judged.reason.clone());
                 if judged.verdict == Verdict::Survived {
                     let place = SurvivingPlace { target, subject, field, injection };
-                    self.suggest(job, place, &mut trial.result);
+                    self.suggest(job, place, trial);
                 }
                 let kill = judged.kills.into_iter().next();
                 places.push(MutantPlace { field: field.clone(), verdict: judged.verdict, kill });
@@ -165,24 +165,19 @@ impl MutationRunner<'_> {
         reacting_cases(&plan, self.baseline, &results).map(Entries::Of)
     }
 
-    /// Adds a test that kills a survivor.
-    pub(crate) fn suggest(&self, job: MutantJob<'_>, place: SurvivingPlace<'_>, result: &mut MutantResult) {
+    /// Adds the tests that kill a survivor.
+    pub(crate) fn suggest(&self, job: MutantJob<'_>, place: SurvivingPlace<'_>, trial: &mut OperatorTrial) {
         let SurvivingPlace { target, subject, field, injection } = place;
         let tool = (subject.kind == SubjectKind::Tool).then_some(subject.name.as_str());
         let recorded = target.recorded;
         let Some(site) = injection.sites.first() else { return };
         let exchange = &recorded.exchanges[site.at];
-        let is_same = |known: &&Missing| {
-            known.file == recorded.file && known.server == recorded.server && known.tool.as_deref() == tool
-        };
-        if result.missing.iter().filter(is_same).count() >= MOST_TESTS {
-            return;
-        }
+        let result = &mut trial.result;
         if result.missing.is_empty() {
             result.change.clone_from(&injection.change);
         }
         let planned = self.plan.suites.iter().find(|planned| planned.suite.file == recorded.file);
-        let suggestion = missing(&Survivor {
+        let suggestions = missing(&Survivor {
             recorded,
             target_count: planned.map_or(1, |planned| planned.suite.servers.len()),
             catalog: &target.catalog,
@@ -194,8 +189,16 @@ impl MutationRunner<'_> {
         });
         // A test that holds a secret cannot be shown.
         let redactor = &self.settings.redactor;
-        let suggestion = suggestion.filter(|test| redactor.text(&test.yaml) == test.yaml);
-        result.missing.extend(suggestion.filter(|test| !result.missing.contains(test)));
+        let is_shown = |found: &Suggestions| redactor.text(&found.first.yaml) == found.first.yaml;
+        let Some(Suggestions { first, tests }) = suggestions.filter(is_shown) else {
+            trial.gaps.push(Gap::new(target, subject, None, Vec::new()));
+            return;
+        };
+        let step = step_of(&self.plan, recorded, site.at);
+        trial.gaps.push(Gap::new(target, subject, step, tests));
+        if !result.missing.contains(&first) {
+            result.missing.push(first);
+        }
     }
 
     /// Runs the cases that a mutant reaches until one turns red.
@@ -292,7 +295,8 @@ impl MutantJob<'_> {
     }
 
     fn without_trial(&self, verdict: Verdict, reason: String) -> OperatorTrial {
-        OperatorTrial { result: MutantResult { verdict, reason: Some(reason), ..self.result() }, sites: Vec::new() }
+        let result = MutantResult { verdict, reason: Some(reason), ..self.result() };
+        OperatorTrial { result, sites: Vec::new(), gaps: Vec::new() }
     }
 
     /// The verdict on a mutant that could be planted nowhere, and the reason.

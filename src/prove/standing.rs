@@ -17,7 +17,7 @@ use crate::event::{FaultAtSubject, MutantPlace, MutantResult, MutantSubject, Pla
 pub(crate) fn table(trials: &[OperatorTrial]) -> Vec<FaultAtSubject> {
     let mut mutants: IndexMap<FaultSite<'_>, Vec<SitedMutant<'_>>> = IndexMap::new();
     let mut starts: IndexMap<FaultSite<'_>, Vec<StartTrial<'_>>> = IndexMap::new();
-    for OperatorTrial { result, sites } in trials {
+    for OperatorTrial { result, sites, .. } in trials {
         if sites.is_empty() {
             for (cell, changes) in start_trials(result) {
                 starts.entry(cell).or_default().push(StartTrial { changes });

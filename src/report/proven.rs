@@ -2,14 +2,17 @@
 //!
 //! Plain data that every format shows in its own way.
 
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{
-    By, Control, FaultAtSubject, Figure, Gate, LeftOut, MutantResult, MutantSubject, PlantedMutant, Proof, ProvenSuite,
-    SubjectKind, Verdict,
+    Addition, By, Control, FaultAtSubject, Figure, Gate, LeftOut, MutantResult, MutantSubject, PlantedMutant, Proof,
+    ProvenSuite, SubjectKind, Verdict, severity_weight,
 };
-use crate::taxonomy::score::{Score, VariantScore};
+use crate::taxonomy::score::{FamilyScore, Score, VariantScore};
 
 use super::coverage;
 
@@ -26,6 +29,9 @@ pub(crate) struct ProofDocument<'a> {
     totals: MutantCounts,
     /// The fault operators in the order of the registry, with their mutants.
     mutants: &'a [MutantResult],
+    /// What the suites lack, the addition that gains most first.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    additions: &'a [Addition],
     /// The faults at each tool, prompt, resource and session.
     table: &'a [FaultAtSubject],
     /// Variants that can occur here and stay out of the percentage, with the reason.
@@ -44,9 +50,21 @@ pub(crate) struct ProofDocument<'a> {
 impl<'a> ProofDocument<'a> {
     /// Everything about a proof.
     pub(crate) fn of(proof: &'a Proof) -> Self {
-        let Proof { control, live, mutants, table, left_out, proven, suites, gates, duration_us } = proof;
+        let Proof { control, live, mutants, additions, table, left_out, proven, suites, gates, duration_us } = proof;
         let (totals, live) = (MutantCounts::of(mutants), live.as_ref());
-        Self { control, live, totals, mutants, table, left_out, proven, suites, gates, duration_us: *duration_us }
+        Self {
+            control,
+            live,
+            totals,
+            mutants,
+            additions,
+            table,
+            left_out,
+            proven,
+            suites,
+            gates,
+            duration_us: *duration_us,
+        }
     }
 }
 
@@ -164,14 +182,64 @@ pub(crate) fn subject_text(subject: &MutantSubject) -> String {
     }
 }
 
-/// The operators of which a mutant survived: first those in the figure, and of these the worst faults.
+/// The operators of which a mutant survived: first those in the figure, and of these the faults that happen most, times
+/// their severity.
 pub(crate) fn survivors(proof: &Proof) -> Vec<&MutantResult> {
     let mut found: Vec<&MutantResult> =
         proof.mutants.iter().filter(|mutant| mutant.verdict == Verdict::Survived).collect();
-    // An unknown variant comes last; equals stay in the order of the registry.
-    let severity = |mutant| variant(proof, mutant).map_or((1, None), |found| (0, Some(found.severity)));
-    found.sort_by_key(|mutant| (is_left_out(proof, mutant), severity(mutant)));
+    // Equals stay in the order of the registry.
+    found.sort_by(|one, other| {
+        let by_weight = || weight(proof, other).total_cmp(&weight(proof, one));
+        is_left_out(proof, one).cmp(&is_left_out(proof, other)).then_with(by_weight)
+    });
     found
+}
+
+/// How often the family of a mutant's fault fails in practice, times how bad the fault is; 0 for an unknown variant.
+fn weight(proof: &Proof, mutant: &MutantResult) -> f64 {
+    let of_family = |family: &FamilyScore| {
+        let mut variants = family.by_leaf.iter().flat_map(|leaf| &leaf.by_variant);
+        variants.find(|one| one.id == mutant.variant).map(|one| family.weight * severity_weight(one.severity))
+    };
+    proof.proven.families.iter().find_map(of_family).unwrap_or(0.0)
+}
+
+/// The survivors by the tool and the field at which they survived, the names of the operators in their order; those at a
+/// whole answer stand under its tool.
+pub(crate) fn by_field<'a>(found: &[&'a MutantResult]) -> IndexMap<String, Vec<&'a str>> {
+    let mut fields: IndexMap<String, Vec<&str>> = IndexMap::new();
+    for result in found {
+        for mutant in result.mutants.iter().filter(|mutant| mutant.verdict == Verdict::Survived) {
+            for place in mutant.places.iter().filter(|place| place.verdict == Verdict::Survived) {
+                let colon = if place.field.is_empty() { "" } else { ": " };
+                let at = format!("{}{colon}{}", subject_text(&mutant.subject), place.field);
+                let names = fields.entry(at).or_default();
+                if names.last() != Some(&result.id.as_str()) {
+                    names.push(&result.id);
+                }
+            }
+        }
+    }
+    fields
+}
+
+/// The figure of what is called, in a sentence; nothing where all is called.
+///
+/// A variant is proven there if it is noticed at everything that some case uses.
+pub(crate) fn of_called(proof: &Proof) -> Option<String> {
+    let mut variants: BTreeMap<&str, bool> = BTreeMap::new();
+    let counted = proof.table.iter().filter(|fault| !proof.left_out.iter().any(|one| one.id == fault.variant));
+    let mut is_partial = false;
+    for fault in counted.filter(|fault| fault.verdict.counts()) {
+        if fault.verdict == Verdict::NotCalled {
+            is_partial = true;
+            continue;
+        }
+        *variants.entry(&fault.variant).or_insert(true) &= fault.verdict == Verdict::Killed;
+    }
+    let (proven, all) = (variants.values().filter(|proven| **proven).count(), variants.len());
+    let percent = (proven * 100).checked_div(all)?;
+    is_partial.then(|| format!("of what is called alone: {percent}% of variants proven ({proven}/{all})"))
 }
 
 /// The fault that a mutant imitates stays out of the figure, so that no test would raise it.

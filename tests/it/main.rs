@@ -31,6 +31,7 @@ mod full_disk;
 mod fuzz;
 mod generate;
 mod generated;
+mod grow;
 mod growth;
 #[expect(dead_code, unused_imports, reason = "`tests/each` uses the rest of it")]
 #[path = "../harness/mod.rs"]

@@ -13,7 +13,7 @@ use crate::cli::calls::{CallArgs, unknown_tool_warning};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb, seen_from};
-use crate::cli::written_files::spare;
+use crate::cli::written_files::{shown_difference, spare};
 use crate::event::Finding;
 use crate::files::FilePlace;
 use crate::init::{CiSystem, Observations, PlainPath, Promises, SuitePage, observe};
@@ -21,7 +21,7 @@ use crate::plan::BoxFuture;
 use crate::report::sink;
 use crate::runner::{ServerVisit, Visitor};
 use crate::source::file::{WRITTEN, read_text};
-use crate::source::{difference, visible, visible_line};
+use crate::source::visible_line;
 use crate::suite::AdHocCommand;
 use crate::wire::Catalog;
 
@@ -31,9 +31,6 @@ const WORDS: VisitWords = VisitWords { undone: "no suite was written", slow: Non
 
 /// The time that the proof at the end may take.
 const PROOF_TIME: Duration = Duration::from_secs(20);
-
-/// The number of unchanged lines around a difference.
-const CONTEXT: usize = 3;
 
 /// Writes a suite for a server from what it answers, and runs it.
 ///
@@ -216,14 +213,9 @@ fn show_difference(file: &FilePlace, text: &str, console: &Console) -> Result<Ex
         let help = "without `--diff`, the file is written";
         console.fail(Exit::Usage, format!("`{}` cannot be compared: {error}", file.display()), Some(help))
     })?;
-    let (before, after): (Vec<&str>, Vec<&str>) = (known.lines().collect(), text.lines().collect());
-    let groups = difference(&before, &after, CONTEXT);
-    let shown = groups.iter().map(|lines| {
-        let lines = lines.iter().map(|(side, line)| format!("{}{}\n", side.sign(), visible(line)));
-        lines.collect::<String>()
-    });
-    console.part(&shown.collect::<Vec<_>>().join("\n"))?;
-    Ok(if groups.is_empty() { Exit::Passed } else { Exit::Findings })
+    let shown = shown_difference(&known, text);
+    console.part(&shown)?;
+    Ok(if shown.is_empty() { Exit::Passed } else { Exit::Findings })
 }
 
 /// The suite in one line: what is tested, and what is not.

@@ -87,7 +87,8 @@ pub(crate) fn plan_of_server(
     plan_of_suite(loaded, sources, console)
 }
 
-fn plan_of_suite(
+/// The plan of a suite that was loaded; its mistakes are shown.
+pub(crate) fn plan_of_suite(
     loaded: Result<LoadedSuite<Arc<dyn CaseSource>>, Vec<Diagnostic>>,
     sources: Sources,
     console: &Console,

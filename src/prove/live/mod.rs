@@ -157,7 +157,7 @@ impl LiveRunner<'_> {
                 if judged.verdict == Verdict::Survived {
                     let subject = &trial.result.mutants[at].subject.clone();
                     let place = SurvivingPlace { target, subject, field, injection };
-                    self.runner.suggest(*job, place, &mut trial.result);
+                    self.runner.suggest(*job, place, trial);
                 }
             }
             trial.result.mutants[at].conclude();

@@ -1,10 +1,11 @@
 //! An expectation that may tell a changed answer from the recorded one, and everything that it is made from.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Survivor;
 use super::answer::ExchangeAnswer;
 use super::step::{KnownValue, fill_names, has_secret};
+use crate::reproduce::lasts;
 use crate::wire::ListKind;
 
 /// An expectation, and what it is about.
@@ -35,10 +36,29 @@ fn pins(item: &Value) -> bool {
     }
 }
 
+/// The recorded values in a matcher.
+fn pinned(item: &Value) -> Vec<&Value> {
+    match item {
+        Value::Object(members) => members
+            .iter()
+            .flat_map(|(name, value)| if PINNING.contains(&name.as_str()) { vec![value] } else { pinned(value) })
+            .collect(),
+        Value::Array(items) => items.iter().flat_map(pinned).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
+}
+
 impl CandidateExpectation {
     /// It pins the recorded answer, so that a person has to confirm it.
     pub(crate) fn is_pinned(&self) -> bool {
         pins(&self.item)
+    }
+
+    /// Nothing that it pins is about this machine or this time.
+    pub(crate) fn lasts(&self) -> bool {
+        let name = self.item["at"].as_str().and_then(|path| path.rsplit('.').next()).unwrap_or_default();
+        let named = |value: &Value| Map::from_iter([(name.to_owned(), value.clone())]).into();
+        pinned(&self.item).into_iter().all(|value| lasts(&named(value)))
     }
 
     pub(crate) fn new(item: Value, about: impl Into<String>, could: impl Into<String>) -> Self {

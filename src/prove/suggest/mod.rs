@@ -1,4 +1,4 @@
-//! Suggested tests: a test that kills a survivor.
+//! Suggested tests: tests that kill a survivor.
 //!
 //! The same request is made again, and one expectation says what the healthy server answered where the mutant answered
 //! otherwise; it is tried on both answers before it is offered. Pure: it sees recorded exchanges and writes YAML, and
@@ -17,12 +17,18 @@ mod suite_file;
 mod test;
 #[cfg(test)]
 mod tests;
+mod unique_names;
 mod values;
+mod whole;
 
 use super::recording::TargetRecording;
 use crate::event::Missing;
 use crate::fault::{MessageExchange, ServerReply};
 use crate::wire::Catalog;
+
+pub(crate) use self::suite_file::{last_expect, requests, shared_name};
+pub(crate) use self::test::SuggestedTest;
+pub(crate) use self::unique_names::keep_names_apart;
 
 pub use self::suite_file::{FileRelation, MISSING_MARK, MissingSuite, head_including, missing_suites};
 
@@ -47,15 +53,27 @@ pub(crate) struct Survivor<'a> {
     pub(crate) tool: Option<&'a str>,
 }
 
-/// The test that would have noticed; `None` where nothing that suites can say today tells the two apart.
-pub(crate) fn missing(survivor: &Survivor<'_>) -> Option<Missing> {
-    let suggestion = start_timeout::suggest(survivor).or_else(|| test::suggest(survivor))?;
-    Some(Missing {
+/// What would have noticed a survivor.
+#[derive(Debug)]
+pub(crate) struct Suggestions {
+    /// The best test for whoever looks at this survivor alone.
+    pub(crate) first: Missing,
+    /// All tests that are known, that one included.
+    pub(crate) tests: Vec<SuggestedTest>,
+}
+
+/// The tests that would have noticed; `None` where nothing that suites can say today tells the two apart.
+pub(crate) fn missing(survivor: &Survivor<'_>) -> Option<Suggestions> {
+    let start = start_timeout::suggest(survivor);
+    let tests = start.map_or_else(|| test::suggest(survivor), |suggestion| vec![suggestion]);
+    let first = tests.first()?;
+    let first = Missing {
         tool: survivor.tool.map(str::to_owned),
         field: survivor.field.to_owned(),
         file: survivor.recorded.file.clone(),
         server: survivor.recorded.server.clone(),
-        could: suggestion.could.clone(),
-        yaml: suggestion.yaml()?,
-    })
+        could: first.could.clone(),
+        yaml: first.yaml()?,
+    };
+    Some(Suggestions { first, tests })
 }

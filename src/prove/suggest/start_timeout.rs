@@ -39,5 +39,6 @@ pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
         could,
         value: json!({"run_options": {"start_timeout": format!("{limit}s")}}),
         notes: Vec::new(),
+        lasts: true,
     })
 }

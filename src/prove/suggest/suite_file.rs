@@ -188,7 +188,7 @@ fn add<'a>(entry: SuggestedEntry<'a>, entries: &mut Vec<SuggestedEntry<'a>>) {
 }
 
 /// A test without its name and what it expects in the end.
-fn requests(test: &Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn requests(test: &Map<String, Value>) -> Map<String, Value> {
     let mut test = test.clone();
     test.shift_remove("name");
     if let Some(expect) = last_expect(&mut test) {
@@ -197,7 +197,8 @@ fn requests(test: &Map<String, Value>) -> Map<String, Value> {
     test
 }
 
-fn last_expect(test: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
+/// What a test expects in the end.
+pub(crate) fn last_expect(test: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
     let step = if test.contains_key("steps") {
         test.get_mut("steps")?.as_array_mut()?.last_mut()?.as_object_mut()?
     } else {
@@ -207,7 +208,7 @@ fn last_expect(test: &mut Map<String, Value>) -> Option<&mut Vec<Value>> {
 }
 
 /// The common part of two names: all of it, or the part before the subject of each.
-fn shared_name(one: &str, other: &str) -> String {
+pub(crate) fn shared_name(one: &str, other: &str) -> String {
     let what = one.rfind(": ").map_or(one, |at| &one[..at]);
     if one != other && other.starts_with(what) { what.to_owned() } else { one.to_owned() }
 }

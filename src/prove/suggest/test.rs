@@ -8,6 +8,7 @@ use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::candidates::candidates;
 use super::lists;
 use super::prelude::{Prelude, may_write, prelude};
+use super::whole::whole;
 use crate::fault::{MessageExchange, ServerReply};
 use crate::source::template::is_template;
 use crate::source::visible_line;
@@ -15,11 +16,15 @@ use crate::source::yaml_writer as yaml;
 use crate::transport::Owner;
 use crate::wire::ListKind;
 
-/// The most characters in the name of a test.
+/// The most characters in the name of a test, and in that of a value in it.
 const LONGEST_NAME: usize = 70;
+const LONGEST_VALUE: usize = 20;
+
+/// The most expectations of single values that are suggested for one survivor.
+const MOST: usize = 2;
 
 /// A test that a suite should have.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SuggestedTest {
     /// The thing that the server could do, without the end of the sentence.
     pub(crate) could: String,
@@ -27,20 +32,26 @@ pub(crate) struct SuggestedTest {
     pub(crate) value: Value,
     /// Notes for the reader.
     pub(crate) notes: Vec<String>,
+    /// Nothing in it is about this machine or this time.
+    pub(crate) lasts: bool,
 }
 
-/// The test; `None` where nothing that a suite can say today tells the two apart.
-pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
+/// Tests, the best first; none where nothing that a suite can say today tells the two apart.
+pub(crate) fn suggest(survivor: &Survivor<'_>) -> Vec<SuggestedTest> {
     let exchange = survivor.exchange;
     match exchange.method() {
-        Some("notifications/cancelled") => return suggest_for_cancelled(survivor),
-        Some("initialize") => return None,
+        Some("notifications/cancelled") => suggest_for_cancelled(survivor).into_iter().collect(),
+        Some("initialize") => Vec::new(),
         // Before there was such a thing it is only asked to find out.
         Some("server/discover") if exchange.owner == Owner::Session && *survivor.recorded.revision < *"2026" => {
-            return None;
+            Vec::new()
         }
-        _ => {}
+        _ => suggest_for_answer(survivor).unwrap_or_default(),
     }
+}
+
+fn suggest_for_answer(survivor: &Survivor<'_>) -> Option<Vec<SuggestedTest>> {
+    let exchange = survivor.exchange;
     let prelude = prelude(survivor.recorded, survivor.catalog, exchange)?;
     let healthy = ExchangeAnswer::of(&exchange.sent, &exchange.replies)?;
     let changed = ExchangeAnswer::of(&exchange.sent, survivor.changed)?;
@@ -58,12 +69,15 @@ pub(crate) fn suggest(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
         survivor.recorded.exchanges.iter().any(|other| other.tool().is_some() && may_write(other, survivor.catalog));
     let (healthy, changed, known) = (&healthy, &changed, &prelude.known);
     let context = SuggestionContext { survivor, healthy, changed, others: &others, known, writes, list };
-    let candidate = telling(&context, &prelude)?;
-    let notes = notes(&prelude, Some(&candidate));
-    let could = format!("{} could {}", subject(exchange), candidate.could);
-    let name = format!("{}: {}", title(exchange), candidate.about);
-    let expect = expectations(&context, candidate);
-    Some(SuggestedTest { could, value: json!([test(survivor, &prelude, &name, expect)]), notes })
+    let suggested = telling(&context, &prelude).into_iter().map(|candidate| {
+        let notes = notes(&prelude, Some(&candidate));
+        let could = format!("{} could {}", subject(exchange), candidate.could);
+        let name = format!("{}: {}", title(exchange), candidate.about);
+        let lasts = candidate.lasts();
+        let expect = expectations(&context, candidate);
+        SuggestedTest { could, value: json!([test(survivor, &prelude, &name, expect)]), notes, lasts }
+    });
+    Some(suggested.collect())
 }
 
 fn notes(prelude: &Prelude, candidate: Option<&CandidateExpectation>) -> Vec<String> {
@@ -76,8 +90,9 @@ fn notes(prelude: &Prelude, candidate: Option<&CandidateExpectation>) -> Vec<Str
     prelude.is_cut.then(|| cut.to_owned()).into_iter().chain(pinned).collect()
 }
 
-/// The first expectation that holds for the healthy answer and its likes, and not for the changed one.
-fn telling(context: &SuggestionContext<'_>, prelude: &Prelude) -> Option<CandidateExpectation> {
+/// The first expectations that hold for the healthy answer and its likes, and not for the changed one; then those of the
+/// whole answer.
+fn telling(context: &SuggestionContext<'_>, prelude: &Prelude) -> Vec<CandidateExpectation> {
     let exchange = context.survivor.exchange;
     let names = prelude.names();
     let checker = ExpectationChecker {
@@ -92,7 +107,8 @@ fn telling(context: &SuggestionContext<'_>, prelude: &Prelude) -> Option<Candida
             && holds(context.changed) == Some(false)
             && context.others.iter().all(|other| holds(other) == Some(true))
     };
-    candidates(context).into_iter().find(tells)
+    let found = candidates(context).into_iter().filter(tells).take(MOST);
+    found.chain(whole(context).filter(tells)).collect()
 }
 
 /// The expectation, after one that says why where the tool simply fails.
@@ -124,12 +140,18 @@ fn test(survivor: &Survivor<'_>, prelude: &Prelude, name: &str, expect: Value) -
 
 /// A name that is one line, not too long, and no template.
 fn short_name(name: &str) -> String {
-    let name = visible_line(name).into_owned();
-    let mut name: String = name.chars().take(LONGEST_NAME).collect();
+    let mut name = cut(&visible_line(name), LONGEST_NAME);
     while is_template(&name) {
         name = name.replace("{{", "{").replace("{%", "{");
     }
     name.trim().to_owned()
+}
+
+/// As many whole words of a text as fit, with `…` for the others.
+fn cut(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    let words = text[..end].rfind(char::is_whitespace).filter(|at| *at > 0);
+    format!("{}…", text[..words.unwrap_or(end)].trim_end_matches([' ', ':', ',']))
 }
 
 /// The request in a few words.
@@ -141,7 +163,7 @@ fn title(exchange: &MessageExchange) -> String {
             let args = params["arguments"].as_object().into_iter().flatten();
             let args = args.filter(|(_, value)| !value.is_object() && !value.is_array()).take(3);
             let args = args.map(|(name, value)| match value.as_str() {
-                Some(text) => format!("{name}={}", text.chars().take(20).collect::<String>()),
+                Some(text) => format!("{name}={}", cut(text, LONGEST_VALUE)),
                 None => format!("{name}={value}"),
             });
             [text("name")].into_iter().chain(args).collect::<Vec<_>>().join(" ")
@@ -203,7 +225,8 @@ fn suggest_for_cancelled(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     prelude.step.insert("cancel".to_owned(), when);
     let name = format!("{}: {about}", title(request));
     let value = json!([test(survivor, &prelude, &name, json!([expected]))]);
-    Some(SuggestedTest { could: format!("{} could {could}", subject(request)), value, notes: notes(&prelude, None) })
+    let could = format!("{} could {could}", subject(request));
+    Some(SuggestedTest { could, value, notes: notes(&prelude, None), lasts: true })
 }
 
 /// The time after which a request without progress is cancelled.
@@ -217,5 +240,24 @@ impl SuggestedTest {
             let notes = self.notes.iter().flat_map(|note| ["# ", note.as_str(), "\n"]);
             notes.chain([text.as_str()]).collect()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_with_a_word() {
+        for (text, most, expected) in [
+            ("search: name", 20, "search: name"),
+            ("search for everything", 20, "search for…"),
+            ("search q=some long text: the text", 24, "search q=some long text…"),
+            ("search q=some long text: the text", 26, "search q=some long text…"),
+            ("abcdefgh", 4, "abcd…"),
+            ("日本語の 文字", 5, "日本語の…"),
+        ] {
+            assert_eq!(cut(text, most), expected, "{text}");
+        }
     }
 }

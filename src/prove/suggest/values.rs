@@ -125,7 +125,7 @@ fn counts(matchers: &Value) -> bool {
     matchers.get("length").is_some_and(Value::is_number)
 }
 
-fn confidence_at(context: &SuggestionContext<'_>, path: &DottedPath, value: &Value) -> Confidence {
+pub(crate) fn confidence_at(context: &SuggestionContext<'_>, path: &DottedPath, value: &Value) -> Confidence {
     let is_like = |other: &super::answer::ExchangeAnswer| path.find(&other.content()).as_ref() == Some(value);
     if !context.others.iter().all(is_like) {
         return Confidence::Volatile;

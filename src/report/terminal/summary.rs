@@ -339,7 +339,13 @@ fn coverage(report: &Report, families: Families, style: &Style) -> String {
         return suite_scores(suites, style) + &levels(&scores, gates, style) + &claims;
     };
     scores.push(&proof.proven);
-    suite_scores(suites, style) + &levels(&scores, &proof.gates, style) + &claims + &proof::figures(proof, style)
+    let best = proof::best(proof, style);
+    let gap = if best.is_empty() { "" } else { "\n" };
+    best + gap
+        + &suite_scores(suites, style)
+        + &levels(&scores, &proof.gates, style)
+        + &claims
+        + &proof::figures(proof, style)
 }
 
 /// The scores of each suite, if there are several, and that the score below them is none of theirs.

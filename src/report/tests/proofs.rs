@@ -190,6 +190,7 @@ fn proof_of(mutants: Vec<MutantResult>) -> Proof {
             left_out: vec![left_out(&case, &format!("it ended differently: {HOSTILE}"))],
         },
         live: None,
+        additions: Vec::new(),
         table: table(&mutants),
         mutants,
         left_out: ["CONFIG-X", "CONFIG-Y"].map(|id| left_out(id, "takes the real server")).into(),

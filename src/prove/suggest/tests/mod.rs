@@ -2,6 +2,7 @@
 
 mod played;
 mod table;
+mod whole;
 mod written;
 
 use std::io;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::recording::TargetRecording;
-use super::{Survivor, missing};
+use super::{Suggestions, Survivor, missing};
 use crate::block::load;
 use crate::event::Missing;
 use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerReply};
@@ -93,11 +94,17 @@ impl Trial {
 
     /// The test that is suggested for a change to the last exchange; it can be loaded.
     fn learned(&self, change: &dyn Fn(&mut Vec<ServerReply>)) -> Option<Missing> {
+        let missing = self.suggestions(change)?.first;
+        loaded(&in_suite(&missing.yaml));
+        Some(missing)
+    }
+
+    fn suggestions(&self, change: &dyn Fn(&mut Vec<ServerReply>)) -> Option<Suggestions> {
         let exchange = self.recorded.exchanges.last().unwrap();
         let mut changed = exchange.replies.clone();
         change(&mut changed);
         let catalog = catalog();
-        let survivor = Survivor {
+        missing(&Survivor {
             recorded: &self.recorded,
             target_count: self.target_count,
             catalog: &catalog,
@@ -106,10 +113,7 @@ impl Trial {
             variant: self.variant,
             field: "",
             tool: exchange.tool(),
-        };
-        let missing = missing(&survivor)?;
-        loaded(&in_suite(&missing.yaml));
-        Some(missing)
+        })
     }
 }
 

@@ -226,7 +226,7 @@ fn suggestions(recording: &RunRecording) -> Vec<(&'static str, Missing)> {
                     tool: exchange.tool(),
                 })
             });
-            suggestions.extend(learned.map(|missing| (hand.id, missing)));
+            suggestions.extend(learned.map(|missing| (hand.id, missing.first)));
         }
     }
     suggestions

@@ -30,6 +30,7 @@ pub(crate) fn proof(survivors: Vec<(&str, Missing)>) -> Proof {
         control: Control { cases: 1, green: 1, left_out: Vec::new() },
         live: None,
         mutants: mutants.collect(),
+        additions: Vec::new(),
         table: Vec::new(),
         left_out: Vec::new(),
         proven: crate::coverage::score_declared(Registry::builtin(), &crate::coverage::Planned::default()),

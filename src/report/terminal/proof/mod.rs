@@ -1,8 +1,9 @@
-//! The result of a proof: the figures, which tool is guarded against which fault, the survivors with tests that notice
+//! The result of a proof: what would improve the suite most, the figures, which tool is guarded against which fault, the survivors with tests that notice
 //! them, and the mutants that are open.
 //!
 //! `~` survived, `?` undecided, `-` took no part or met nothing. Start reading in [`proof`].
 
+mod best;
 mod open;
 mod survivors;
 mod table;
@@ -15,6 +16,8 @@ use crate::source::{Style, duration_text, printable, visible_line};
 use super::super::coverage::levels;
 use super::super::proven::{self, MutantCounts, sentence};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
+
+pub(crate) use self::best::best;
 
 /// The survivors that are shown in full.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,7 +48,8 @@ impl ProofView<'_> {
 
 /// Shows a proof without the run that it belongs to; ends with a line break.
 pub fn proof(proof: &Proof, view: &ProofView<'_>, style: &Style) -> String {
-    let mut sections = vec![levels(&[&proof.proven], &proof.gates, style) + &figures(proof, style)];
+    let mut sections = vec![best(proof, style)];
+    sections.push(levels(&[&proof.proven], &proof.gates, style) + &figures(proof, style));
     sections.extend(parts(proof, view, style));
     sections.push(verdict(proof, style));
     sections.retain(|section| !section.is_empty());
@@ -59,7 +63,13 @@ pub(crate) fn figures(proof: &Proof, style: &Style) -> String {
     let live = proven::live(&proof.mutants).unwrap_or_default();
     let live = layout::indent(&layout::wrap_some(&live, style.width - 2, 3), "  ");
     let controls = open::control(proof, style) + &open::live(proof.live.as_ref(), style);
-    mutants + &live + &controls + &open::left_out(&proof.left_out, "; the reasons are below", style)
+    let called =
+        proven::of_called(proof).map(|told| layout::indent(&layout::wrap_some(&told, style.width - 2, 3), "  "));
+    called.unwrap_or_default()
+        + &mutants
+        + &live
+        + &controls
+        + &open::left_out(&proof.left_out, "; the reasons are below", style)
 }
 
 /// Everything about single mutants.

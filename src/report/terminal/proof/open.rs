@@ -122,13 +122,9 @@ fn undecided_in_part(proof: &Proof, style: &Style) -> String {
     item("?", &told, 3, style) + &by_reason(named.iter(), style)
 }
 
-/// The tools, prompts and resources that no case uses.
+/// The prompts and resources that no case uses; tools stand at the beginning.
 fn unused_cases(proof: &Proof, style: &Style) -> String {
-    let kinds = [
-        (SubjectKind::Tool, "tool", "calls"),
-        (SubjectKind::Prompt, "prompt", "gets"),
-        (SubjectKind::Resource, "resource", "reads"),
-    ];
+    let kinds = [(SubjectKind::Prompt, "prompt", "gets"), (SubjectKind::Resource, "resource", "reads")];
     let line = |(kind, noun, verb): (SubjectKind, &str, &str)| {
         let unused = proof.table.iter().filter(|one| one.subject.kind == kind && one.verdict == Verdict::NotCalled);
         let names: BTreeSet<&str> = unused.map(|one| one.subject.name.as_str()).collect();

@@ -13,8 +13,9 @@ use super::{ProofView, Survivors, item};
 
 /// The most survivors that are shown in full; those after them get one line.
 const IN_FULL: usize = 10;
-/// The most survivors that are shown at all.
-const AT_ALL: usize = 100;
+/// The most fields that get a line with the survivors that are not shown in full, and the most of these.
+const FIELDS: usize = 40;
+const NAMES: usize = 6;
 /// The most missing tests that are shown for one survivor.
 const TESTS: usize = 2;
 /// The most tools that are named for one survivor.
@@ -32,8 +33,8 @@ pub(crate) fn survivors(proof: &Proof, view: &ProofView<'_>, style: &Style) -> V
     let mut seen = ShownKills::default();
     let mut parts: Vec<String> =
         found.iter().take(in_full).map(|mutant| survivor(proof, mutant, view, &mut seen, style)).collect();
-    let lines = found.iter().skip(in_full).take(AT_ALL).map(|mutant| line(mutant, style));
-    parts.push(lines.collect::<String>() + &more(&found, in_full, view, style));
+    let rest = found.get(in_full..).unwrap_or_default();
+    parts.push(fields(rest, style) + &more(&found, in_full, view, style));
     parts
 }
 
@@ -57,14 +58,14 @@ fn survivor<'a>(
         Survivors::Worst => TESTS,
         Survivors::All => mutant.missing.len(),
     };
+    // Other entries of a list have the same test.
     let mut told = BTreeSet::new();
-    for missing in mutant.missing.iter().take(shown) {
-        // Other entries of a list have the same test.
-        if told.insert((&missing.could, &missing.yaml)) {
-            text += &test(missing, mutant, seen, style);
-        }
+    let tests: Vec<&Missing> =
+        mutant.missing.iter().filter(|missing| told.insert((&missing.could, &missing.yaml))).collect();
+    for missing in tests.iter().take(shown) {
+        text += &test(missing, mutant, seen, style);
     }
-    if let Some(more) = mutant.missing.len().checked_sub(shown).filter(|more| *more > 0) {
+    if let Some(more) = tests.len().checked_sub(shown).filter(|more| *more > 0) {
         let told = format!(
             "and {}; `{}` shows them",
             layout::plural(more, "more test") + " to add",
@@ -121,18 +122,26 @@ fn advice(proof: &Proof, mutant: &MutantResult) -> String {
     format!("no test is known that would notice it{reason}{}", block.unwrap_or_default())
 }
 
-fn line(mutant: &MutantResult, style: &Style) -> String {
-    let told = format!("{}  {}: {}", mutant.id, mutant.variant, proven::could(mutant));
-    format!("{} {}\n", layout::paint("~", YELLOW, style), layout::crop(&told, style.width - 2))
+/// The survivors that are not shown in full, a line for each tool and field.
+fn fields(rest: &[&MutantResult], style: &Style) -> String {
+    let fields = proven::by_field(rest);
+    let line = |(at, names): (&String, &Vec<&str>)| {
+        let shown = names.iter().take(NAMES).copied().collect::<Vec<_>>().join(", ");
+        let more = names.len().saturating_sub(NAMES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let told = visible_line(&format!("{at}: {shown}{more}")).into_owned();
+        format!("{} {}\n", layout::paint("~", YELLOW, style), layout::crop(&told, style.width - 2))
+    };
+    let text: String = fields.iter().take(FIELDS).map(line).collect();
+    match fields.len().saturating_sub(FIELDS) {
+        0 => text,
+        more => text + &item("~", &format!("and {}", layout::plural(more, "more field")), 1, style),
+    }
 }
 
 /// The number of survivors that are left out, and how to see all of them.
 fn more(found: &[&MutantResult], in_full: usize, view: &ProofView<'_>, style: &Style) -> String {
     let mut text = String::new();
-    let unshown = found.len().saturating_sub(in_full + AT_ALL);
-    if unshown > 0 {
-        text += &item("~", &format!("and {}", layout::plural(unshown, "more survivor")), 1, style);
-    }
     if found.len() > in_full {
         let told = format!("`{}` shows a test for each survivor", view.with_flag("--survivors all"));
         text += &item("-", &told, 3, style);
