@@ -87,8 +87,8 @@ pub(crate) fn with_written_test(
 }
 
 /// The text with more behind the last item of a list; `None` where the items are not written one below the other.
-pub(crate) fn behind_last(suite: &str, list: &Node, written: &dyn Fn(usize) -> String) -> Option<String> {
-    let (first, last) = (list.items().first()?, list.items().last()?);
+pub(crate) fn behind_last(suite: &str, sequence: &Node, written: &dyn Fn(usize) -> String) -> Option<String> {
+    let (first, last) = (sequence.items().first()?, sequence.items().last()?);
     let (start, end) = (first.span.start as usize, last.span.end as usize);
     let line = suite[..start].rfind('\n').map_or(0, |at| at + 1);
     let before = &suite[line..start];
@@ -101,7 +101,7 @@ pub(crate) fn behind_last(suite: &str, list: &Node, written: &dyn Fn(usize) -> S
     let at = if is_line_start { end } else { suite[end..].find('\n').map_or(suite.len(), |rest| end + rest + 1) };
     let (head, tail) = suite.split_at(at);
     let end_of_head = if head.ends_with('\n') { "" } else { "\n" };
-    let between = list.items().get(1).map(|second| &suite[first.span.end as usize..second.span.start as usize]);
+    let between = sequence.items().get(1).map(|second| &suite[first.span.end as usize..second.span.start as usize]);
     let gap = if between.is_some_and(|between| between.contains("\n\n")) { "\n" } else { "" };
     Some(format!("{head}{end_of_head}{gap}{}{tail}", written(indent)))
 }

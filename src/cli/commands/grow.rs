@@ -157,7 +157,9 @@ impl Growing<'_> {
             let mut wanted: Vec<Growth> = std::mem::take(&mut calls);
             wanted.extend(self.missing());
             wanted.retain(|growth| self.is_asked_for(growth));
-            wanted.iter_mut().for_each(|growth| growth.writes = may_write(growth, observed));
+            for growth in &mut wanted {
+                growth.writes = may_write(growth, observed);
+            }
             if self.args.until.is_some() && self.proof.is_some() {
                 wanted.truncate(FEW);
             }
@@ -264,20 +266,20 @@ impl Growing<'_> {
         let lines = changed_lines(old, &self.text);
         let would = if self.args.dry_run { "would be added" } else { "added" };
         let (before, after) = (figures(before), figures(self.proof.as_ref()));
+        let left_out = if unstable > 0 {
+            let additions = count(unstable, "addition");
+            format!("  {additions} left out, since the server did not answer the same in {RUNS} runs\n")
+        } else {
+            String::new()
+        };
         let mut text = format!(
-            "{}: {before} before, {after} after\n  {} and {} {would}, {} in {}\n",
+            "{}: {before} before, {after} after\n  {} and {} {would}, {} in {}\n{left_out}",
             self.args.suite.display(),
             count(tests, "test"),
             count(expectations, "expectation"),
             count(lines, "line"),
             duration_text(self.begun.elapsed()),
         );
-        if unstable > 0 {
-            text += &format!(
-                "  {} left out, since the server did not answer the same in {RUNS} runs\n",
-                count(unstable, "addition")
-            );
-        }
         if tests + expectations > 0 {
             text += "  what was added is what the server answered: confirm that it is right before you keep it\n";
         }
@@ -394,6 +396,9 @@ fn untested(server: &ObservedServer) -> Vec<String> {
             }
             UntestedReason::Lacking(words) => {
                 format!("need what this machine lacks ({})", shorten(words, LONGEST_REFUSAL))
+            }
+            UntestedReason::Limited(words) => {
+                format!("limit how often they are called ({})", shorten(words, LONGEST_REFUSAL))
             }
             UntestedReason::Secret => "take a secret; write a test with `{{ env.NAME }}` in its place".to_owned(),
             UntestedReason::TooLong => "answer more than can be expected".to_owned(),

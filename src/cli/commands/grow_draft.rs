@@ -145,8 +145,8 @@ impl GrownText {
             let written =
                 |indent: usize| format!("{:indent$}# {COMMENT}\n{}", "", yaml_writer::block(&json!([test]), indent));
             match read(&self.text).and_then(|root| with_written_test(&self.text, &root, &written).ok()) {
-                Some(text) => {
-                    self.text = text;
+                Some(longer) => {
+                    self.text = longer;
                     self.new_tests += 1;
                     self.of_test.entry(name).or_default().extend(members);
                 }

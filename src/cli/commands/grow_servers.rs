@@ -85,7 +85,7 @@ impl<'a> GrowServers<'a> {
     pub(crate) fn run(&self, plan: &Plan, what: &str) -> Result<EndedRun, Exit> {
         let options = self.options(plan);
         let mut observer = GrowObserver::default();
-        let _ticker = self.ticker(what);
+        let _ticker = ticker(what);
         let mut urgency = self.urgency.clone();
         let runtime = self.runtime()?;
         let summary = runtime.block_on(async {
@@ -107,7 +107,7 @@ impl<'a> GrowServers<'a> {
     /// Proves what a run would have caught.
     pub(crate) fn prove(&self, plan: &Plan, recording: RunRecording) -> Result<Proof, Exit> {
         let options = &self.options(plan);
-        let _ticker = self.ticker("proving the suite");
+        let _ticker = ticker("proving the suite");
         let proven = prove(
             recording,
             &ProveSettings {
@@ -122,9 +122,12 @@ impl<'a> GrowServers<'a> {
                 time: None,
             },
         );
-        let proven = proven.map_err(|error| match self.stop.is_set() {
-            true => Exit::Interrupted,
-            false => self.console.fail(Exit::Internal, format!("nothing was proven: {error}"), None),
+        let proven = proven.map_err(|error| {
+            if self.stop.is_set() {
+                Exit::Interrupted
+            } else {
+                self.console.fail(Exit::Internal, format!("nothing was proven: {error}"), None)
+            }
         })?;
         Ok(proven.proof)
     }
@@ -132,7 +135,7 @@ impl<'a> GrowServers<'a> {
     /// Asks the servers what they offer, with calls that read only unless the suite allows others.
     pub(crate) fn observe(&self, plan: Plan) -> Result<Vec<ObservedServer>, Exit> {
         let options = self.options(&plan);
-        let _ticker = self.ticker("calling what no test calls");
+        let _ticker = ticker("calling what no test calls");
         let mut urgency = self.urgency.clone();
         let runtime = self.runtime()?;
         let visited = runtime.block_on(async {
@@ -161,15 +164,16 @@ impl<'a> GrowServers<'a> {
         }
     }
 
-    fn ticker(&self, what: &str) -> Ticker {
-        let what = what.to_owned();
-        Ticker::start(move |elapsed| format!("… {}: {what}\n", duration_text(elapsed)))
-    }
-
     fn runtime(&self) -> Result<tokio::runtime::Runtime, Exit> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.map_err(|_| self.console.fail(Exit::Internal, "the system provides no async runtime", None))
     }
+}
+
+/// Says from time to time what is under way.
+fn ticker(what: &str) -> Ticker {
+    let what = what.to_owned();
+    Ticker::start(move |elapsed| format!("… {}: {what}\n", duration_text(elapsed)))
 }
 
 /// The suite in a file that would hold this text; what it includes is read from the disk.

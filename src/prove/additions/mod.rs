@@ -93,7 +93,9 @@ pub(crate) fn additions(
     let candidates: Vec<Candidate> =
         found.iter().map(|(one, closes)| Candidate { closes: closes.clone(), lines: lines(one) }).collect();
     let chosen = choose(&weights, &candidates).into_iter().map(|Choice { candidate, closes }| {
-        closes.iter().for_each(|gap| open[mutants[*gap]] -= 1);
+        for gap in &closes {
+            open[mutants[*gap]] -= 1;
+        }
         let closed: BTreeSet<usize> = closes.iter().map(|gap| mutants[*gap]).collect();
         let kills = closed.iter().filter(|mutant| open[**mutant] == 0).count();
         Addition { kills, notices: closes.len(), ..found[candidate].0.clone() }

@@ -40,10 +40,8 @@ fn step_of_call(script: &Script, tools: &[&str], index: usize) -> Option<usize> 
     let before: Vec<&Step> = setup.iter().chain(preconditions).chain(witness).collect();
     let whole: Vec<&Step> = before.iter().copied().chain(steps).chain(teardown).collect();
     // The setup of a suite may belong to the session.
-    let (offset, whole) = match tools_of(&whole) == tools {
-        true => (before.len(), whole),
-        false => (0, steps.iter().collect()),
-    };
+    let is_whole = tools_of(&whole) == tools;
+    let (offset, whole) = if is_whole { (before.len(), whole) } else { (0, steps.iter().collect()) };
     if tools_of(&whole) != tools {
         return None;
     }

@@ -52,7 +52,8 @@ fn renamed(suggestion: &str, taken: &mut BTreeSet<String>) -> Option<String> {
     if taken.insert(name.clone()) {
         return None;
     }
-    let free = (2..).map(|number| format!("{name} ({number})")).find(|name| taken.insert(name.clone()))?;
+    let free =
+        (2..=taken.len() + 2).map(|number| format!("{name} ({number})")).find(|name| taken.insert(name.clone()))?;
     value[0]["name"] = Value::from(free);
     let notes = suggestion.lines().take_while(|line| line.starts_with("# ")).flat_map(|line| [line, "\n"]);
     Some(notes.collect::<String>() + &yaml::block(&value, 0))
