@@ -90,7 +90,8 @@ impl Planner<'_> {
             case.variants.extend(OUTPUT_SCHEMA_JUDGES.map(str::to_owned));
         }
         if !test.inject.is_empty() {
-            case.probes.insert("fault-recovery".to_owned());
+            let judges = !case.variants.is_empty() || test.recovery.is_some();
+            case.probes.extend(judges.then(|| "fault-recovery".to_owned()));
             case.session = SessionNeed::Own;
             case.inject = test.inject.clone().into();
             case.recovery = test.recovery;
