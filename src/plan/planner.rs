@@ -84,7 +84,7 @@ impl Planner<'_> {
         if !case.variants.is_empty() && all_steps(test).any(|step| step.cancel.is_some()) {
             case.probes.insert("fault-recovery".to_owned());
         }
-        let calls = |step: &Step| matches!(step.action, Action::Call { .. });
+        let calls = |step: &Step| matches!(step.action, Action::Call { .. }) && !step.is_answered_by(&test.inject);
         if test.output_schema.is_some() && test.steps.iter().any(calls) {
             case.probes.insert("output-schema".to_owned());
             case.variants.extend(OUTPUT_SCHEMA_JUDGES.map(str::to_owned));
