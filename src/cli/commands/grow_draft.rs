@@ -202,9 +202,9 @@ mod tests {
         let is_error = json!({"is_error": false});
         let growths = [
             growth("x: one", "x", &json!([is_error, {"text": "1"}]), Some(0)),
-            growth("y: one", "y", &json!([{"text": "1"}]), None),
+            growth("w: one", "w", &json!([{"text": "1"}]), None),
             growth("z: all", "z", &json!([{"text": "3"}]), None),
-            growth("y: two", "y", &json!([is_error, {"text": "2"}]), None),
+            growth("w: two", "w", &json!([is_error, {"text": "2"}]), None),
             growth("x: two", "x", &json!([is_error, {"text": "2"}]), Some(0)),
         ];
         let grown = grown(SUITE, &growths);
@@ -212,12 +212,12 @@ mod tests {
         let expected = format!(
             "suite: s\nserver: {{ builtin: demo }}\ntests:\n  - name: a\n    call: x\n    \
              expect: [{{ is_error: false }}, {{ text: \"1\" }}, {{ text: \"2\" }}] # mine\n\
-             {added}  - name: y\n    call: y\n    expect:\n      - is_error: false\n      - text: \"1\"\n      - text: \"2\"\n\
+             {added}  - name: w\n    call: w\n    expect:\n      - is_error: false\n      - text: \"1\"\n      - text: \"2\"\n\
              {added}  - name: \"z: all\"\n    call: z\n    expect:\n      - text: \"3\"\n"
         );
         assert_eq!(grown.text, expected);
         assert_eq!(grown.new_tests, 2);
-        let of_test = [("a", vec![0, 4]), ("y", vec![1, 3]), ("z: all", vec![2])];
+        let of_test = [("a", vec![0, 4]), ("w", vec![1, 3]), ("z: all", vec![2])];
         assert_eq!(grown.of_test, of_test.map(|(name, members)| (name.to_owned(), members)).into());
     }
 
@@ -227,13 +227,13 @@ mod tests {
         let one = growth("a", "x", &json!([{"text": "1"}]), None);
         let begun = grown(suite, std::slice::from_ref(&one));
         assert!(begun.text.contains("tests:\n") && begun.text.contains("- name: a\n"), "{}", begun.text);
-        let next = grown(&begun.text, &[growth("a", "y", &json!([{"text": "1"}]), None)]);
+        let next = grown(&begun.text, &[growth("a", "w", &json!([{"text": "1"}]), None)]);
         assert!(next.text.contains("- name: a (2)\n"), "{}", next.text);
     }
 
     #[test]
     fn tests_that_write_have_servers_of_their_own() {
-        let writing = Growth { writes: true, ..growth("b", "y", &json!([{"text": "1"}]), None) };
+        let writing = Growth { writes: true, ..growth("b", "w", &json!([{"text": "1"}]), None) };
         let text = grown(SUITE, std::slice::from_ref(&writing)).text;
         assert!(text.contains("restart_policy: per_test }\n\ntests:\n"), "{text}");
         let options = format!("{SUITE}run_options: {{ parallel: 1 }}\n");

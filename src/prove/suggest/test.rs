@@ -252,7 +252,7 @@ mod tests {
         for (text, most, expected) in [
             ("search: name", 20, "search: name"),
             ("search for everything", 20, "search for…"),
-            ("search q=some long text: the text", 24, "search q=some long text…"),
+            ("search q=some long text: the text", 24, "search q=some long…"),
             ("search q=some long text: the text", 26, "search q=some long text…"),
             ("abcdefgh", 4, "abcd…"),
             ("日本語の 文字", 5, "日本語の…"),

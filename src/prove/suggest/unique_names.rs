@@ -71,11 +71,11 @@ mod tests {
         for (file, suggestion, expected) in [
             ("s.yml", test("a", "x"), test("a", "x")),
             ("s.yml", test("a", "x"), test("a", "x")),
-            ("s.yml", test("a", "y"), test("a (2)", "y")),
+            ("s.yml", test("a", "w"), test("a (2)", "w")),
             ("s.yml", test("a", "z"), test("a (3)", "z")),
-            ("s.yml", test("a", "y"), test("a (2)", "y")),
+            ("s.yml", test("a", "w"), test("a (2)", "w")),
             ("s.yml", format!("# pinned\n{}", test("known", "x")), format!("# pinned\n{}", test("known (2)", "x"))),
-            ("other.yml", test("a", "y"), test("a", "y")),
+            ("other.yml", test("a", "w"), test("a", "w")),
             (
                 "s.yml",
                 "run_options:\n  start_timeout: 5s\n".to_owned(),
