@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::grow_draft::{Growth, grown};
+use super::grow_draft::{Growth, grown, without_empty_tests};
 use super::grow_servers::{EndedRun, GrowServers, ObservedServer, is_valid};
 use super::parsing::duration;
 use crate::cli::console::Console;
@@ -91,13 +91,16 @@ struct Settled {
 pub(crate) fn grow(args: &GrowArgs, console: &Console) -> Result<Exit, Exit> {
     let text = read_suite(args, console)?;
     let servers = GrowServers::new(console);
-    let plan = servers.plan(&args.suite, &text)?;
+    let begun_text = if is_valid(&args.suite, &text) { None } else { begun_suite(args, &text) };
+    let plan = servers.plan(&args.suite, begun_text.as_ref().unwrap_or(&text))?;
     let (added, rejected) = (Added::default(), BTreeSet::new());
     let begun = Instant::now();
     let mut growing = Growing { args, servers, console, begun, text: text.clone(), proof: None, added, rejected };
-    growing.prove_as_it_is(&plan)?;
+    if begun_text.is_none() {
+        growing.prove_as_it_is(&plan)?;
+    }
     let before = growing.proof.clone();
-    let observed = growing.observe()?;
+    let observed = growing.servers.observe(plan.clone())?;
     let calls = first_tests(&plan, &observed);
     growing.grow_in_rounds(calls, &observed)?;
     if args.dry_run {
@@ -123,12 +126,16 @@ fn read_suite(args: &GrowArgs, console: &Console) -> Result<String, Exit> {
     Ok(text)
 }
 
+/// A suite that has neither a test nor a block yet, with a block that calls nothing: without a case, there would be no
+/// server to ask. `None` where that is not all that it lacks.
+fn begun_suite(args: &GrowArgs, text: &str) -> Option<String> {
+    let begun = format!("{}\nschema_lint: {{}}\n", without_empty_tests(text));
+    is_valid(&args.suite, &begun).then_some(begun)
+}
+
 impl Growing<'_> {
     /// Proves what the suite catches before anything is added; a suite that fails cannot grow.
     fn prove_as_it_is(&mut self, plan: &Plan) -> Result<(), Exit> {
-        if plan.cases().next().is_none() {
-            return Ok(());
-        }
         let run = self.servers.run(plan, "running the suite as it is")?;
         if let Some(red) = run.red.first() {
             let exit = if red.outcome == Outcome::Errored { Exit::Environment } else { Exit::Findings };
@@ -142,12 +149,6 @@ impl Growing<'_> {
         }
         self.proof = Some(self.servers.prove(plan, run.recording)?);
         Ok(())
-    }
-
-    fn observe(&self) -> Result<Vec<ObservedServer>, Exit> {
-        // Without a case, no server of a suite is visited.
-        let text = if self.proof.is_none() { format!("{}\nschema_lint: {{}}\n", self.text) } else { self.text.clone() };
-        self.servers.observe(self.servers.plan(&self.args.suite, &text)?)
     }
 
     /// Adds what gains most, round after round, until nothing is gained.

@@ -120,7 +120,7 @@ fn read(text: &str) -> Option<Node> {
 }
 
 /// The text without the key of an empty list of tests.
-fn without_empty_tests(suite: &str) -> String {
+pub(crate) fn without_empty_tests(suite: &str) -> String {
     let lines = suite.split_inclusive('\n');
     lines.filter(|line| line.trim_end().replace(' ', "") != "tests:[]").collect()
 }

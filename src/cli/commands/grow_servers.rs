@@ -147,8 +147,11 @@ impl<'a> GrowServers<'a> {
         runtime.shutdown_timeout(SHUTDOWN);
         runner::remove_run_folders();
         let Some(visited) = visited.filter(|_| !self.stop.is_set()) else { return Err(Exit::Interrupted) };
-        // A server that does not start was an error of the run.
-        Ok(visited.into_iter().filter_map(|visited| visited.result.ok()).collect())
+        let failed = |found: Finding| {
+            let message = format!("nothing was added: {}", found.message);
+            self.console.fail(Exit::Environment, message, found.help.as_deref())
+        };
+        visited.into_iter().map(|visited| visited.result.map_err(failed)).collect()
     }
 
     fn options(&self, plan: &Plan) -> Options {

@@ -87,20 +87,32 @@ pub(crate) fn additions(
         gaps.add_operator(&trial.gaps, weight, redactor);
     }
     let GapTable { found, weights, mutants, mut open } = gaps;
-    let found: Vec<(Addition, BTreeSet<usize>)> =
-        found.into_values().filter_map(|one| Some((one.addition?, one.closes))).collect();
-    let lines = |addition: &Addition| addition.yaml.lines().count() + if addition.at.is_some() { 0 } else { 4 };
-    let candidates: Vec<Candidate> =
-        found.iter().map(|(one, closes)| Candidate { closes: closes.clone(), lines: lines(one) }).collect();
-    let chosen = choose(&weights, &candidates).into_iter().map(|Choice { candidate, closes }| {
-        for gap in &closes {
-            open[mutants[*gap]] -= 1;
+    let found = found.into_values().filter_map(|one| Some((one.addition?, one.closes)));
+    let (lasting, others): (Vec<_>, Vec<_>) = found.partition(|(addition, _)| addition.lasts);
+    let mut is_closed = vec![false; weights.len()];
+    let mut chosen = Vec::new();
+    // What holds only on this machine closes what nothing else does.
+    for found in [lasting, others] {
+        let candidates: Vec<Candidate> =
+            found.iter().map(|(addition, closes)| candidate(addition, closes, &is_closed)).collect();
+        for Choice { candidate, closes } in choose(&weights, &candidates) {
+            for gap in &closes {
+                is_closed[*gap] = true;
+                open[mutants[*gap]] -= 1;
+            }
+            let closed: BTreeSet<usize> = closes.iter().map(|gap| mutants[*gap]).collect();
+            let kills = closed.iter().filter(|mutant| open[**mutant] == 0).count();
+            chosen.push(Addition { kills, notices: closes.len(), ..found[candidate].0.clone() });
         }
-        let closed: BTreeSet<usize> = closes.iter().map(|gap| mutants[*gap]).collect();
-        let kills = closed.iter().filter(|mutant| open[**mutant] == 0).count();
-        Addition { kills, notices: closes.len(), ..found[candidate].0.clone() }
-    });
-    chosen.collect()
+    }
+    chosen
+}
+
+/// An addition with the gaps that it closes and none before it did; a test of its own takes some more lines.
+fn candidate(addition: &Addition, closes: &BTreeSet<usize>, is_closed: &[bool]) -> Candidate {
+    let closes = closes.iter().copied().filter(|gap| !is_closed[*gap]).collect();
+    let lines = addition.yaml.lines().count() + if addition.at.is_some() { 0 } else { 4 };
+    Candidate { closes, lines }
 }
 
 /// The weight of each variant: how often its family fails, times how bad it is.

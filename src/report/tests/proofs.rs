@@ -374,7 +374,7 @@ fn no_server_gives_orders_through_a_proof() {
 }
 
 #[test]
-fn many_survivors_end_in_lines_and_then_in_a_number() {
+fn many_survivors_end_in_lines_by_field_and_then_in_a_number() {
     let survivor = |number: usize| MutantResult {
         missing: vec![missing("t", "it could lie", &format!("- name: test {number}\n"))],
         mutants: at(&[(&format!("tool_{number}"), Verdict::Survived)]),
@@ -383,7 +383,8 @@ fn many_survivors_end_in_lines_and_then_in_a_number() {
     let many = proof_of((0..150).map(survivor).collect());
     let text = proof(&many, &VIEW, &Style::new(Color::Never, 120));
     for told in [
-        "and 40 more survivors",
+        "~ tool_10: name: mutant-10\n",
+        "and 240 more fields",
         "`mcprove prove examples/users.yml --survivors all` shows a test for each survivor",
         "and 110 more rows",
     ] {
