@@ -93,10 +93,9 @@ struct AnswerCounts {
 /// The outcomes of the calls of one tool.
 #[derive(Debug, Default)]
 struct ToolTally {
-    /// Calls of cases, and those of them that it served.
     sent: usize,
     served: usize,
-    /// Its messages to calls that it did not serve, whoever made them.
+    /// Its messages to calls that it did not serve.
     refusals: BTreeMap<String, RefusedCallExample>,
 }
 
@@ -106,16 +105,6 @@ struct RefusedCallExample {
     times: usize,
     /// The arguments of the first of these calls: some had to be refused.
     arguments: Value,
-}
-
-/// A call that is not answered yet.
-#[derive(Debug)]
-struct OpenCall {
-    tool: String,
-    arguments: Value,
-    /// False for what the run calls for no case, such as in the search for arguments: if it is served, no case has
-    /// judged the tool, but if it is refused, the refusal says what the tool lacks.
-    is_of_case: bool,
 }
 
 impl ToolTally {
@@ -169,31 +158,29 @@ impl ObservedCalls {
         let owners: BTreeMap<u32, &Owner> =
             session.owners.iter().flat_map(|(id, frames)| frames.iter().map(move |frame| (*frame, id))).collect();
         answers.count_forgotten(&session.forgotten, session.case.as_deref().unwrap_or_default());
-        let forgotten = session.forgotten.open.iter().map(|(id, tool)| {
-            // Nobody knows the arguments of a forgotten call.
-            (id.clone(), OpenCall { tool: tool.clone(), arguments: Value::Null, is_of_case: session.case.is_some() })
-        });
-        let mut open: BTreeMap<String, OpenCall> = forgotten.collect();
+        // Nobody knows the arguments of a forgotten call.
+        let forgotten = session.forgotten.open.iter().map(|(id, tool)| (id.clone(), (tool.clone(), Value::Null)));
+        let mut open: BTreeMap<String, (String, Value)> = forgotten.collect();
         for frame in &session.frames {
             let Ok(message) = frame.json() else { continue };
             match frame.direction {
                 Direction::Sent if message["method"] == "tools/call" => {
-                    let tool = message["params"]["name"].as_str().unwrap_or_default().to_owned();
+                    let tool = message["params"]["name"].as_str().unwrap_or_default();
                     let arguments = message["params"].get("arguments").cloned().unwrap_or_else(|| json!({}));
+                    open.insert(message["id"].to_string(), (tool.to_owned(), arguments));
                     let case = owners.get(&frame.seq).map_or(session.case.as_deref(), |owner| owner.case());
-                    answers.call(case, &tool);
-                    open.insert(message["id"].to_string(), OpenCall { tool, arguments, is_of_case: case.is_some() });
+                    answers.call(case.unwrap_or_default(), tool);
                 }
                 Direction::Received => match open.remove(&message["id"].to_string()) {
-                    Some(call) => answers.count_answer(call, &message, redactor),
+                    Some((tool, arguments)) => answers.count_answer(&tool, arguments, &message, redactor),
                     None => answers.read_result(&message["result"]),
                 },
                 Direction::Sent => {}
             }
         }
         for (id, is_served) in &session.forgotten.long_answers {
-            if let Some(call) = open.remove(id) {
-                answers.count_long_answer(&call, *is_served);
+            if let Some((tool, _)) = open.remove(id) {
+                answers.count_long_answer(&tool, *is_served);
             }
         }
         let has_gap = session.frames.windows(2).any(|pair| pair[1].seq > pair[0].seq + 1);
@@ -309,9 +296,9 @@ impl AnswerCounts {
         self.tools.values().map(|tally| tally.served).sum()
     }
 
-    fn call(&mut self, case: Option<&str>, tool: &str) {
-        self.tools.entry(tool.to_owned()).or_default().sent += usize::from(case.is_some());
-        self.called.entry(case.unwrap_or_default().to_owned()).or_default().insert(tool.to_owned());
+    fn call(&mut self, case: &str, tool: &str) {
+        self.tools.entry(tool.to_owned()).or_default().sent += 1;
+        self.called.entry(case.to_owned()).or_default().insert(tool.to_owned());
     }
 
     /// The calls of a case in frames that are no longer kept.
@@ -325,27 +312,23 @@ impl AnswerCounts {
     }
 
     /// The answer to a call.
-    fn count_answer(&mut self, call: OpenCall, message: &Value, redactor: &Redactor) {
-        let Some(tally) = self.tools.get_mut(&call.tool) else { return };
+    fn count_answer(&mut self, tool: &str, arguments: Value, message: &Value, redactor: &Redactor) {
+        let Some(tally) = self.tools.get_mut(tool) else { return };
         let result = &message["result"];
         if is_served(message) {
-            tally.served += usize::from(call.is_of_case);
+            tally.served += 1;
         } else if let Some(text) = result["content"][0]["text"].as_str().or(message["error"]["message"].as_str()) {
             let words = shorten(&visible_line(redactor.text(text).trim()), 120);
             if tally.refusals.len() < MOST_REFUSALS || tally.refusals.contains_key(&words) {
-                tally
-                    .refusals
-                    .entry(words)
-                    .or_insert(RefusedCallExample { times: 0, arguments: call.arguments })
-                    .times += 1;
+                tally.refusals.entry(words).or_insert(RefusedCallExample { times: 0, arguments }).times += 1;
             }
         }
     }
 
     /// The answer to a call, of which only that it was served is known.
-    fn count_long_answer(&mut self, call: &OpenCall, is_served: bool) {
-        let tally = self.tools.entry(call.tool.clone()).or_default();
-        tally.served += usize::from(is_served && call.is_of_case);
+    fn count_long_answer(&mut self, tool: &str, is_served: bool) {
+        let tally = self.tools.entry(tool.to_owned()).or_default();
+        tally.served += usize::from(is_served);
     }
 
     /// The answer to anything else.
@@ -370,7 +353,6 @@ impl ObservedCalls {
             return exit;
         }
         if let Some(message) = self.unknown(policy.requirement) {
-            // What was found says it already.
             if exit == Exit::Findings {
                 return exit;
             }
@@ -469,7 +451,7 @@ fn unjudged_message(unjudged: &[Unjudged<'_>], servers: usize) -> String {
         }
         Some(_) | None => String::new(),
     };
-    format!("{which} not judged, since no call of a case was served: {names}{of_first}")
+    format!("{which} not judged, since no call was served: {names}{of_first}")
 }
 
 #[cfg(test)]
@@ -483,7 +465,7 @@ mod tests {
             let mut server = AnswerCounts { declares_tools, ..AnswerCounts::default() };
             server.read_result(&json!({"tools": tools.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
             for (case, tool) in calls {
-                server.call(Some(case), tool);
+                server.call(case, tool);
                 server.tools.entry((*tool).to_owned()).or_default().served = served;
             }
             let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
@@ -542,7 +524,7 @@ mod tests {
             let mut server = AnswerCounts::default();
             server.read_result(&json!({"tools": listed.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
             for tool in called {
-                server.call(Some("generated"), tool);
+                server.call("generated", tool);
             }
             let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
             let ran = ["generated".to_owned()].into();
@@ -559,24 +541,19 @@ mod tests {
         let down = json!({"result": {"isError": true, "content": [{"type": "text", "text": "database is down\n"}]}});
         let good = json!({"result": {"content": []}});
         let wrong = json!({"error": {"code": -32602, "message": "`id` must be a text"}});
-        let of = |case: &str, tool: &str, arguments| {
-            let is_of_case = !case.is_empty();
-            OpenCall { tool: tool.to_owned(), arguments, is_of_case }
-        };
         for _ in 0..2 {
-            server.call(Some("generated"), "get");
-            server.count_answer(of("generated", "get", json!({"id": 7})), &wrong, &Redactor::default());
+            server.call("generated", "get");
+            server.count_answer("get", json!({"id": 7}), &wrong, &Redactor::default());
         }
         for (case, tool, answer) in [
             ("generated", "add", &good),
             ("generated", "add", &down),
             ("generated", "get", &down),
-            ("", "get", &good),
             ("generated", "nobody has this", &down),
             ("by hand", "by_hand", &down),
         ] {
-            server.call(Some(case).filter(|case| !case.is_empty()), tool);
-            server.count_answer(of(case, tool, json!({})), answer, &Redactor::default());
+            server.call(case, tool);
+            server.count_answer(tool, json!({}), answer, &Redactor::default());
         }
         let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
         let ran = ["generated".to_owned()].into();
@@ -584,9 +561,6 @@ mod tests {
         let unjudged = calls.unjudged_tools();
         assert_eq!(unjudged, [Unjudged { server: "server", tool: "get", refusal: "database is down" }]);
         let message = unjudged_message(&unjudged, 1);
-        assert_eq!(
-            message,
-            "1 tool was not judged, since no call of a case was served: `get`; it answered: database is down"
-        );
+        assert_eq!(message, "1 tool was not judged, since no call was served: `get`; it answered: database is down");
     }
 }
