@@ -65,6 +65,19 @@ fn a_suite_begins_with_nothing_and_ends_where_it_is_enough() {
 }
 
 #[test]
+fn what_somebody_writes_meanwhile_is_kept() {
+    let scene = Scene::bare("grow-changed");
+    let file = scene.folder.join("suite.yml");
+    let start = format!("echo '# later' >> {}; exec mcprove serve demo", file.display());
+    scene.write("suite.yml", &SUITE.replace("{ builtin: demo }", &format!("{{ command: [sh, -c, {start:?}] }}")));
+    let seen = scene.run("grow suite.yml --tools add");
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("was changed while it grew"), "{}", seen.text());
+    let left = text(&scene);
+    assert!(left.ends_with("# later\n") && !left.contains("sum: 4"), "{left}");
+}
+
+#[test]
 fn what_cannot_grow_stays_as_it_is() {
     let scene = Scene::bare("grow-not");
     let red = SUITE.replace("is_error: false", "is_error: true");

@@ -170,8 +170,7 @@ impl Growing<'_> {
                 return Ok(());
             }
             if !self.args.dry_run {
-                let written = sink::write(&self.args.suite, &settled.text);
-                written.map_err(|error| self.console.fail(Exit::Environment, error, None))?;
+                self.write(&settled.text)?;
             }
             self.console.note(&round_sentence(&settled.added, self.proof.as_ref(), &proof));
             self.added.tests += settled.added.tests;
@@ -181,11 +180,26 @@ impl Growing<'_> {
         Ok(())
     }
 
+    /// Writes the file as a whole, unless somebody else did meanwhile: a suite takes minutes to grow.
+    fn write(&self, text: &str) -> Result<(), Exit> {
+        let file = &self.args.suite;
+        if read_text(file, WRITTEN).ok().as_deref() != Some(self.text.as_str()) {
+            let message = format!("`{}` was changed while it grew, so nothing more is written", file.display());
+            let help = "run `mcprove grow` again; it begins with the file as it is now";
+            return Err(self.console.fail(Exit::Environment, message, Some(help)));
+        }
+        sink::write(file, text).map_err(|error| self.console.fail(Exit::Environment, error, None))
+    }
+
+    /// The time that the user gave is over.
+    fn is_late(&self) -> bool {
+        self.args.budget.is_some_and(|budget| self.begun.elapsed() >= budget)
+    }
+
     /// Neither the time nor the wish of the user leaves room for more.
     fn is_enough(&self) -> bool {
-        let is_late = self.args.budget.is_some_and(|budget| self.begun.elapsed() >= budget);
         let percent = self.proof.as_ref().map_or(0.0, |proof| proof.proven.percent);
-        is_late || self.args.until.is_some_and(|until| self.proof.is_some() && percent >= until)
+        self.is_late() || self.args.until.is_some_and(|until| self.proof.is_some() && percent >= until)
     }
 
     /// What the proof found missing, the addition that gains most first.
@@ -281,6 +295,9 @@ impl Growing<'_> {
             count(lines, "line"),
             duration_text(self.begun.elapsed()),
         );
+        if self.is_late() {
+            text += "  the time of `--budget` was over; a longer one may add more\n";
+        }
         if tests + expectations > 0 {
             text += "  what was added is what the server answered: confirm that it is right before you keep it\n";
         }
@@ -357,19 +374,12 @@ fn used_offers(suite: &Suite) -> UsedOffers {
     let mut used = UsedOffers::default();
     let steps = suite.tests.iter().flat_map(|test| &test.steps).map(|step: &Step| &step.action);
     for action in steps {
-        match action {
-            Action::Call { tool, .. } => drop(used.tools.insert(tool.to_text())),
-            Action::Read { uri } => drop(used.resources.insert(uri.to_text())),
-            Action::Prompt { name, .. } => drop(used.prompts.insert(name.to_text())),
-            Action::Complete { .. }
-            | Action::List(_)
-            | Action::Request { .. }
-            | Action::Notify { .. }
-            | Action::Wait(_)
-            | Action::Alive
-            | Action::Restart
-            | Action::Http(_)
-            | Action::Send(_) => {}
+        if let Action::Call { tool, .. } = action {
+            used.tools.insert(tool.to_text());
+        } else if let Action::Read { uri } = action {
+            used.resources.insert(uri.to_text());
+        } else if let Action::Prompt { name, .. } = action {
+            used.prompts.insert(name.to_text());
         }
     }
     used

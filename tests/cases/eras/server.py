@@ -1,5 +1,6 @@
 """A server over stdio that speaks 2026-07-28, and with `both` 2025-11-25, too: what names no revision is of the older era,
-which does not know `server/discover`. With `one` the same answer breaks a rule."""
+which does not know `server/discover`. With `one` it only gives the same answer: that of a server which speaks an older
+revision and does not list it, so that nobody is accused."""
 
 import os
 import sys

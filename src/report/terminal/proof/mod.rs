@@ -1,5 +1,5 @@
-//! The result of a proof: what would improve the suite most, the figures, which tool is guarded against which fault, the survivors with tests that notice
-//! them, and the mutants that are open.
+//! The result of a proof: what would improve the suite most, the figures, which tool is guarded against which fault, the
+//! survivors with tests that notice them, and the mutants that are open.
 //!
 //! `~` survived, `?` undecided, `-` took no part or met nothing. Start reading in [`proof`].
 
