@@ -68,7 +68,8 @@ fn a_suite_begins_with_nothing_and_ends_where_it_is_enough() {
 fn what_somebody_writes_meanwhile_is_kept() {
     let scene = Scene::bare("grow-changed");
     let file = scene.folder.join("suite.yml");
-    let start = format!("echo '# later' >> {}; exec mcprove serve demo", file.display());
+    let program = env!("CARGO_BIN_EXE_mcprove");
+    let start = format!("echo '# later' >> '{}'; exec '{program}' serve demo", file.display());
     scene.write("suite.yml", &SUITE.replace("{ builtin: demo }", &format!("{{ command: [sh, -c, {start:?}] }}")));
     let seen = scene.run("grow suite.yml --tools add");
     assert_eq!(seen.status, 3, "{}", seen.text());
