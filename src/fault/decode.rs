@@ -136,6 +136,7 @@ pub fn decode(name: &str, node: &Node, found: &mut Vec<Diagnostic>) -> Option<Fa
         before: reader.written_items(node.get("before")),
         after: reader.written_items(node.get("after")),
         recalls: mentions_earlier(node),
+        seed: 0,
     })
 }
 
@@ -344,6 +345,7 @@ impl FaultReader<'_> {
         Some(match name {
             "set" => FaultEffect::Set(self.written_pairs(value)),
             "append" => FaultEffect::Append(self.paths().pairs(value, |_, node| node.text().map(str::to_owned))),
+            "plant" => FaultEffect::Plant(self.paths().pairs(value, |_, node| node.text().map(str::to_owned))),
             "add" => FaultEffect::Add(self.written_pairs(value)),
             "pad" => FaultEffect::Pad(self.paths().pairs(value, |paths, node| {
                 let length = node.whole()?;

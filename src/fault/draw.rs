@@ -26,13 +26,8 @@ pub struct FaultDrawKey<'a> {
 
 /// A number from 0 up to, but not including, 1.
 pub fn draw(seed: u64, key: &FaultDrawKey<'_>) -> f64 {
-    let mut bytes = Vec::new();
     let arguments = canonical(key.arguments);
-    for part in [key.fault, key.server, key.method, key.tool, &arguments] {
-        // With its length in front no part can pose as the end of another one.
-        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(part.as_bytes());
-    }
+    let mut bytes = joined(&[key.fault, key.server, key.method, key.tool, &arguments]);
     bytes.extend_from_slice(&key.occurrence.to_le_bytes());
     let high = siphash([seed, 0x6d63_7072_6f76_6521], &bytes) >> 11;
     #[expect(clippy::cast_precision_loss, reason = "53 bits are what a double holds")]
@@ -58,9 +53,32 @@ pub fn greatest_burst_share(length: f64) -> f64 {
     length / (length + 1.0)
 }
 
+/// The parts one after the other.
+fn joined(parts: &[&str]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for part in parts {
+        // With its length in front no part can pose as the end of another one.
+        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part.as_bytes());
+    }
+    bytes
+}
+
 /// A number that depends on a text alone.
 pub(crate) fn text_draw(text: &str) -> u64 {
     siphash([0, 0x6d63_7072_6f76_6521], text.as_bytes())
+}
+
+/// A number that depends on a seed and on texts.
+pub(crate) fn seeded_draw(seed: u64, parts: &[&str]) -> u64 {
+    siphash([seed, 0x6d63_7072_6f76_6521], &joined(parts))
+}
+
+/// A word of letters and digits that depends on a seed and on a text.
+pub(crate) fn drawn_word(seed: u64, text: &str) -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let draw = seeded_draw(seed, &[text]);
+    (0..10).map(|at| char::from(LETTERS[(draw >> (5 * at) & 31) as usize])).collect()
 }
 
 /// SipHash-2-4: short, keyed, and the same on every machine and in every release.

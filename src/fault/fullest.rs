@@ -23,12 +23,32 @@ pub(crate) fn fullest(schema: &Value) -> Value {
     FullestReader { references: References::new(schema) }.read(schema, DEEPEST)
 }
 
+/// The steps within the structured content, or within the JSON of a text.
+fn steps_in(path: &DottedPath) -> Option<&[PathStep]> {
+    let is_root = |step: &PathStep| *step == PathStep::Json || step.name() == Some("structuredContent");
+    Some(&path.steps[path.steps.iter().position(is_root)? + 1..])
+}
+
+/// The schema of the value that a path into an answer leads to, within the output schema of the tool; of alternatives it
+/// has none.
+pub(crate) fn field_schema(schema: &Value, path: &DottedPath) -> Option<Value> {
+    let reader = FullestReader { references: References::new(schema) };
+    let mut at = reader.plain(schema)?;
+    for step in steps_in(path)? {
+        at = match step {
+            PathStep::Member(name) => reader.member(at, name, DEEPEST)?,
+            PathStep::Index(_) | PathStep::Each | PathStep::Where(..) => at.get("items")?,
+            PathStep::Json => return None,
+        };
+        at = reader.plain(at)?;
+    }
+    Some(at.clone())
+}
+
 /// The value within the structured content, or the JSON of a text, that a path into an answer leads to.
 pub(crate) fn value_in(content: &Value, path: &DottedPath) -> Option<Value> {
-    let is_root = |step: &PathStep| *step == PathStep::Json || step.name() == Some("structuredContent");
-    let from = path.steps.iter().position(is_root)? + 1;
     let mut value = content;
-    for step in &path.steps[from..] {
+    for step in steps_in(path)? {
         value = match step {
             PathStep::Member(name) => value.get(name)?,
             PathStep::Index(_) | PathStep::Each | PathStep::Where(..) => value.get(0)?,
@@ -44,20 +64,10 @@ struct FullestReader<'a> {
 
 impl<'a> FullestReader<'a> {
     fn read(&self, schema: &'a Value, depth: usize) -> Value {
-        let Some(deeper) = depth.checked_sub(1) else { return Value::Null };
-        let schema = self.references.resolve(schema);
-        let is_null = |one: &&Value| one["type"] == "null" || one["const"] == Value::Null && one.get("const").is_some();
+        let (Some(deeper), Some(schema)) = (depth.checked_sub(1), self.plain(schema)) else { return Value::Null };
         let named = schema.get("const").into_iter().chain(schema["enum"].as_array().into_iter().flatten());
         if let Some(value) = named.into_iter().find(|value| !value.is_null()) {
             return value.clone();
-        }
-        for alternatives in ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()) {
-            let mut others = alternatives.iter().filter(|one| !is_null(one));
-            match (others.next(), others.next()) {
-                (Some(only), None) => return self.read(only, depth),
-                (Some(_), Some(_)) => return Value::Null,
-                (None, _) => {}
-            }
         }
         match kind(schema) {
             Some("object") => self.members(schema, deeper).into(),
@@ -70,6 +80,31 @@ impl<'a> FullestReader<'a> {
             Some("boolean") => json!(true),
             _ => Value::Null,
         }
+    }
+
+    /// The schema without references, and that of the only alternative beside null; `None` where there are several.
+    fn plain(&self, schema: &'a Value) -> Option<&'a Value> {
+        let is_null = |one: &&Value| one["type"] == "null" || one["const"] == Value::Null && one.get("const").is_some();
+        let schema = self.references.resolve(schema);
+        for alternatives in ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()) {
+            let mut others = alternatives.iter().filter(|one| !is_null(one));
+            match (others.next(), others.next()) {
+                (Some(only), None) => return Some(self.references.resolve(only)),
+                (Some(_), Some(_)) => return None,
+                (None, _) => {}
+            }
+        }
+        Some(schema)
+    }
+
+    /// The schema of a member of an object, which parts of its schema may add.
+    fn member(&self, schema: &'a Value, name: &str, depth: usize) -> Option<&'a Value> {
+        let own = schema["properties"].get(name);
+        own.or_else(|| {
+            let deeper = depth.checked_sub(1)?;
+            let parts = schema["allOf"].as_array().into_iter().flatten();
+            parts.into_iter().find_map(|part| self.member(self.references.resolve(part), name, deeper))
+        })
     }
 
     /// The members of an object, those that parts of its schema add included.

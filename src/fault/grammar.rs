@@ -267,7 +267,12 @@ pub(crate) static EFFECT: Object = Object {
         &[
             key("null", TEXTS, "Writes null to paths."),
             key("retype", TEXTS, "Gives values another type."),
-            key("change", TEXTS, "Gives values another plausible value."),
+            key("change", TEXTS, "Gives values another plausible value, which is drawn and keeps to their schema."),
+            key(
+                "change_back",
+                TEXTS,
+                "The same the other way: a number that `change` makes more becomes less, and a text changes at another place.",
+            ),
             key("cut", TEXTS, "Keeps the first half of texts and lists."),
             key("empty", TEXTS, "Empties texts, lists and objects."),
             key("wrap", TEXTS, "Puts values into lists of their own."),
@@ -275,6 +280,11 @@ pub(crate) static EFFECT: Object = Object {
             key("double", TEXTS, "Repeats the last item of lists."),
             key("ascii", TEXTS, "Replaces characters beyond ASCII by question marks, in all texts below the path."),
             key("append", Shape::Map(&Shape::Text), "Adds text to the texts at paths."),
+            key(
+                "plant",
+                Shape::Map(&Shape::Text),
+                "Adds text to every text below paths, also in JSON within a text, as far as its schema allows; `{drawn}` in it is a drawn word.",
+            ),
             key(
                 "pad",
                 Shape::Map(&Shape::Whole),

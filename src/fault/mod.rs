@@ -78,6 +78,8 @@ pub struct Fault {
     after: Vec<Written>,
     /// A template may name earlier requests and answers.
     recalls: bool,
+    /// The seed of the values that it draws.
+    seed: u64,
 }
 
 impl Fault {
@@ -158,6 +160,7 @@ impl Fault {
         if let Some(chance) = &mut self.on.chance {
             (chance.seed, chance.server) = (seed, server.to_owned());
         }
+        self.seed = seed;
         for effect in &mut self.answers {
             if let FaultEffect::Jitter(jitter) = effect {
                 jitter.seed = seed;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Fault;
 use super::draw::text_draw;
-use super::effect::{FaultEffect, breakable};
+use super::effect::{ChangeWay, FaultEffect, breakable};
 use super::exchange::{ClientMessage, ExchangeHistory, MessageExchange, ReplyContent, ServerReply};
 use super::parsed_message::ParsedMessage;
 use super::words::{AnswerSource, SchemaBreach, ValueEdit};
@@ -81,7 +81,7 @@ impl Fault {
     pub fn hidden_fields(&self, exchange: &MessageExchange) -> BTreeSet<String> {
         let [FaultEffect::Edit(edit, paths)] = self.answers.as_slice() else { return BTreeSet::new() };
         let items = match edit {
-            ValueEdit::Change => "[*]",
+            ValueEdit::Change | ValueEdit::ChangeBack => "[*]",
             ValueEdit::Cut | ValueEdit::Double => "",
             ValueEdit::Remove
             | ValueEdit::Null
@@ -136,6 +136,8 @@ impl FaultEffect {
             pair_places(pairs, message, Self::Append)
         } else if let Self::Pad(pairs) = self {
             pair_places(pairs, message, Self::Pad)
+        } else if let Self::Plant(pairs) = self {
+            Some(plant_places(pairs, message))
         } else if let Self::Rename(pairs) = self {
             pair_places(pairs, message, Self::Rename)
         } else if let Self::Edit(edit, paths) = self {
@@ -149,6 +151,9 @@ impl FaultEffect {
     fn is_certain(&self) -> bool {
         if let Self::Set(pairs) = self {
             return !pairs.iter().any(|(path, written)| path.is_plural() || written.is_template());
+        }
+        if let Self::Plant(pairs) = self {
+            return !pairs.iter().any(|(path, _)| path.is_plural());
         }
         if let Self::Edit(edit, paths) = self {
             return !edit.looks_below() && !paths.iter().any(DottedPath::is_plural);
@@ -171,6 +176,13 @@ impl FaultEffect {
 }
 
 impl ValueEdit {
+    /// The way in which it makes values wrong, if it does.
+    pub(crate) fn way(self) -> Option<ChangeWay> {
+        [(Self::Change, ChangeWay::There), (Self::ChangeBack, ChangeWay::Back)]
+            .into_iter()
+            .find_map(|(edit, way)| (edit == self).then_some(way))
+    }
+
     /// The edit changes single values below a place, rather than the value at the place.
     fn looks_below(self) -> bool {
         self.predicate().is_some()
@@ -188,8 +200,11 @@ impl ValueEdit {
             Value::Array(items) => !items.is_empty(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
         };
+        // There is only one other truth value, and null says nothing about a direction.
+        let has_directions = |value: &Value| value.is_number() || value.as_str().is_some_and(|text| !text.is_empty());
         match self {
             Self::Change => Some(is_value),
+            Self::ChangeBack => Some(has_directions),
             Self::Cut => Some(is_long),
             Self::Double => Some(|value| value.as_array().is_some_and(|items| !items.is_empty())),
             Self::Ascii => Some(|value| value.as_str().is_some_and(|text| !text.is_ascii())),
@@ -211,6 +226,16 @@ fn pair_places<T: Clone>(
     Some(group(found.map(|pair| (pair, None)), |(path, _)| path, effect))
 }
 
+/// Every text below the places.
+fn plant_places(pairs: &[(DottedPath, String)], message: &Value) -> Vec<FaultPlace> {
+    let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    let found = pairs.iter().flat_map(|(path, more)| {
+        let below = path.places(message).into_iter().flat_map(|path| path.below(message, true, &is_text));
+        below.map(move |(path, value)| ((path, more.clone()), Some(value)))
+    });
+    group(found, |(path, _)| path, FaultEffect::Plant)
+}
+
 fn edit_places(edit: ValueEdit, paths: &[DottedPath], message: &Value) -> Option<Vec<FaultPlace>> {
     let make = |paths| FaultEffect::Edit(edit, paths);
     if let Some(is_wanted) = edit.predicate() {
@@ -218,7 +243,7 @@ fn edit_places(edit: ValueEdit, paths: &[DottedPath], message: &Value) -> Option
         let into_json = edit != ValueEdit::Cut;
         let found = paths.iter().flat_map(|path| path.places(message));
         let found = found.flat_map(|path| path.below(message, into_json, &is_wanted));
-        let is_change = edit == ValueEdit::Change;
+        let is_change = edit.way().is_some();
         let found = found.map(|(path, value)| (path, is_change.then_some(value)));
         return Some(group(found, |path| path, make));
     }

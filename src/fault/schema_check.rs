@@ -89,7 +89,7 @@ pub(crate) fn can_be(tool: &Tool, fit: ArgumentFit) -> bool {
 }
 
 /// The schema excludes some values of the right type.
-fn is_limited(schema: &Value) -> bool {
+pub(crate) fn is_limited(schema: &Value) -> bool {
     let limits = |name: &String| {
         ["enum", "const", "pattern", "format"].contains(&name.as_str())
             || Keyword::find(name).is_some_and(|keyword| keyword.limit.is_some())

@@ -49,6 +49,7 @@ pub enum NotApplied {
 impl Fault {
     /// Carries effects out, one after the other.
     pub(crate) fn strike(&self, effects: &[FaultEffect], work: &mut EffectContext<'_>) -> StrikeOutcome {
+        work.seed = self.seed;
         let is_killed = self.connection.kill == Some(KillMoment::Answered) && !work.replies.is_empty();
         let mut outcome = StrikeOutcome { loss: is_killed.then_some(AnswerLoss::Killed), ..StrikeOutcome::default() };
         for effect in effects {

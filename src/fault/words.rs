@@ -305,6 +305,7 @@ choice! {
         Null = "null",
         Retype = "retype",
         Change = "change",
+        ChangeBack = "change_back",
         Cut = "cut",
         Empty = "empty",
         Wrap = "wrap",

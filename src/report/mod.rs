@@ -5,6 +5,7 @@
 //! that [`ndjson::read_events`] reads is as good as the run itself.
 //! Everything that a server said is hostile: texts are cut in `limit` and shown through `source::visible`.
 
+mod additions;
 mod cause;
 mod comparison;
 pub mod coverage;

@@ -118,7 +118,7 @@ impl AnswerSearch<'_> {
             AnswerSource::Served | AnswerSource::Refused => is_same_kind(self.parsed, &parsed),
             AnswerSource::Earlier => is_same_session && same_question(self.parsed, &parsed),
             AnswerSource::Other => is_same_kind(self.parsed, &parsed) && !same_question(self.parsed, &parsed),
-            AnswerSource::Neighbour => is_same_session,
+            AnswerSource::Neighbour => is_same_session && !same_question(self.parsed, &parsed),
             AnswerSource::Foreign => !is_same_session && is_same_kind(self.parsed, &parsed),
             AnswerSource::Elsewhere => !is_same_session && same_question(self.parsed, &parsed),
         };

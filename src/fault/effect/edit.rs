@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::change::{ChangeWay, ValueChange, is_allowed_beside};
 use super::{Copies, EffectContext};
-use crate::fault::fullest::{fullest, value_in};
+use crate::fault::draw::drawn_word;
+use crate::fault::fullest::{field_schema, fullest, value_in};
 use crate::fault::schema_check;
 use crate::fault::words::{ToolKind, ValueEdit};
 use crate::fault::written::Written;
@@ -46,24 +48,51 @@ pub(crate) fn rename(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_
 /// Changes what is at places, all in the same way.
 pub(crate) fn places(edit: ValueEdit, places: &[DottedPath], work: &mut EffectContext<'_>) {
     for place in places {
-        // A field that may be null is another time what its schema says.
-        let mut declared = None;
-        if edit == ValueEdit::Change
-            && work.message().is_some_and(|message| place.any(message, &mut |found| found.is_null()))
-        {
-            let tool = work.parsed.tool().and_then(|name| work.history.catalog.tool(name));
-            let schema = tool.and_then(|tool| tool.raw.get("outputSchema"));
-            declared = schema.and_then(|schema| value_in(&fullest(schema), place));
+        if let Some(way) = edit.way() {
+            change_at(way, place, work);
+            continue;
         }
         work.at_place(place, &mut |message| {
             if edit == ValueEdit::Remove {
                 place.remove(message);
             } else {
-                place.edit(message, &mut |found| match &declared {
-                    Some(value) if found.is_null() => found.clone_from(value),
-                    _ => one(edit, found),
-                });
+                place.edit(message, &mut |found| one(edit, found));
             }
+        });
+    }
+}
+
+/// Gives the values at a place other plausible ones, which the output schema of the tool allows.
+fn change_at(way: ChangeWay, place: &DottedPath, work: &mut EffectContext<'_>) {
+    let schema = work.output_schema();
+    let field = schema.and_then(|schema| field_schema(schema, place)).unwrap_or_default();
+    // A field that may be null is another time what its schema says.
+    let filled = schema.and_then(|schema| value_in(&fullest(schema), place)).unwrap_or_else(|| json!("none"));
+    let change = ValueChange { way, seed: work.seed, field: place.field() };
+    work.at_place(place, &mut |message| {
+        place.edit(message, &mut |found| {
+            if found.is_null() {
+                found.clone_from(&filled);
+            } else if let Some(other) = change.of(found, &field) {
+                *found = other;
+            }
+        });
+    });
+}
+
+/// Adds text to all texts below places, as far as the output schema of the tool lets them have it.
+pub(crate) fn plant(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_>) {
+    for (place, more) in pairs {
+        let more = &more.replace("{drawn}", &drawn_word(work.seed, more));
+        let field = work.output_schema().and_then(|schema| field_schema(schema, place)).unwrap_or_default();
+        work.at_place(place, &mut |message| {
+            place.edit(message, &mut |found| {
+                let mut planted = found.clone();
+                texts(&mut planted, &mut |text| text.push_str(more));
+                if is_allowed_beside(found, &field)(&planted) {
+                    *found = planted;
+                }
+            });
         });
     }
 }
@@ -78,15 +107,12 @@ fn each<T>(pairs: &[(DottedPath, T)], work: &mut EffectContext<'_>, change: impl
     }
 }
 
-/// Changes one value in place.
+/// Changes one value in place, as far as it can be changed without a look at what is around it.
 pub(crate) fn one(edit: ValueEdit, value: &mut Value) {
     match edit {
-        ValueEdit::Remove => {}
+        ValueEdit::Remove | ValueEdit::Change | ValueEdit::ChangeBack => {}
         ValueEdit::Null => *value = Value::Null,
         ValueEdit::Retype => *value = retype(value),
-        ValueEdit::Change => {
-            change(value);
-        }
         ValueEdit::Cut => halve(value),
         ValueEdit::Empty => match value {
             Value::String(text) => text.clear(),
@@ -142,63 +168,6 @@ pub(crate) fn retype(value: &Value) -> Value {
         Value::Array(items) => json!({"items": items}),
         Value::Object(_) | Value::Number(_) | Value::Bool(_) | Value::Null => json!(value.to_string()),
     }
-}
-
-/// Changes a value into another plausible one; of lists and objects the first that can be changed.
-fn change(value: &mut Value) -> bool {
-    match value {
-        Value::Null => {
-            *value = json!("none");
-            true
-        }
-        Value::Bool(flag) => {
-            *flag = !*flag;
-            true
-        }
-        Value::Number(number) => {
-            *value = match (number.as_i64(), number.as_f64()) {
-                (Some(whole), _) => json!(whole.checked_add(1).unwrap_or(0)),
-                (None, Some(fraction)) => json!(fraction * 2.0 + 0.5),
-                (None, None) => json!(0),
-            };
-            true
-        }
-        Value::String(text) => change_text(text),
-        // Numbers first: a wrong one is the least conspicuous.
-        Value::Array(items) => {
-            let number = items.iter().position(Value::is_number);
-            match number {
-                Some(at) => change(&mut items[at]),
-                None => items.iter_mut().filter(|item| !item.is_null()).any(change),
-            }
-        }
-        Value::Object(members) => {
-            if let Some(number) = members.values_mut().find(|member| member.is_number()) {
-                return change(number);
-            }
-            members.values_mut().filter(|member| !member.is_null()).any(change)
-        }
-    }
-}
-
-/// Changes the last digit of a text, or its last letter.
-fn change_text(text: &mut String) -> bool {
-    let last = |wanted: fn(&char) -> bool| text.char_indices().rev().find(|(_, c)| wanted(c));
-    let Some((at, old)) = last(char::is_ascii_digit).or_else(|| last(char::is_ascii_alphabetic)) else {
-        let is_empty = text.is_empty();
-        // Other scripts and signs have no neighbour that we know of.
-        text.push('?');
-        return !is_empty;
-    };
-    let new = match old {
-        '0' => '1',
-        '9' => '8',
-        'z' => 'y',
-        'Z' => 'Y',
-        other => char::from_u32(u32::from(other) + 1).unwrap_or('0'),
-    };
-    text.replace_range(at..at + old.len_utf8(), new.encode_utf8(&mut [0; 4]));
-    true
 }
 
 /// Keeps the first half.

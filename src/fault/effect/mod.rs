@@ -2,6 +2,7 @@
 
 mod answer;
 mod borrow;
+mod change;
 mod drift;
 mod edit;
 mod frame;
@@ -9,6 +10,7 @@ mod shape;
 
 pub use self::frame::set_headers;
 
+pub(crate) use self::change::ChangeWay;
 pub(crate) use self::frame::filled_headers;
 pub(crate) use self::shape::breakable;
 
@@ -33,6 +35,8 @@ pub(crate) enum FaultEffect {
     Set(Vec<(DottedPath, Written)>),
     /// Adds text to texts.
     Append(Vec<(DottedPath, String)>),
+    /// Adds text to every text below places.
+    Plant(Vec<(DottedPath, String)>),
     /// Adds items to lists.
     Add(Vec<(DottedPath, Written)>),
     /// Fills texts up to a length.
@@ -118,6 +122,8 @@ pub(crate) struct EffectContext<'a> {
     pub(crate) replies: Vec<ServerReply>,
     /// The number of equal requests before this one, in all sessions; of recorded ones, in its own.
     pub(crate) asked_before: u32,
+    /// The seed of what is drawn.
+    pub(crate) seed: u64,
     /// The replies are one message on its way, of any kind, rather than all that came.
     is_on_its_way: bool,
     names: OnceCell<Names>,
@@ -157,6 +163,7 @@ impl FaultEffect {
             Self::Plain(plain) => return frame::plain(*plain, work),
             Self::Set(pairs) => edit::set_values(pairs, work),
             Self::Append(pairs) => edit::append(pairs, work),
+            Self::Plant(pairs) => edit::plant(pairs, work),
             Self::Add(pairs) => edit::add(pairs, work),
             Self::Pad(pairs) => edit::fill(pairs, work),
             Self::Rename(pairs) => edit::rename(pairs, work),
@@ -199,7 +206,17 @@ impl<'a> EffectContext<'a> {
         let exchange = &history.exchanges[at];
         let (parsed, replies) = (ParsedMessage::of(exchange), exchange.replies.clone());
         let asked_before = exchange.occurrence;
-        Self { at, history, exchange, parsed, replies, asked_before, is_on_its_way: false, names: OnceCell::new() }
+        Self {
+            at,
+            history,
+            exchange,
+            parsed,
+            replies,
+            asked_before,
+            seed: 0,
+            is_on_its_way: false,
+            names: OnceCell::new(),
+        }
     }
 
     /// One message on its way, or none; `names` are those that templates can use.
@@ -212,7 +229,7 @@ impl<'a> EffectContext<'a> {
     ) -> Self {
         let exchange = &history.exchanges[at];
         let asked_before = exchange.occurrence;
-        Self { at, history, exchange, parsed, replies, asked_before, is_on_its_way: true, names: names.into() }
+        Self { at, history, exchange, parsed, replies, asked_before, seed: 0, is_on_its_way: true, names: names.into() }
     }
 
     /// The same after so many equal requests in all sessions.
@@ -262,6 +279,11 @@ impl<'a> EffectContext<'a> {
             return (!self.replies.is_empty()).then_some(0);
         }
         self.parsed.answer(&self.replies)
+    }
+
+    /// The schema that the called tool declares for its structured content.
+    fn output_schema(&self) -> Option<&'a Value> {
+        self.history.catalog.tool(self.parsed.tool()?)?.raw.get("outputSchema")
     }
 
     /// The answer.

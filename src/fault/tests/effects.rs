@@ -36,8 +36,8 @@ fn places() {
             "{ retype: result.structuredContent.* }",
             &["result.structuredContent.name: \"Ann\" → 3", "result.structuredContent.age: 41 → \"41\""],
         ),
-        ("{ change: result.structuredContent }", &["result.structuredContent.age: 41 → 42"]),
-        ("{ change: result.structuredContent.name }", &["result.structuredContent.name: \"Ann\" → \"Ano\""]),
+        ("{ change: result.structuredContent }", &["result.structuredContent.age: 41 → 33"]),
+        ("{ change: result.structuredContent.name }", &["result.structuredContent.name: \"Ann\" → \"Znn\""]),
         ("{ change: result.structuredContent.nothing }", &["-"]),
         ("{ cut: result.structuredContent.name }", &["result.structuredContent.name: \"Ann\" → \"A\""]),
         ("{ cut: result.content }", &["result.content: 1 item → 0 items"]),
@@ -63,7 +63,7 @@ fn places() {
         (
             "{ change: 'result.content[0].text.json().age' }",
             &[
-                "result.content[0].text: \"{\\\"name\\\":\\\"Ann\\\",\\\"age\\\":41}\" → \"{\\\"name\\\":\\\"Ann\\\",\\\"age\\\":42}\"",
+                "result.content[0].text: \"{\\\"name\\\":\\\"Ann\\\",\\\"age\\\":41}\" → \"{\\\"name\\\":\\\"Ann\\\",\\\"age\\\":47}\"",
             ],
         ),
     ] {
@@ -210,8 +210,8 @@ fn notifications_and_cancellations() {
         "{ change: params.progressToken }",
         one,
         &[
-            "`notifications/progress` params.progressToken: \"t1\" → \"t2\"",
-            "`notifications/progress` params.progressToken: \"t1\" → \"t2\"",
+            "`notifications/progress` params.progressToken: \"t1\" → \"t8\"",
+            "`notifications/progress` params.progressToken: \"t1\" → \"t8\"",
         ],
     );
     check(

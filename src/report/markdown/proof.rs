@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::event::{LeftOut, MutantResult, Proof, Verdict};
 use crate::source::without_commands;
 
+use super::super::additions;
 use super::super::fault_table::{TITLE, family_table};
 use super::super::proven::{self, MutantCounts};
 use super::super::terminal;
@@ -29,6 +30,7 @@ pub(crate) fn mutants(proof: &Proof) -> String {
     if let Some(live) = proven::live(&proof.mutants) {
         let _ = write!(text, "\n{live}\n");
     }
+    text += &additions(proof);
     let faults = family_table(proof);
     if !faults.rows.is_empty() {
         let _ = write!(text, "\n{TITLE}\n\n{}", some_rows(faults));
@@ -46,6 +48,17 @@ pub(crate) fn mutants(proof: &Proof) -> String {
     };
     let live = proof.live.iter().flat_map(|control| control.left_out.clone()).collect::<Vec<_>>();
     text + &left_out(&proof.left_out, "variant") + &left_out(&proof.control.left_out, "case") + &left_out(&live, "case")
+}
+
+/// What would improve the suite most, folded away below its sentence.
+fn additions(proof: &Proof) -> String {
+    let Some((told, shown)) = additions::best(proof) else { return String::new() };
+    let mut text = format!("\n<details><summary>{told}</summary>\n");
+    for addition in shown {
+        let place = code(&terminal::crop(additions::place(addition).trim_end_matches(':'), 200));
+        let _ = write!(text, "\n{place}:\n\n{}", fence(&without_commands(&additions::lines(addition)), "yaml"));
+    }
+    text + "\n</details>\n"
 }
 
 fn survivors(found: &[&MutantResult]) -> String {

@@ -166,7 +166,8 @@ fn every_variant_that_a_recording_can_show_has_mutants() {
 }
 
 /// Mutants of requests that are made during another one or in a third session of a case, as no recording plays them back.
-const LIVE_ONLY: [&str; 3] = ["write-repeated", "later-start-reads-nothing", "requests-wait"];
+const LIVE_ONLY: [&str; 5] =
+    ["answers-swapped", "answers-crossed", "write-repeated", "later-start-reads-nothing", "requests-wait"];
 
 /// Where each mutant strikes, and what it changes at the first place.
 #[test]
