@@ -15,6 +15,7 @@ mod fullest;
 mod grammar;
 mod live_request;
 mod parsed_message;
+mod paging;
 mod path_condition;
 mod path_reader;
 mod pending;
@@ -48,7 +49,8 @@ pub use self::strike::{AppliedFault, NotApplied};
 pub use self::words::Arrival;
 
 pub(crate) use self::fullest::fullest_content;
-pub(crate) use self::schema_check::is_valid_call;
+pub(crate) use self::paging::limit as requested_limit;
+pub(crate) use self::schema_check::{is_deleting, is_valid_call};
 
 use self::effect::FaultEffect;
 use self::request_fault::{ConnectionFault, RequestFault};
