@@ -289,6 +289,11 @@ pub(crate) static EFFECT: Object = Object {
             key("reverse", TEXTS, "Reverses lists."),
             key("double", TEXTS, "Repeats the last item of lists."),
             key("ascii", TEXTS, "Replaces characters beyond ASCII by question marks, in all texts below the path."),
+            key(
+                "misdeclare",
+                TEXTS,
+                "Gives the types that schemas name another name: `string`, or `integer` instead of it.",
+            ),
             key("append", Shape::Map(&Shape::Text), "Adds text to the texts at paths."),
             key(
                 "pad",

@@ -89,7 +89,8 @@ impl Fault {
             | ValueEdit::Empty
             | ValueEdit::Wrap
             | ValueEdit::Reverse
-            | ValueEdit::Ascii => return BTreeSet::new(),
+            | ValueEdit::Ascii
+            | ValueEdit::Misdeclare => return BTreeSet::new(),
         };
         let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
         let Some(message) = exchange.answer() else { return BTreeSet::new() };
@@ -194,7 +195,7 @@ impl ValueEdit {
             Self::Double => Some(|value| value.as_array().is_some_and(|items| !items.is_empty())),
             Self::Ascii => Some(|value| value.as_str().is_some_and(|text| !text.is_ascii())),
             Self::Reverse => Some(|value| value.as_array().is_some_and(|items| has_order(items))),
-            Self::Remove | Self::Null | Self::Retype | Self::Empty | Self::Wrap => None,
+            Self::Remove | Self::Null | Self::Retype | Self::Empty | Self::Wrap | Self::Misdeclare => None,
         }
     }
 }

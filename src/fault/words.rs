@@ -341,5 +341,6 @@ choice! {
         Reverse = "reverse",
         Double = "double",
         Ascii = "ascii",
+        Misdeclare = "misdeclare",
     }
 }

@@ -69,6 +69,16 @@ fn places() {
     ] {
         check(answers, one, expected);
     }
+    let property = json!({"type": "integer", "minimum": 1});
+    let tool = json!({"name": "get_user", "inputSchema": {"properties": {"a": property, "b": {"type": "string"}}}});
+    check(
+        "{ misdeclare: 'result.tools[*].inputSchema.properties.*.type' }",
+        &[(json!({"method": "tools/list"}), json!({"result": {"tools": [tool]}}))],
+        &[
+            "result.tools[0].inputSchema.properties.a.type: \"integer\" → \"string\"",
+            "result.tools[0].inputSchema.properties.b.type: \"string\" → \"integer\"",
+        ],
+    );
     let letters = &[(json!({"call": "create_user", "args": {"name": "Zoë", "n": 7}}), text("Zoë is 7"))];
     check("{ ascii: result }", letters, &["result.content[0].text: \"Zoë is 7\" → \"Zo? is 7\""]);
     check("unfill", letters, &["result.content[0].text: \"Zoë is 7\" → \"{{ name }} is {{ n }}\""]);
