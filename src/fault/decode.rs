@@ -13,8 +13,8 @@ use super::path_reader::{PathReader, items_of, lower_case};
 use super::preset::decode_named;
 use super::request_fault::{ConnectionFault, RequestFault};
 use super::words::{
-    AnswerSource, Arrival, BurstUnit, CountScope, IdEdit, LateReply, PageFault, PlainEffect, SchemaBreach, SearchScope, Side,
-    ToolKind, ValueEdit,
+    AnswerSource, Arrival, BurstUnit, CountScope, IdEdit, LateReply, PageFault, PlainEffect, SchemaBreach, SearchScope,
+    Side, ToolKind, ValueEdit,
 };
 use super::written::Written;
 use crate::path::DottedPath;

@@ -34,16 +34,8 @@ const OFFSETS: [&str; 4] = ["offset", "skip", "startat", "startindex"];
 const PAGES: [&str; 3] = ["page", "pageindex", "pagenumber"];
 
 /// Names of members with the cursor of the next page.
-const NEXT: [&str; 8] = [
-    "cursor",
-    "continuationtoken",
-    "endcursor",
-    "next",
-    "nextcursor",
-    "nextpage",
-    "nextpagetoken",
-    "nexttoken",
-];
+const NEXT: [&str; 8] =
+    ["cursor", "continuationtoken", "endcursor", "next", "nextcursor", "nextpage", "nextpagetoken", "nexttoken"];
 
 /// The arguments of a call ask for that.
 pub(crate) fn asks(arguments: &Value, wanted: PageRequest) -> bool {

@@ -116,6 +116,11 @@ impl Fault {
         Self { answers: answers.collect(), ..self.clone() }
     }
 
+    /// It changes nothing but lists in the results of tools.
+    pub(crate) fn is_of_lists(&self) -> bool {
+        matches!(self.answers.as_slice(), [FaultEffect::Page(_) | FaultEffect::Edit(ValueEdit::Reverse, _)])
+    }
+
     /// The fault shows in every answer that it matches, whatever values the answer has.
     pub fn is_certain(&self) -> bool {
         self.on.is_certain() && self.answers.iter().all(FaultEffect::is_certain)

@@ -163,8 +163,8 @@ impl AnswerSearch<'_> {
         }
         let until = before().skip_while(|other| !std::ptr::eq(*other, deletion));
         // The deletion itself can be asked for again; behind it only reads leave everything as it was.
-        let unchanged = until.enumerate().take_while(|(at, other)| *at == 0 || !has_written(other));
-        let same = unchanged.filter_map(|(_, other)| self.take(AnswerSource::Undeleted, other)).next();
+        let mut unchanged = until.enumerate().take_while(|(at, other)| *at == 0 || !has_written(other));
+        let same = unchanged.find_map(|(_, other)| self.take(AnswerSource::Undeleted, other));
         let is_about_deleted = || {
             let deleted = deletion.params()["arguments"].as_object();
             let asked = this.params()["arguments"].as_object();

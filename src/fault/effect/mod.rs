@@ -11,6 +11,7 @@ mod shape;
 pub use self::frame::set_headers;
 
 pub(crate) use self::frame::filled_headers;
+pub(crate) use self::page::items as page_items;
 pub(crate) use self::shape::breakable;
 
 use std::cell::OnceCell;

@@ -114,7 +114,7 @@ fn arguments(exchange: &MessageExchange) -> &Value {
 }
 
 /// The items of the page that an exchange got.
-fn items(exchange: &MessageExchange) -> Option<Vec<Value>> {
+pub(crate) fn items(exchange: &MessageExchange) -> Option<Vec<Value>> {
     items_of(exchange.answer()?)
 }
 

@@ -172,9 +172,7 @@ fn pages_of_tools() {
     let first = || page(&json!({"limit": 2}), &["a", "b"], Some("p2"));
     let second = || page(&json!({"limit": 2, "cursor": "p2"}), &["c", "d"], Some("p3"));
     let last = || page(&json!({"limit": 2, "cursor": "p3"}), &["e"], None);
-    let users = |at: usize, was: &str, is: &str| {
-        format!("result.structuredContent.users[{at}]: \"{was}\" → \"{is}\"")
-    };
+    let users = |at: usize, was: &str, is: &str| format!("result.structuredContent.users[{at}]: \"{was}\" → \"{is}\"");
     let count = |was: usize, is: usize| {
         let items = |count: usize| if count == 1 { "1 item".to_owned() } else { format!("{count} items") };
         format!("result.structuredContent.users: {} → {}", items(was), items(is))
@@ -215,9 +213,8 @@ fn what_was_deleted_is_still_there() {
     let (ann, gone) = (|| read("u1", text("Ann")), || read("u1", failed("gone")));
     let delete = || write("remove_user", json!({"id": "u1"}), text("removed"));
     let create = || write("create_user", json!({"name": "Eve"}), text("made"));
-    let back = |to: &str| {
-        ["result.content[0].text: \"gone\" → ".to_owned() + &format!("\"{to}\""), "result.isError: true → gone".to_owned()]
-    };
+    let back =
+        |to: &str| [format!("result.content[0].text: \"gone\" → \"{to}\""), "result.isError: true → gone".to_owned()];
     let undeleted = |exchanges: &[(Value, Value)], expected: &[&str]| check("{ give: undeleted }", exchanges, expected);
     let lack = "[the same was not asked between the deletion and the write before it]";
     undeleted(&[ann(), delete(), gone()], &back("Ann").each_ref().map(String::as_str));

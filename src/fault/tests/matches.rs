@@ -116,8 +116,7 @@ fn arguments_and_tools() {
         ("list_users", "known read_only reading listing"),
         ("nothing", "unknown"),
     ] {
-        for kind in
-            ["known", "unknown", "mutating", "writing", "adding", "deleting", "listing", "read_only", "reading"]
+        for kind in ["known", "unknown", "mutating", "writing", "adding", "deleting", "listing", "read_only", "reading"]
         {
             let expected = kinds.split(' ').any(|known| known == kind);
             check(&format!("{{ tool: {kind} }}"), &[(json!({"call": tool, "args": {}}), text("x"))], expected);
