@@ -7,12 +7,13 @@ use serde_json::{Map, Value};
 
 use super::draw::{FaultDrawKey, burst_chance, draw};
 use super::exchange::{ExchangeHistory, MessageExchange, ServerReply};
+use super::paging;
 use super::parsed_message::{MessageKind, ParsedMessage};
 use super::path_condition::{NamedCondition, PathConditions, fits};
 use super::schema_check;
 use super::words::{
-    AnswerCondition, ArgumentFit, BurstUnit, ExchangeOwner, FaultTransport, KindCondition, Occurrence, SearchScope,
-    ToolKind,
+    AnswerCondition, ArgumentFit, BurstUnit, ExchangeOwner, FaultTransport, KindCondition, Occurrence, PageRequest,
+    SearchScope, ToolKind,
 };
 use crate::path::DottedPath;
 use crate::source::{FNV, fnv};
@@ -32,6 +33,7 @@ pub struct Match {
     pub(crate) answer: PathConditions,
     pub(crate) status: Vec<u16>,
     pub(crate) arguments: Vec<ArgumentFit>,
+    pub(crate) asks: Vec<PageRequest>,
     pub(crate) tool: Vec<ToolKind>,
     /// In the entry of the tool.
     pub(crate) declares: PathConditions,
@@ -317,6 +319,10 @@ impl Match {
     }
 
     fn is_tool(&self, parsed: &ParsedMessage<'_>, history: &ExchangeHistory<'_>) -> bool {
+        let asks = |wanted: &PageRequest| paging::asks(&parsed.params["arguments"], *wanted);
+        if !self.asks.is_empty() && !self.asks.iter().any(asks) {
+            return false;
+        }
         if self.tool.is_empty() && self.declares.is_empty() && self.arguments.is_empty() {
             return true;
         }
@@ -413,6 +419,7 @@ impl Match {
         (self.tool.is_empty() || schema_check::is_kind(catalog, &tool.name, &self.tool))
             && (self.declares.is_empty() || self.declares.hold(&tool.raw))
             && (self.arguments.is_empty() || self.arguments.iter().any(|fit| schema_check::can_be(tool, *fit)))
+            && (self.asks.is_empty() || self.asks.iter().any(|wanted| paging::can_ask(tool, *wanted)))
             && (!self.is_about_refusals()
                 || !self.arguments.is_empty()
                 || schema_check::can_be(tool, ArgumentFit::Invalid))

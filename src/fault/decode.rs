@@ -13,8 +13,8 @@ use super::path_reader::{PathReader, items_of, lower_case};
 use super::preset::decode_named;
 use super::request_fault::{ConnectionFault, RequestFault};
 use super::words::{
-    AnswerSource, Arrival, BurstUnit, CountScope, IdEdit, LateReply, PlainEffect, SchemaBreach, SearchScope, Side,
-    ToolKind, ValueEdit,
+    AnswerSource, Arrival, BurstUnit, CountScope, IdEdit, LateReply, PageFault, PlainEffect, SchemaBreach, SearchScope,
+    Side, ToolKind, ValueEdit,
 };
 use super::written::Written;
 use crate::path::DottedPath;
@@ -173,6 +173,7 @@ impl FaultReader<'_> {
             answer: self.paths().conditions(node.get("has"), node.get("lacks")),
             status: items_of(node.get("status")).filter_map(|node| self.paths().status(node, 100)).collect(),
             arguments: several(node, "arguments"),
+            asks: several(node, "asks"),
             tool: several(node, "tool"),
             declares: self.paths().conditions(node.get("declares"), None),
             declared: node.setting("declared"),
@@ -383,6 +384,7 @@ impl FaultReader<'_> {
             "misshape" => FaultEffect::Misshape(SchemaBreach::parse(text?)?, Vec::new()),
             "give" => FaultEffect::Give(AnswerSource::parse(text?)?),
             "mix" => FaultEffect::Mix(AnswerSource::parse(text?)?),
+            "page" => FaultEffect::Page(PageFault::parse(text?)?),
             "result" => FaultEffect::Result(self.read_written(value)?),
             "error" => FaultEffect::Error(self.read_written(value)?),
             "message" => FaultEffect::Message(self.read_written(value)?),

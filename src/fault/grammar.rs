@@ -3,7 +3,8 @@
 use super::preset::TYPED;
 use super::words::{
     AnswerCondition, AnswerSource, ArgumentFit, Arrival, BurstUnit, CountScope, ExchangeOwner, FaultTransport, IdEdit,
-    KillMoment, KindCondition, LateReply, Occurrence, PlainEffect, SchemaBreach, SearchScope, Side, ToolKind,
+    KillMoment, KindCondition, LateReply, Occurrence, PageFault, PageRequest, PlainEffect, SchemaBreach, SearchScope,
+    Side, ToolKind,
 };
 use crate::source::grammar::{Key, Object, Shape, key, required};
 
@@ -138,12 +139,18 @@ static CONDITION: Object = Object {
                  `\"5\"` are read as numbers, and are not `mistyped`.",
             ),
             key(
+                "asks",
+                any_of!(PageRequest::WORDS),
+                "The part of a list that the arguments ask for: at most so many items (`limit`), or a page after the \
+                 first one (`later_page`), by the names of the arguments.",
+            ),
+            key(
                 "tool",
                 any_of!(ToolKind::WORDS),
                 "The kind of the called tool: `mutating` tools do not declare that they only read, `writing` and \
-                 `adding` tools declare that they do so, and `reading` tools declare that they only read, by hint \
-                 or by name; `reads_stored` tools read what another tool writes, such as `list_users` beside \
-                 `create_user`.",
+                 `adding` tools declare that they do so, `deleting` tools have a name that says so, and `reading` \
+                 tools declare that they only read, by hint or by name; `reads_stored` tools read what another tool \
+                 writes, such as `list_users` beside `create_user`, and `listing` tools return a list.",
             )
             .cure("`tool` is a kind of tool; names of tools go under `tools`"),
             key("declares", WANTED, "Paths that exist in the list entry of the tool, or paths with their values."),
@@ -259,9 +266,17 @@ pub(crate) static EFFECT: Object = Object {
                 Shape::Choice(AnswerSource::WORDS),
                 "Replaces the answer by another one: that of a valid call of the tool (`served`), of the same \
                  request `earlier`, of `other` arguments, of a `neighbour` in the session, of a `foreign` session, \
-                 of the same request `elsewhere`, or a refusal (`refused`).",
+                 of the same request `elsewhere`, a refusal (`refused`), or that of the same request before the \
+                 deletion that came last (`undeleted`).",
             ),
             key("mix", Shape::Choice(AnswerSource::WORDS), "Prepends the content of such an answer."),
+            key(
+                "page",
+                Shape::Choice(PageFault::WORDS),
+                "Makes the list in the result of a tool a wrong page: with one item more than the call asked for \
+                 (`overfull`), one that begins one item too late (`skips`), or with the last item of the page before \
+                 (`repeats`), or one whose next page is itself (`stuck`).",
+            ),
         ],
         CHANGE,
         &[
@@ -279,6 +294,11 @@ pub(crate) static EFFECT: Object = Object {
             key("reverse", TEXTS, "Reverses lists."),
             key("double", TEXTS, "Repeats the last item of lists."),
             key("ascii", TEXTS, "Replaces characters beyond ASCII by question marks, in all texts below the path."),
+            key(
+                "misdeclare",
+                TEXTS,
+                "Gives the types that schemas name another name: `string`, or `integer` instead of it.",
+            ),
             key("append", Shape::Map(&Shape::Text), "Adds text to the texts at paths."),
             key(
                 "plant",

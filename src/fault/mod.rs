@@ -14,6 +14,7 @@ mod exchange;
 mod fullest;
 mod grammar;
 mod live_request;
+mod paging;
 mod parsed_message;
 mod path_condition;
 mod path_reader;
@@ -47,8 +48,10 @@ pub use self::preset::{NAMED, UNNAMED, decode_named, types};
 pub use self::strike::{AppliedFault, NotApplied};
 pub use self::words::Arrival;
 
+pub(crate) use self::effect::page_items;
 pub(crate) use self::fullest::fullest_content;
-pub(crate) use self::schema_check::is_valid_call;
+pub(crate) use self::paging::{limit as requested_limit, page as page_of};
+pub(crate) use self::schema_check::{is_deleting, is_valid_call};
 
 use self::effect::FaultEffect;
 use self::request_fault::{ConnectionFault, RequestFault};

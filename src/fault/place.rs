@@ -89,7 +89,8 @@ impl Fault {
             | ValueEdit::Empty
             | ValueEdit::Wrap
             | ValueEdit::Reverse
-            | ValueEdit::Ascii => return BTreeSet::new(),
+            | ValueEdit::Ascii
+            | ValueEdit::Misdeclare => return BTreeSet::new(),
         };
         let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
         let Some(message) = exchange.answer() else { return BTreeSet::new() };
@@ -113,6 +114,11 @@ impl Fault {
             if let FaultEffect::Slow(by) = effect { FaultEffect::Slow(latest.min(*by)) } else { effect.clone() }
         });
         Self { answers: answers.collect(), ..self.clone() }
+    }
+
+    /// It changes nothing but lists in the results of tools.
+    pub(crate) fn is_of_lists(&self) -> bool {
+        matches!(self.answers.as_slice(), [FaultEffect::Page(_) | FaultEffect::Edit(ValueEdit::Reverse, _)])
     }
 
     /// The fault shows in every answer that it matches, whatever values the answer has.
@@ -208,9 +214,15 @@ impl ValueEdit {
             Self::Cut => Some(is_long),
             Self::Double => Some(|value| value.as_array().is_some_and(|items| !items.is_empty())),
             Self::Ascii => Some(|value| value.as_str().is_some_and(|text| !text.is_ascii())),
-            Self::Remove | Self::Null | Self::Retype | Self::Empty | Self::Wrap | Self::Reverse => None,
+            Self::Reverse => Some(|value| value.as_array().is_some_and(|items| has_order(items))),
+            Self::Remove | Self::Null | Self::Retype | Self::Empty | Self::Wrap | Self::Misdeclare => None,
         }
     }
+}
+
+/// A list has another order when it is turned around.
+fn has_order(items: &[Value]) -> bool {
+    items.iter().ne(items.iter().rev())
 }
 
 fn pair_places<T: Clone>(
@@ -243,8 +255,10 @@ fn edit_places(edit: ValueEdit, paths: &[DottedPath], message: &Value) -> Option
         let into_json = edit != ValueEdit::Cut;
         let found = paths.iter().flat_map(|path| path.places(message));
         let found = found.flat_map(|path| path.below(message, into_json, &is_wanted));
-        let is_change = edit.way().is_some();
-        let found = found.map(|(path, value)| (path, is_change.then_some(value)));
+        // The order of lists within items is rarely promised.
+        let found = found.filter(|(path, _)| edit != ValueEdit::Reverse || !path.field().contains("[*]"));
+        let is_of_value = edit.way().is_some() || edit == ValueEdit::Reverse;
+        let found = found.map(|(path, value)| (path, is_of_value.then_some(value)));
         return Some(group(found, |path| path, make));
     }
     if !paths.iter().any(DottedPath::is_plural) {

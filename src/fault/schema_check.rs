@@ -8,6 +8,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
+use super::fullest::fullest;
 use super::words::{ArgumentFit, ToolKind};
 use crate::schema::{Judge, Keyword};
 use crate::source::{singular, words};
@@ -133,6 +134,11 @@ fn spelled_out(arguments: &Value) -> Value {
     }
 }
 
+/// The tool takes something away, by its name.
+pub(crate) fn is_deleting(tool: &Tool, catalog: &Catalog) -> bool {
+    is(catalog, tool, ToolKind::Deleting)
+}
+
 /// The tool of that name is of one of those kinds.
 pub(crate) fn is_kind(catalog: &Catalog, name: &str, wanted: &[ToolKind]) -> bool {
     let Some(tool) = catalog.tool(name) else { return wanted.contains(&ToolKind::Unknown) };
@@ -153,6 +159,8 @@ pub(crate) fn is(catalog: &Catalog, tool: &Tool, kind: ToolKind) -> bool {
         ToolKind::Mutating => reads != Some(true),
         ToolKind::Writing => tool.writes(),
         ToolKind::Adding => reads != Some(true) && starts_with(&tool.name, &ADDS),
+        ToolKind::Deleting => reads != Some(true) && starts_with(&tool.name, &DELETES),
+        ToolKind::Listing => returns_list(tool),
     }
 }
 
@@ -168,6 +176,22 @@ fn things(name: &str) -> Vec<String> {
 
 /// Verbs that add something each time they are obeyed.
 const ADDS: [&str; 8] = ["create", "append", "insert", "post", "send", "increment", "push", "book"];
+
+/// Verbs that take something away.
+const DELETES: [&str; 11] =
+    ["cancel", "clear", "delete", "destroy", "discard", "drop", "erase", "purge", "remove", "revoke", "unlink"];
+
+/// Verbs of tools that return several things.
+const LISTS: [&str; 4] = ["find", "list", "query", "search"];
+
+/// The results of a tool have a list at their top: one of objects, or, if its name says that it lists things, any.
+fn returns_list(tool: &Tool) -> bool {
+    let is_named = starts_with(&tool.name, &LISTS);
+    let Some(schema) = tool.output_schema() else { return is_named && tool.only_reads() };
+    let content = fullest(schema);
+    let mut lists = content.as_object().into_iter().flatten().filter_map(|(_, member)| member.as_array());
+    lists.any(|items| is_named || items.iter().any(Value::is_object))
+}
 
 /// A name such as `create_user` or `createUser` begins with one of the verbs.
 fn starts_with(name: &str, verbs: &[&str]) -> bool {

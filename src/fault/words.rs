@@ -141,10 +141,38 @@ choice! {
         Adding = "adding",
         /// One that says that it only reads.
         ReadOnly = "read_only",
+        /// One that writes, and whose name says that it takes something away.
+        Deleting = "deleting",
+        /// One whose results have a list, by its output schema; without one, by its name.
+        Listing = "listing",
         /// One that only reads: it says so, or has a name that says so.
         Reading = "reading",
         /// One that only reads, of the things that another tool writes: `list_users` beside `create_user`.
         ReadsStored = "reads_stored",
+    }
+}
+
+choice! {
+    /// The part of a list that the arguments of a call ask for.
+    pub(crate) enum PageRequest {
+        /// A number of items at most.
+        Limit = "limit",
+        /// A page after the first one.
+        LaterPage = "later_page",
+    }
+}
+
+choice! {
+    /// The way in which a page of a list is wrong.
+    pub(crate) enum PageFault {
+        /// It has one item more than the call asked for.
+        Overfull = "overfull",
+        /// It begins one item too late.
+        Skips = "skips",
+        /// It begins with the last item of the page before.
+        Repeats = "repeats",
+        /// The cursor of the next page is its own.
+        Stuck = "stuck",
     }
 }
 
@@ -199,6 +227,8 @@ choice! {
         Elsewhere = "elsewhere",
         /// That of a call of the same tool that was refused.
         Refused = "refused",
+        /// That which the same question got before the deletion that came last, as if nothing had been deleted.
+        Undeleted = "undeleted",
     }
 }
 
@@ -312,5 +342,6 @@ choice! {
         Reverse = "reverse",
         Double = "double",
         Ascii = "ascii",
+        Misdeclare = "misdeclare",
     }
 }

@@ -13,7 +13,7 @@ use super::replay::MutatedReplies;
 use crate::event::{MutantSubject, SubjectKind};
 use crate::fault::{
     AppliedFault, ExchangeHistory, Fault, FaultPlace, Match, MatchedSubjects, MessageExchange, NotApplied, ServerReply,
-    fullest_content,
+    fullest_content, page_items, page_of,
 };
 use crate::plan::Plan;
 use crate::reproduce::is_volatile;
@@ -94,6 +94,13 @@ impl RecordedTarget<'_> {
         let known = self.history();
         let shown = (0..known.exchanges.len()).filter(|at| shown_by.holds(*at, &known));
         shown.map(|at| place_of(&known.exchanges[at])).collect()
+    }
+
+    /// The answers of a tool have lists, by its declaration or as recorded.
+    fn returns_lists(&self, tool: &str) -> bool {
+        let is_declared = self.declared.get(tool).is_some_and(|content| page_of(content).is_some());
+        let mut calls = self.recorded.exchanges.iter().filter(|exchange| exchange.tool() == Some(tool));
+        is_declared || calls.any(|exchange| page_items(exchange).is_some())
     }
 
     /// The tool of that name, unless it is one that the server does not have.
@@ -209,7 +216,18 @@ impl Placement {
         if covered.tools {
             placement.require(fault, target);
         }
+        if covered.tools && fault.is_of_lists() {
+            placement.exclude_tools_without_lists(target);
+        }
         placement
+    }
+
+    /// Tools whose answers have no lists cannot have a fault of lists.
+    fn exclude_tools_without_lists(&mut self, target: &RecordedTarget<'_>) {
+        for (subject, found) in &mut self.subjects {
+            let is_candidate = subject.kind == SubjectKind::Tool && found.is_used && found.places.is_empty();
+            found.cannot_occur |= is_candidate && !target.returns_lists(&subject.name);
+        }
     }
 
     /// Adds the fields that the declarations of used tools name, also those that no answer has.
@@ -443,6 +461,33 @@ mod tests {
             ("https://example.com", SubjectKind::Resource, "https://example.com"),
         ] {
             assert_eq!(target.resource(uri), MutantSubject { kind, name: name.to_owned() }, "{uri}");
+        }
+    }
+
+    #[test]
+    fn lists_are_declared_or_recorded() {
+        let call = |tool: &str, text: &str| {
+            let params = json!({"name": tool, "arguments": {}});
+            let sent = ClientMessage::Message { id: Some(json!(1)), method: "tools/call".to_owned(), params };
+            let result = json!({"content": [{"type": "text", "text": text}]});
+            let answer = json!({"jsonrpc": "2.0", "id": 1, "result": result});
+            let replies = vec![ServerReply::now(crate::fault::ReplyContent::Message(answer), None)];
+            MessageExchange { replies, ..MessageExchange::new(sent) }
+        };
+        let exchanges = vec![call("list_a", "[1, 2]"), call("list_b", "1 and 2")];
+        let recorded = TargetRecording { exchanges, ..TargetRecording::default() };
+        let target = RecordedTarget {
+            name: "target",
+            recorded: &recorded,
+            catalog: Catalog::default(),
+            capabilities: Value::Null,
+            request_timeout: REQUEST_TIMEOUT,
+            declared: BTreeMap::from([("list_c".to_owned(), json!({"rows": ["x"]}))]),
+            equal_requests: EqualRequests::default(),
+            self_made: BTreeSet::new(),
+        };
+        for (tool, expected) in [("list_a", true), ("list_b", false), ("list_c", true), ("list_d", false)] {
+            assert_eq!(target.returns_lists(tool), expected, "{tool}");
         }
     }
 

@@ -60,6 +60,8 @@ choice! {
         ListChanges = "list_changes",
         /// A tool that writes, and whose repeated calls change nothing more, by its declaration.
         IdempotentTool = "idempotent_tool",
+        /// A tool that deletes, by its name.
+        DeletingTool = "deleting_tool",
     }
 }
 
@@ -134,6 +136,7 @@ impl OfferKind {
                 .iter()
                 .map(|tool| &tool.raw["annotations"])
                 .any(|hints| hints["readOnlyHint"] != true && hints["idempotentHint"] == true),
+            Self::DeletingTool => catalog.tools.iter().any(|tool| fault::is_deleting(tool, catalog)),
         }
     }
 }

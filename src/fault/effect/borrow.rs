@@ -7,7 +7,7 @@ use crate::fault::condition::same_question;
 use crate::fault::exchange::{ExchangeHistory, MessageExchange};
 use crate::fault::parsed_message::ParsedMessage;
 use crate::fault::schema_check;
-use crate::fault::words::AnswerSource;
+use crate::fault::words::{AnswerSource, ToolKind};
 
 /// Gives an answer of another exchange instead.
 pub(crate) fn give(source: AnswerSource, work: &mut EffectContext<'_>) -> Result<(), String> {
@@ -68,6 +68,7 @@ fn lack(source: AnswerSource) -> &'static str {
         AnswerSource::Foreign => "no other session got another answer of this kind",
         AnswerSource::Elsewhere => "the same was not answered otherwise elsewhere",
         AnswerSource::Refused => "no refusal of this kind was recorded",
+        AnswerSource::Undeleted => "the same was not asked between the deletion and the write before it",
     }
 }
 
@@ -76,6 +77,7 @@ fn find(source: AnswerSource, work: &EffectContext<'_>) -> Option<AnswerMember<V
     let here = AnswerSearch { work, parsed: &work.parsed, own: outcome(work.exchange, &work.parsed) };
     let exchanges = work.history.exchanges;
     let found = match source {
+        AnswerSource::Undeleted => here.take_undeleted(),
         // The first one stays the same, whatever was asked since.
         AnswerSource::Earlier => exchanges[..work.at].iter().find_map(|other| here.take(source, other)),
         AnswerSource::Served => exchanges.iter().find_map(|other| here.take(source, other)),
@@ -121,6 +123,7 @@ impl AnswerSearch<'_> {
             AnswerSource::Neighbour => is_same_session && !same_question(self.parsed, &parsed),
             AnswerSource::Foreign => !is_same_session && is_same_kind(self.parsed, &parsed),
             AnswerSource::Elsewhere => !is_same_session && same_question(self.parsed, &parsed),
+            AnswerSource::Undeleted => is_same_session && same_question(self.parsed, &parsed),
         };
         if !is_meant {
             return None;
@@ -134,10 +137,49 @@ impl AnswerSearch<'_> {
             | AnswerSource::Other
             | AnswerSource::Neighbour
             | AnswerSource::Foreign
-            | AnswerSource::Elsewhere => !is_refused && self.own != Some(found),
+            | AnswerSource::Elsewhere
+            | AnswerSource::Undeleted => !is_refused && self.own != Some(found),
         };
         is_fit.then_some(found)
     }
+}
+
+impl AnswerSearch<'_> {
+    /// The answer as if the last deletion had changed nothing: that of the same request before it, or, if what was
+    /// deleted is asked for and not there, that of a good call of the same tool.
+    fn take_undeleted(&self) -> Option<AnswerMember<&Value>> {
+        let (this, catalog) = (self.work.exchange, self.work.history.catalog);
+        let before = || {
+            let earlier = self.work.history.exchanges[..self.work.at].iter().rev();
+            earlier.filter(|other| (&other.owner, other.session) == (&this.owner, this.session))
+        };
+        let has_written = |other: &&MessageExchange| {
+            let tool = other.tool().and_then(|name| catalog.tool(name));
+            tool.is_some_and(|tool| !tool.only_reads()) && !is_refused(other)
+        };
+        let deletion = before().find(has_written)?;
+        if !schema_check::is_kind(catalog, deletion.tool()?, &[ToolKind::Deleting]) {
+            return None;
+        }
+        let until = before().skip_while(|other| !std::ptr::eq(*other, deletion));
+        // The deletion itself can be asked for again; behind it only reads leave everything as it was.
+        let mut unchanged = until.enumerate().take_while(|(at, other)| *at == 0 || !has_written(other));
+        let same = unchanged.find_map(|(_, other)| self.take(AnswerSource::Undeleted, other));
+        let is_about_deleted = || {
+            let deleted = deletion.params()["arguments"].as_object();
+            let asked = this.params()["arguments"].as_object();
+            let is_named = |value: &Value| deleted.is_some_and(|deleted| deleted.values().any(|one| one == value));
+            asked.is_some_and(|asked| asked.values().any(|value| !value.is_null() && is_named(value)))
+        };
+        let is_gone = self.own.is_some_and(|(member, value)| member == "error" || value["isError"] == true);
+        let served = || self.work.history.exchanges.iter().find_map(|other| self.take(AnswerSource::Served, other));
+        same.or_else(|| if is_gone && is_about_deleted() { served() } else { None })
+    }
+}
+
+/// The exchange got an error, or a result that reports a failure.
+fn is_refused(exchange: &MessageExchange) -> bool {
+    exchange.answer().is_none_or(|answer| answer.get("error").is_some() || answer["result"]["isError"] == true)
 }
 
 /// Two exchanges are about the same tool, prompt or list.

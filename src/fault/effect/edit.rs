@@ -131,6 +131,7 @@ pub(crate) fn one(edit: ValueEdit, value: &mut Value) {
             let has_letters = text.chars().any(|c| !c.is_ascii() && c.is_alphabetic());
             *text = text.replace(|c: char| !c.is_ascii() && (!has_letters || c.is_alphabetic()), "?");
         }),
+        ValueEdit::Misdeclare => *value = if value == "string" { json!("integer") } else { json!("string") },
         ValueEdit::Double => {
             if let Value::Array(items) = value {
                 items.extend(items.last().cloned());

@@ -6,12 +6,14 @@ mod change;
 mod drift;
 mod edit;
 mod frame;
+mod page;
 mod shape;
 
 pub use self::frame::set_headers;
 
 pub(crate) use self::change::ChangeWay;
 pub(crate) use self::frame::filled_headers;
+pub(crate) use self::page::items as page_items;
 pub(crate) use self::shape::breakable;
 
 use std::cell::OnceCell;
@@ -21,7 +23,7 @@ use serde_json::Value;
 
 use super::exchange::{ExchangeHistory, MessageExchange, ReplyContent, ServerEnd, ServerReply};
 use super::parsed_message::ParsedMessage;
-use super::words::{AnswerSource, IdEdit, LateReply, PlainEffect, SchemaBreach, Side, ToolKind, ValueEdit};
+use super::words::{AnswerSource, IdEdit, LateReply, PageFault, PlainEffect, SchemaBreach, Side, ToolKind, ValueEdit};
 use super::written::{Written, answer_names, earlier, request_names};
 use crate::path::DottedPath;
 use crate::source::template::{Names, text_of};
@@ -53,6 +55,8 @@ pub(crate) enum FaultEffect {
     /// Gives the answer of a request that has another value of this argument, or none, and is the same otherwise.
     Ignore(String),
     Mix(AnswerSource),
+    /// Makes the page of a tool's list wrong.
+    Page(PageFault),
     /// Answers with this result.
     Result(Written),
     /// Answers with this error.
@@ -134,7 +138,12 @@ impl FaultEffect {
     pub(crate) fn borrows(&self) -> bool {
         matches!(
             self,
-            Self::Give(_) | Self::Mix(_) | Self::Ignore(_) | Self::Late(_) | Self::Plain(PlainEffect::Accept)
+            Self::Give(_)
+                | Self::Mix(_)
+                | Self::Ignore(_)
+                | Self::Page(_)
+                | Self::Late(_)
+                | Self::Plain(PlainEffect::Accept)
         )
     }
 
@@ -173,6 +182,7 @@ impl FaultEffect {
             Self::Give(source) => return borrow::give(*source, work),
             Self::Ignore(argument) => return borrow::ignore(argument, work),
             Self::Mix(source) => return borrow::mix(*source, work),
+            Self::Page(fault) => return page::change(*fault, work),
             Self::Result(result) => answer::write(work, "result", result),
             Self::Error(error) => answer::write(work, "error", error),
             Self::Message(message) => answer::replace(work, message, ReplyContent::Message),

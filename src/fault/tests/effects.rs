@@ -69,6 +69,16 @@ fn places() {
     ] {
         check(answers, one, expected);
     }
+    let property = json!({"type": "integer", "minimum": 1});
+    let tool = json!({"name": "get_user", "inputSchema": {"properties": {"a": property, "b": {"type": "string"}}}});
+    check(
+        "{ misdeclare: 'result.tools[*].inputSchema.properties.*.type' }",
+        &[(json!({"method": "tools/list"}), json!({"result": {"tools": [tool]}}))],
+        &[
+            "result.tools[0].inputSchema.properties.a.type: \"integer\" → \"string\"",
+            "result.tools[0].inputSchema.properties.b.type: \"string\" → \"integer\"",
+        ],
+    );
     let letters = &[(json!({"call": "create_user", "args": {"name": "Zoë", "n": 7}}), text("Zoë is 7"))];
     check("{ ascii: result }", letters, &["result.content[0].text: \"Zoë is 7\" → \"Zo? is 7\""]);
     check("unfill", letters, &["result.content[0].text: \"Zoë is 7\" → \"{{ name }} is {{ n }}\""]);
@@ -148,6 +158,74 @@ fn answers_of_others() {
         &[(json!({"method": "ping"}), json!({"result": {}}))],
         &["result: {} → gone", "error: none → {\"code\":-32603,\"message\":\"no\"}"],
     );
+}
+
+/// A page of users, and the call that asks for it.
+fn page(arguments: &Value, users: &[&str], next: Option<&str>) -> (Value, Value) {
+    let data = json!({"users": users, "next": next, "total": 5});
+    let result = json!({"content": [], "structuredContent": data});
+    (json!({"call": "list_users", "args": arguments}), json!({ "result": result }))
+}
+
+#[test]
+fn pages_of_tools() {
+    let first = || page(&json!({"limit": 2}), &["a", "b"], Some("p2"));
+    let second = || page(&json!({"limit": 2, "cursor": "p2"}), &["c", "d"], Some("p3"));
+    let last = || page(&json!({"limit": 2, "cursor": "p3"}), &["e"], None);
+    let users = |at: usize, was: &str, is: &str| format!("result.structuredContent.users[{at}]: \"{was}\" → \"{is}\"");
+    let count = |was: usize, is: usize| {
+        let items = |count: usize| if count == 1 { "1 item".to_owned() } else { format!("{count} items") };
+        format!("result.structuredContent.users: {} → {}", items(was), items(is))
+    };
+    check("{ page: overfull }", &[first()], &[&count(2, 3)]);
+    check("{ page: overfull }", &[last()], &["[no answer has as many items as the call asked for]"]);
+    check("{ page: skips }", &[first(), second(), last()], &[&count(1, 0)]);
+    check(
+        "{ page: skips }",
+        &[first(), second()],
+        &["[the page after it was not recorded, so nobody knows which item moves up]"],
+    );
+    check("{ page: repeats }", &[first(), second()], &[&users(0, "c", "b"), &users(1, "d", "c")]);
+    check("{ page: repeats }", &[first(), second(), last()], &[&count(1, 2)]);
+    check("{ page: repeats }", &[second()], &["[the page before it was not recorded]"]);
+    check("{ page: stuck }", &[first(), second()], &["result.structuredContent.next: \"p3\" → \"p2\""]);
+    check("{ page: stuck }", &[first(), last()], &["-"]);
+    check("{ page: stuck }", &[ann()], &["[the answer has no list that could be a page]"]);
+}
+
+/// A page that begins too late has the first item of the next one at its end.
+#[test]
+fn the_item_that_follows_moves_up() {
+    let fault = fault("answers: { page: skips }").unwrap();
+    let scene = scene(&[
+        page(&json!({"limit": 2, "cursor": "p2"}), &["c", "d"], Some("p3")),
+        page(&json!({"limit": 2, "cursor": "p3"}), &["e"], None),
+    ]);
+    let struck = fault.apply(0, &scene.known()).unwrap();
+    let message = struck.replies[0].message().unwrap();
+    assert_eq!(message["result"]["structuredContent"]["users"], json!(["d", "e"]));
+}
+
+#[test]
+fn what_was_deleted_is_still_there() {
+    let read = |id: &str, answer: Value| (json!({"call": "get_user", "args": {"id": id}}), answer);
+    let write = |tool: &str, arguments: Value, answer: Value| (json!({"call": tool, "args": arguments}), answer);
+    let (ann, gone) = (|| read("u1", text("Ann")), || read("u1", failed("gone")));
+    let delete = || write("remove_user", json!({"id": "u1"}), text("removed"));
+    let create = || write("create_user", json!({"name": "Eve"}), text("made"));
+    let back =
+        |to: &str| [format!("result.content[0].text: \"gone\" → \"{to}\""), "result.isError: true → gone".to_owned()];
+    let undeleted = |exchanges: &[(Value, Value)], expected: &[&str]| check("{ give: undeleted }", exchanges, expected);
+    let lack = "[the same was not asked between the deletion and the write before it]";
+    undeleted(&[ann(), delete(), gone()], &back("Ann").each_ref().map(String::as_str));
+    // Only what nothing else has changed is surely as it was.
+    undeleted(&[read("u2", text("Bob")), create(), delete(), read("u2", failed("gone"))], &[lack]);
+    undeleted(&[ann(), delete(), create(), gone()], &[lack]);
+    // A good answer stands for the one that the deleted item would get.
+    undeleted(&[read("u2", text("Bob")), delete(), gone()], &back("Bob").each_ref().map(String::as_str));
+    let again = write("remove_user", json!({"id": "u1"}), failed("gone"));
+    undeleted(&[delete(), gone(), again], &back("removed").each_ref().map(String::as_str));
+    undeleted(&[ann(), delete(), ann()], &[lack]);
 }
 
 #[test]

@@ -112,12 +112,22 @@ fn arguments_and_tools() {
         ("get_user", "known read_only reading"),
         ("create_user", "known mutating writing adding"),
         ("frobnicate", "known mutating writing"),
+        ("remove_user", "known mutating writing deleting"),
+        ("list_users", "known read_only reading listing"),
         ("nothing", "unknown"),
     ] {
-        for kind in ["known", "unknown", "mutating", "writing", "adding", "read_only", "reading"] {
+        for kind in ["known", "unknown", "mutating", "writing", "adding", "deleting", "listing", "read_only", "reading"]
+        {
             let expected = kinds.split(' ').any(|known| known == kind);
             check(&format!("{{ tool: {kind} }}"), &[(json!({"call": tool, "args": {}}), text("x"))], expected);
         }
+    }
+    for (arguments, limit, later_page) in
+        [(json!({"limit": 3}), true, false), (json!({"id": "u1", "cursor": "x"}), false, true)]
+    {
+        check("{ asks: limit }", &[(call(&arguments), text("Ann"))], limit);
+        check("{ asks: later_page }", &[(call(&arguments), text("Ann"))], later_page);
+        check("{ asks: [limit, later_page] }", &[(call(&arguments), text("Ann"))], true);
     }
     let good = [(call(&json!({"id": "u1"})), text("Ann"))];
     check("{ declares: outputSchema }", &good, true);

@@ -34,6 +34,9 @@ fn scene(exchanges: &[(Value, Value)]) -> Scene {
                 "required": ["name"], "additionalProperties": false}}),
         json!({"name": "create_user", "inputSchema": {"type": "object"}}),
         json!({"name": "frobnicate", "annotations": {"readOnlyHint": false}, "inputSchema": {"type": "object"}}),
+        json!({"name": "remove_user", "inputSchema": {"type": "object"}}),
+        json!({"name": "list_users", "annotations": {"readOnlyHint": true}, "inputSchema": {"type": "object",
+            "properties": {"limit": {"type": "integer"}, "cursor": {"type": "string"}}}}),
     ];
     Scene {
         catalog: Catalog { tools: tools.map(Tool::new).into(), ..Catalog::default() },

@@ -8,6 +8,7 @@ use super::answer::ExchangeAnswerKind;
 use super::answer_path::{Difference, differences, scalars, short};
 use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::prelude::may_write;
+use crate::fault::requested_limit;
 use crate::path::{DottedPath, PathStep, json_of_text};
 use crate::reproduce::{CallEffect, Confidence, confidence, is_fleeting, json_type, likenesses};
 
@@ -102,6 +103,10 @@ fn at(context: &SuggestionContext<'_>, difference: &Difference) -> Vec<(Preferen
                     confidence != Confidence::Volatile || *preference != Preference::StateDependent
                 })
                 .collect();
+            if let Some(limit) = exceeded_limit(context, value, other) {
+                let bound = expected(json!({"length": {"max": limit}}), "answer with more than was asked for in");
+                found.push((Preference::Exact, bound));
+            }
             let preference = if confidence == Confidence::High { Preference::Structural } else { Preference::Pattern };
             found.extend(
                 likenesses(value)
@@ -113,6 +118,12 @@ fn at(context: &SuggestionContext<'_>, difference: &Difference) -> Vec<(Preferen
             found
         }
     }
+}
+
+/// The number of items that a call asks for, if the list keeps to it and the changed one does not.
+fn exceeded_limit(context: &SuggestionContext<'_>, value: &Value, other: &Value) -> Option<usize> {
+    let limit = requested_limit(&context.survivor.exchange.params()["arguments"])?;
+    (value.as_array()?.len() <= limit && limit < other.as_array()?.len()).then_some(limit)
 }
 
 /// The list of blocks, whose length no state changes.

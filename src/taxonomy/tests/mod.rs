@@ -21,9 +21,9 @@ fn load(text: &str) -> Result<Registry, String> {
 #[test]
 fn counts_are_the_published_ones() {
     let registry = Registry::builtin();
-    assert_eq!((registry.families.len(), registry.leaves().count(), registry.variants().count()), (8, 18, 77));
+    assert_eq!((registry.families.len(), registry.leaves().count(), registry.variants().count()), (8, 18, 82));
     let ids: BTreeSet<&str> = registry.variants().map(|variant| variant.id.as_str()).collect();
-    assert_eq!(ids.len(), 77);
+    assert_eq!(ids.len(), 82);
     let weights: f64 = registry.families.iter().map(|family| family.weight).sum();
     assert!((weights - 837.0).abs() < 1e-9, "{weights}");
 }
@@ -39,12 +39,12 @@ fn leaves_have_their_variants_and_probes() {
     3 FAULT-PROTO-UNKNOWN-METHOD negative-path,conformance
     6 FAULT-PROTO-MALFORMED-ENVELOPE fuzz,negative-path
     2 FAULT-TOOL-UNHANDLED-EXCEPTION fuzz,fault-recovery
-    9 FAULT-TOOL-RESULT-PROPAGATION negative-path,fuzz
+    12 FAULT-TOOL-RESULT-PROPAGATION negative-path,fuzz
     1 FAULT-SCHEMA-MISSING-REQUIRED negative-path,fuzz
     1 FAULT-SCHEMA-TYPE-MISMATCH negative-path,fuzz
     4 FAULT-SCHEMA-OUTPUT-NONCONFORMANT output-schema
-    2 FAULT-SCHEMA-UNDERCONSTRAINED schema-lint
-    8 FAULT-STATE-SESSION-LEAK test-isolation
+    3 FAULT-SCHEMA-UNDERCONSTRAINED schema-lint
+    9 FAULT-STATE-SESSION-LEAK test-isolation
     3 FAULT-STATE-CANCEL-RESIDUE fault-recovery,conformance
     4 FAULT-PROVIDER-SCHEMA-REJECTED agent
     3 FAULT-PROVIDER-TOOL-SELECTION agent,tool-selection

@@ -45,6 +45,18 @@ pub(crate) const HOOKS: &[(&str, Hooks)] = &[
         },
     ),
     ("TOOL-RESULT-MISROUTED", Hooks { call: Some(answer_with_the_latest), ..SOUND }),
+    ("TOOL-LIST-ORDER", Hooks { call: Some(list_newest_first), ..SOUND }),
+    (
+        "TOOL-PAGE-WRONG",
+        Hooks {
+            arguments: |_, tool, arguments| {
+                if let Some(limit) = bounded(tool, arguments) {
+                    arguments["limit"] = (limit + 1).into();
+                }
+            },
+            ..SOUND
+        },
+    ),
     (
         "TOOL-PARAM-IGNORED",
         Hooks {
@@ -159,6 +171,35 @@ fn answer_with_the_latest(call: ToolCall<'_>) -> Pending<'_, CallResult> {
         sleep(WRITING).await;
         Ok(memory.kept_answer(&store, "latest").unwrap_or(answer))
     })
+}
+
+/// The number of users that a call of `list_users` asks for at most.
+fn bounded(tool: &str, arguments: &Value) -> Option<u64> {
+    arguments["limit"].as_u64().filter(|_| tool == "list_users")
+}
+
+/// Turns the whole list around before it is cut.
+fn list_newest_first(mut call: ToolCall<'_>) -> Pending<'_, CallResult> {
+    Box::pin(async move {
+        if !call.is_of("list_users") {
+            return call.proceed().await;
+        }
+        let asked = call.request.arguments.as_mut();
+        let limit = asked.filter(|asked| asked.get("limit").is_some_and(is_possible_limit));
+        let limit = limit.and_then(|asked| asked.remove("limit")?.as_u64());
+        let answer = call.proceed().await?;
+        let Some(mut list) = answer.structured_content.clone() else { return Ok(answer) };
+        if let Some(users) = list["users"].as_array_mut() {
+            users.reverse();
+            users.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
+        }
+        Ok(CallToolResult::structured(list))
+    })
+}
+
+/// A limit that the server takes.
+fn is_possible_limit(limit: &Value) -> bool {
+    limit.as_u64().is_some_and(|limit| (1..=100).contains(&limit))
 }
 
 fn for_each_parameter(schema: &mut Value, change: impl Fn(&mut Value)) {

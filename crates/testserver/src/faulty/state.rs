@@ -25,6 +25,7 @@ pub(crate) const HOOKS: &[(&str, Hooks)] = &[
     ("STATE-CROSS-SESSION-LEAK", Hooks { keeps_apart: false, ..SOUND }),
     ("STATE-CROSS-RUN-LEAK", Hooks { start: read_earlier_runs, call: Some(remember_earlier_runs), ..SOUND }),
     ("STATE-LOST-UPDATE", Hooks { call: Some(write_back_what_was_read), ..SOUND }),
+    ("STATE-WRONG-DELETION", Hooks { call: Some(delete_nobody), ..SOUND }),
     ("STATE-STALE-READ", Hooks { call: Some(answer_from_memory), ..SOUND }),
     ("STATE-STALE-SESSION", Hooks { ends_sessions: false, ..SOUND }),
     (
@@ -99,6 +100,24 @@ fn write_back_what_was_read(call: ToolCall<'_>) -> Pending<'_, CallResult> {
             *call.demo.store() = read;
         }
         call.proceed().await
+    })
+}
+
+fn delete_nobody(call: ToolCall<'_>) -> Pending<'_, CallResult> {
+    Box::pin(async move {
+        if !call.is_of("delete_user") {
+            return call.proceed().await;
+        }
+        let demo = call.demo;
+        let before = demo.store().clone();
+        let answer = call.proceed().await?;
+        if !is_failure(&answer) {
+            let mut store = demo.store();
+            *store = before;
+            // A file that cannot be written keeps the deletion, which makes this server right again.
+            let _ = store.save();
+        }
+        Ok(answer)
     })
 }
 

@@ -84,6 +84,11 @@ fn values() {
     table.row("a list without its end", &users, &set("/result/structuredContent/users/1", None));
     table.row("an empty list", &users, &set("/result/structuredContent/users", Some(json!([]))));
     table.row("another count", &users, &set("/result/structuredContent/total", Some(json!(3))));
+    let limited =
+        Trial::new(vec![call("list_users", json!({"limit": 2}), structured(json!({"users": ["Ann", "Bob"]})))]);
+    let one_more = set("/result/structuredContent/users", Some(json!(["Ann", "Bob", "Eve"])));
+    table.row("more items than asked for", &limited, &one_more);
+    table.row("the other order", &limited, &set("/result/structuredContent/users", Some(json!(["Bob", "Ann"]))));
     table.row("odd names", &with(json!({"a.b": {"it's": "x"}})), &set("/result/structuredContent/a.b/it's", None));
     insta::assert_snapshot!(table.0);
 }
