@@ -118,12 +118,11 @@ impl AnswerSearch<'_> {
         let is_same_session = this.owner == other.owner && this.session == other.session;
         let is_meant = match source {
             AnswerSource::Served | AnswerSource::Refused => is_same_kind(self.parsed, &parsed),
-            AnswerSource::Earlier => is_same_session && same_question(self.parsed, &parsed),
+            AnswerSource::Earlier | AnswerSource::Undeleted => is_same_session && same_question(self.parsed, &parsed),
             AnswerSource::Other => is_same_kind(self.parsed, &parsed) && !same_question(self.parsed, &parsed),
             AnswerSource::Neighbour => is_same_session && !same_question(self.parsed, &parsed),
             AnswerSource::Foreign => !is_same_session && is_same_kind(self.parsed, &parsed),
             AnswerSource::Elsewhere => !is_same_session && same_question(self.parsed, &parsed),
-            AnswerSource::Undeleted => is_same_session && same_question(self.parsed, &parsed),
         };
         if !is_meant {
             return None;
