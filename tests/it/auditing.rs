@@ -1,5 +1,4 @@
 //! An audit finds bugs of many kinds in one command, and begins with what tells most.
-#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -169,7 +169,8 @@ impl CallingArgs {
         self.run.details.order = own.order;
         let read_only = self.run.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
         let suite = target.suite(members, &[own.flags, self.calls.flags(), read_only].concat());
-        self.run.suites.adhoc = Some(AdHocSuite { tools: self.calls.named_tools(), found_arguments, silent_tools, ..suite });
+        self.run.suites.adhoc =
+            Some(AdHocSuite { tools: self.calls.named_tools(), found_arguments, silent_tools, ..suite });
         let request = RunRequest { serving: own.serving, ..self.run.into() };
         run(&request, console)
     }
