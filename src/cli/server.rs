@@ -327,6 +327,7 @@ impl AdHocServer {
             asked,
             tools: Vec::new(),
             found_arguments: BTreeSet::new(),
+            silent_tools: BTreeSet::new(),
             hidden,
         }
     }

@@ -91,6 +91,8 @@ pub(crate) struct AdHocSuite {
     pub(crate) tools: Vec<FlaggedTool>,
     /// The tools whose `arguments` were found by calling.
     pub(crate) found_arguments: BTreeSet<String>,
+    /// The tools that did not answer before the run.
+    pub(crate) silent_tools: BTreeSet<String>,
     /// Words that hold secrets.
     pub(crate) hidden: Vec<HiddenWord>,
 }
@@ -365,6 +367,7 @@ impl AdHocSuite {
         })?;
         loaded.suite.asked = Some(self.asked.clone());
         loaded.suite.found_arguments.clone_from(&self.found_arguments);
+        loaded.suite.silent_tools.clone_from(&self.silent_tools);
         Ok(loaded)
     }
 

@@ -6,6 +6,7 @@
 mod ci_job;
 mod expectation;
 mod grown_suite;
+mod listing;
 mod observe;
 mod page;
 mod pages;

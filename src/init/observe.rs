@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
+use super::listing::{ListingTrip, MOST_CREATORS, may_list};
 use super::pages::{PagedList, SeenPages, lists_with_pages};
 use super::questions::{
     Answered, MadeArgument, ServerQuestion, questions_of_call, questions_of_completions, questions_of_lists,
     questions_of_made,
 };
-use super::round_trip::{MadeThing, RoundTrip, TripEnd, TripPart, creators, trips_of};
+use super::round_trip::{Creator, MadeThing, RoundTrip, TripEnd, TripPart, creators, trips_of};
 use crate::check::learning::{Learning, LearningTask, learn_arguments};
 use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::event::Finding;
@@ -21,11 +23,15 @@ use crate::plan::arguments::{safe_arguments, server_folder};
 use crate::plan::witness::known_arguments;
 use crate::plan::{CaseStore, CheckContext, OpenServer};
 use crate::redact::{Redactor, hold_a_secret};
+use crate::source::visible_line;
 use crate::wire::{Tool, call_limit, is_served, surroundings_lack, value_memory};
 
 /// The time for all questions, and the sessions that may end or hang.
 const TIME: Duration = Duration::from_secs(120);
 const LOST_SESSIONS: usize = 4;
+
+/// The time of a call of a tool that is not called for what others make or how it answers other arguments.
+const SLOW_CALL: Duration = Duration::from_secs(4);
 
 /// The memory that an answer may take to be kept, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -39,6 +45,8 @@ pub(crate) struct Observations {
     /// In the order of the server's lists.
     pub(crate) answered: Vec<Answered>,
     pub(crate) trips: Vec<RoundTrip>,
+    /// What was made and is shown by tools that need no argument.
+    pub(crate) listings: Vec<ListingTrip>,
     /// The lists whose second page two servers showed alike.
     pub(crate) pages: Vec<SeenPages>,
     /// What was made first, so that tools could be called that take its id.
@@ -99,6 +107,7 @@ pub(crate) async fn observe(
         lost: 0,
         failed_start: None,
         too_long: BTreeSet::new(),
+        slow: BTreeSet::new(),
         progress: BTreeMap::new(),
         things: Vec::new(),
         doing,
@@ -157,6 +166,7 @@ pub(crate) async fn observe(
     questions.extend(questions_of_lists(context.catalog, &completed, folder.as_deref()));
     seen.answered = observer.ask_readers(&questions).await;
     seen.answered.extend(completed);
+    seen.listings = observer.list_made(&writing, &written, &seen.trips).await;
     seen.pages = observer.turn_pages(&lists_with_pages(context.catalog, &reading)).await;
     seen.writes = !changing.is_empty();
     // What was made is there at each question.
@@ -245,6 +255,8 @@ struct ServerObserver<'a> {
     failed_start: Option<String>,
     /// The tools whose answers are not kept.
     too_long: BTreeSet<String>,
+    /// The tools that took long for a call.
+    slow: BTreeSet<String>,
     /// The tools that were called, with true for those that reported progress each time.
     progress: BTreeMap<String, bool>,
     doing: &'a (dyn Fn(String) + Sync),
@@ -318,8 +330,16 @@ impl<'a> ServerObserver<'a> {
                 answers.push(None);
                 continue;
             };
+            if question.varied_tool().is_some_and(|tool| self.slow.contains(tool)) {
+                answers.push(None);
+                continue;
+            }
             let (method, params) = question.request(ids);
+            let begun = Instant::now();
             let answer = session.try_request(CheckRequest::new(method, params).with_progress()).await;
+            if let Some(tool) = question.tool().filter(|_| begun.elapsed() > SLOW_CALL) {
+                self.slow.insert(tool.to_owned());
+            }
             if let (ServerQuestion::Call { tool, .. }, Ok(Some(reply))) = (question, &answer) {
                 *self.progress.entry(tool.clone()).or_insert(true) &= reports_progress(&reply.notifications);
             }
@@ -377,6 +397,52 @@ impl<'a> ServerObserver<'a> {
         (trip, worst)
     }
 
+    /// What the creators make, as two servers show it where no argument is given.
+    async fn list_made(
+        &mut self,
+        writing: &[(&Tool, Value)],
+        written: &[Answered],
+        trips: &[RoundTrip],
+    ) -> Vec<ListingTrip> {
+        let mut listings = Vec::new();
+        for creator in creators(writing, written).iter().map(Creator::call).take(MOST_CREATORS) {
+            let is_listed = |tool: &str| {
+                let mut of_creator = trips.iter().filter(|trip| trip.made.creator == creator.tool);
+                of_creator.any(|trip| trip.lister.as_deref() == Some(tool))
+            };
+            let listers = listers(self.context).filter(|tool| !self.slow.contains(*tool) && !is_listed(tool));
+            let is_slow = self.slow.contains(creator.tool);
+            let Some(trip) = ListingTrip::new(creator.tool, creator.arguments, listers).filter(|_| !is_slow) else {
+                continue;
+            };
+            if let Some(trip) = self.try_listing(trip).await {
+                listings.push(trip);
+            }
+        }
+        listings
+    }
+
+    /// The trip with the tools that show on two servers what was made.
+    async fn try_listing(&mut self, mut trip: ListingTrip) -> Option<ListingTrip> {
+        (self.doing)(format!("calling `{}`, and what may show it", visible_line(&trip.creator)));
+        for _ in 0..2 {
+            let session = self.open().await?;
+            self.make_things(&session).await;
+            let before = call_each(&session, &trip).await;
+            let made = call(&session, &trip.creator, &trip.arguments).await;
+            let after = call_each(&session, &trip).await;
+            close(Some(session)).await;
+            made.filter(is_served)?;
+            let answers = before.iter().map(Option::as_ref).zip(after.iter().map(Option::as_ref));
+            let shown = trip.listers.into_iter().zip(answers);
+            trip.listers = shown.filter_map(|(lister, (before, after))| lister.with_shown(before, after)).collect();
+            if trip.listers.is_empty() {
+                return None;
+            }
+        }
+        Some(trip)
+    }
+
     /// The second pages of lists, where two servers show them alike.
     async fn turn_pages(&mut self, lists: &[PagedList]) -> Vec<SeenPages> {
         let mut seen: [Vec<Option<SeenPages>>; 2] = Default::default();
@@ -396,6 +462,21 @@ impl<'a> ServerObserver<'a> {
 
 fn reports_progress(notifications: &[Arc<Value>]) -> bool {
     notifications.iter().any(|message| message["method"] == PROGRESS)
+}
+
+/// The tools that may be called, need no argument and change nothing.
+fn listers<'a>(context: &'a CheckContext<'_>) -> impl Iterator<Item = &'a str> {
+    let is_open = |tool: &&Tool| context.suite.hazard(context.server_name, tool).is_none() && !tool.is_task_only();
+    context.catalog.tools.iter().filter(|tool| may_list(tool)).filter(is_open).map(|tool| tool.name.as_str())
+}
+
+/// The answers of the tools that may show what was made.
+async fn call_each(session: &CheckSession<'_>, trip: &ListingTrip) -> Vec<Option<Value>> {
+    let mut answers = Vec::new();
+    for lister in &trip.listers {
+        answers.push(call(session, &lister.tool, &Value::Object(Map::new())).await);
+    }
+    answers
 }
 
 /// Asks for the first page of a list and for the second one.

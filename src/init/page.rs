@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::expectation::{Types, expectations};
+use super::listing::ListingTrip;
 use super::observe::{Observations, PROGRESS, UntestedReason};
 use super::promises::Promises;
 use super::questions::{
     Answered, MadeArgument, ServerQuestion, UNKNOWN, first_completion, long_text, members_of, written_long_text,
 };
+use super::round_trip::RoundTrip;
 use crate::lint::{Lint, LintLevel, LintLimits, lints};
 use crate::matching::words_of;
 use crate::reproduce::{lasts, literal, literal_text, with_store_named};
@@ -186,10 +188,30 @@ impl SuitePage<'_> {
             let why = "It begins with an item that was not on the first page.";
             tests.push(written_test(&self.with_store_named(pages.test()), Some(why), &mut names));
         }
-        for trip in &self.seen.trips {
-            tests.push(written_test(&self.with_store_named(trip.test()), None, &mut names));
+        for test in self.seen.trips.iter().map(RoundTrip::test).chain(self.seen.listings.iter().map(ListingTrip::test))
+        {
+            let test = self.with_store_named(self.with_declared_schemas(test));
+            tests.push(written_test(&test, None, &mut names));
         }
         tests
+    }
+
+    /// A test whose served calls fit the output schemas that tools declare.
+    fn with_declared_schemas(&self, mut test: Value) -> Value {
+        let is_declared = |call: &Value| {
+            let mut tools = self.catalog.tools.iter().filter(|tool| tool.output_schema().is_some());
+            tools.any(|tool| literal_text(&tool.name) == *call)
+        };
+        for step in test["steps"].as_array_mut().into_iter().flatten() {
+            let is_judged = is_declared(&step["call"]);
+            if let Some(expected) = step["expect"].as_array_mut()
+                && is_judged
+                && expected.contains(&json!({"is_error": false}))
+            {
+                expected.push(json!({"output_schema": true}));
+            }
+        }
+        test
     }
 
     fn reports_progress(&self, question: &ServerQuestion) -> bool {

@@ -112,6 +112,19 @@ impl ServerQuestion {
         }
     }
 
+    /// The tool that is called again with other arguments.
+    pub(crate) fn varied_tool(&self) -> Option<&str> {
+        match self {
+            Self::Unknown { tool, .. } | Self::Other { tool, .. } | Self::Long { tool, .. } => Some(tool),
+            Self::Call { .. }
+            | Self::Read { .. }
+            | Self::Prompt { .. }
+            | Self::Complete { .. }
+            | Self::List(_)
+            | Self::Tools => None,
+        }
+    }
+
     /// The method and the parameters of the request, where things with these ids were made.
     pub(crate) fn request(&self, ids: &Map<String, Value>) -> (&'static str, Value) {
         match self {

@@ -231,6 +231,19 @@ fn shares_noun(one: &str, other: &str) -> bool {
     words(one).iter().map(singular).any(|word| of_other.contains(&word))
 }
 
+/// The call of a creator.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CreatingCall<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) arguments: &'a Value,
+}
+
+impl<'a> Creator<'a> {
+    pub(crate) fn call(&self) -> CreatingCall<'a> {
+        CreatingCall { tool: &self.tool.name, arguments: self.arguments }
+    }
+}
+
 impl Creator<'_> {
     fn made_thing(&self, id: IdPlace) -> MadeThing {
         let nouns = words(&self.tool.name).into_iter().filter(|word| !VERBS.contains(&word.as_str()));

@@ -127,6 +127,9 @@ pub struct Case {
     pub rule: Option<Arc<Rule>>,
     /// True if nobody wrote it: it follows from a block, and what it calls changes nothing that others look at.
     pub is_derived: bool,
+    /// True if it begins before the other cases of blocks, where several run at a time: it takes a few calls, and others
+    /// wait for its verdict or are long.
+    pub is_early: bool,
     /// Why it is known to fail; it must.
     pub known: Option<String>,
     /// The number of times that it is tried again.

@@ -224,6 +224,7 @@ impl Planner<'_> {
             recovery: None,
             rule: None,
             is_derived: false,
+            is_early: false,
             known: None,
             retries: self.suite.options.retries,
             body,

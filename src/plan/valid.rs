@@ -41,6 +41,8 @@ fn of_tool(planner: &Planner<'_>, template: &Case, tool: &Tool) -> Option<Case> 
     let name = format!("valid call / {}", tool.name);
     let mut case = planner.case(&name, None, span, Body::Script(Box::new(script)));
     case.probes.clone_from(&template.probes);
+    // A call that hangs takes as long as all others together.
+    case.is_early = true;
     Some(case)
 }
 

@@ -20,7 +20,7 @@ use super::snapshot::Purpose;
 use super::suite_steps::{set_up, tear_down};
 use super::target::RunTarget;
 use super::verdict::{add_findings, without_own_limits, without_unread_answers};
-use super::{Options, Stop, finding, snapshot};
+use super::{Options, SessionPurpose, Stop, finding, snapshot};
 use crate::diagnosis;
 use crate::event::{CheckResult, Code, Finding, Outcome, Phase, RunEnd};
 use crate::plan::{
@@ -107,6 +107,8 @@ pub(crate) struct TargetServers<'a> {
     broken_messages: Mutex<Vec<Finding>>,
     /// The memory that a message may take to be read, in bytes; `None` for any message.
     largest_message: Option<usize>,
+    /// What its sessions are for.
+    purpose: SessionPurpose,
     /// The number of messages that took more.
     not_read: Arc<AtomicUsize>,
 }
@@ -122,6 +124,7 @@ impl<'a> TargetServers<'a> {
             strikes: AtomicBool::new(false),
             broken_messages: Mutex::default(),
             largest_message: None,
+            purpose: SessionPurpose::Verdict,
             not_read: Arc::default(),
         }
     }
@@ -129,6 +132,11 @@ impl<'a> TargetServers<'a> {
     /// The same, where larger messages are not read; `None` for any message.
     pub(crate) fn reading_at_most(self, largest_message: Option<usize>) -> Self {
         Self { largest_message, ..self }
+    }
+
+    /// The same for a search for arguments.
+    pub(crate) fn searching_arguments(self) -> Self {
+        Self { purpose: SessionPurpose::Arguments, ..self }
     }
 
     /// The names that a check can use: those of the target and of the suite's setup, and the path of its store.
@@ -229,7 +237,10 @@ impl<'a> TargetServers<'a> {
         let target = self.target();
         let reason = match way {
             CloseServer::Shutdown(order) => SessionEndReason::Shutdown(self.case, order),
-            CloseServer::AfterTeardown | CloseServer::WithoutTeardown => SessionEndReason::CaseOver(self.case),
+            CloseServer::AfterTeardown | CloseServer::WithoutTeardown => match self.purpose {
+                SessionPurpose::Verdict => SessionEndReason::CaseOver(self.case),
+                SessionPurpose::Arguments => SessionEndReason::SearchOver(self.case),
+            },
         };
         if matches!(way, CloseServer::AfterTeardown) && target.sets_up_checks() {
             // The server ends with it; generated calls may have taken away what it looks for.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::SessionFrames;
 use super::target::RunTarget;
+use super::{SessionFrames, SessionPurpose};
 use crate::diagnosis;
 use crate::event::Finding;
 use crate::plan::Case;
@@ -25,7 +25,9 @@ pub(crate) enum SessionEndReason<'a> {
     Unused,
     /// The only case that used it is over, and reports exit and violations.
     CaseOver(&'a Case),
-    /// The same, and the server is to be shut down in this way.
+    /// The same of a search for arguments.
+    SearchOver(&'a Case),
+    /// The same as for a case, and the server is to be shut down in this way.
     Shutdown(&'a Case, ShutdownOrder),
     /// A case passed in a session that earlier cases had used, and the session cannot be used again.
     ReusedAndPassed,
@@ -55,7 +57,9 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEn
             session.mark_exit_reported();
             session.close(SHARED_WATCH).await
         }
-        SessionEndReason::CaseOver(_) | SessionEndReason::ReusedAndPassed => session.close(OWN_WATCH).await,
+        SessionEndReason::CaseOver(_) | SessionEndReason::SearchOver(_) | SessionEndReason::ReusedAndPassed => {
+            session.close(OWN_WATCH).await
+        }
         SessionEndReason::ReusedAndFailed => {
             // The exit is still to be reported, whichever request has seen it.
             session.attribute_exit(false);
@@ -77,11 +81,21 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEn
             target.emitter.session(target.frames_of(revision, None, closed));
             EndedSession { violations: Vec::new(), exit: None, shutdown, frames: None }
         }
-        SessionEndReason::CaseOver(case) | SessionEndReason::Shutdown(case, _) => {
+        SessionEndReason::CaseOver(case) | SessionEndReason::SearchOver(case) | SessionEndReason::Shutdown(case, _) => {
             let violations = target.scan_results.take_unclaimed(Some(case), violations, session, &closed.frames);
             // Only one case used this server, so naming the last one says nothing.
             let exit = exit.map(|exit| Finding::from(&UnreportedExit { last_case: None, ..exit }));
-            target.emitter.session(target.frames_of(revision, Some(case), closed));
+            let purpose = match reason {
+                SessionEndReason::SearchOver(_) => SessionPurpose::Arguments,
+                SessionEndReason::CasesOver
+                | SessionEndReason::Unused
+                | SessionEndReason::CaseOver(_)
+                | SessionEndReason::Shutdown(..)
+                | SessionEndReason::ReusedAndPassed
+                | SessionEndReason::ReusedAndFailed => SessionPurpose::Verdict,
+            };
+            let frames = target.frames_of(revision, Some(case), closed);
+            target.emitter.session(SessionFrames { purpose, ..frames });
             EndedSession { violations, exit, shutdown, frames: None }
         }
         SessionEndReason::ReusedAndPassed | SessionEndReason::ReusedAndFailed => {

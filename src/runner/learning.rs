@@ -50,7 +50,8 @@ pub(crate) async fn learned_catalog(
 
 async fn learn(sessions: &Arc<TargetSessions>, case: &Case, options: &Options, catalog: &Catalog) -> Learning {
     let target = sessions.target.as_ref();
-    let servers = TargetServers::new(sessions, case, options).reading_at_most(Some(MAX_COMPARED_MEMORY));
+    let servers =
+        TargetServers::new(sessions, case, options).reading_at_most(Some(MAX_COMPARED_MEMORY)).searching_arguments();
     let names = servers.names().await;
     let context = servers.context(&Owner::Session, catalog, &names);
     let needed = |tool: &Tool| is_called_by_generated(target.suite_plan(), target.index, &tool.name);

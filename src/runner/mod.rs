@@ -89,7 +89,7 @@ pub(crate) use self::examine::examine_servers;
 pub use self::fresh::Fresh;
 pub use self::names::{redactor, variables_in};
 pub use self::options::{
-    Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, Stop, Tamper, Thresholds,
+    Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, SessionPurpose, Stop, Tamper, Thresholds,
 };
 pub use self::run_folder::{RunFolder, end_run_folders, remove_run_folders};
 pub use self::snapshot::{Purpose, SnapshotChange, SnapshotNews, Snapshots};

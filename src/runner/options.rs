@@ -289,6 +289,16 @@ pub trait Observer {
     fn session(&mut self, frames: &SessionFrames, redactor: &Redactor);
 }
 
+/// What the calls of a session are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SessionPurpose {
+    /// They are judged, by a case or by a look at the whole server.
+    #[default]
+    Verdict,
+    /// They look for arguments that tools serve, and judge nothing.
+    Arguments,
+}
+
 /// Everything that travelled in one session.
 #[derive(Debug, Clone)]
 pub struct SessionFrames {
@@ -304,6 +314,8 @@ pub struct SessionFrames {
     pub revision: String,
     /// The case for which the session was opened; `None` for a shared one.
     pub case: Option<String>,
+    /// What its calls are for.
+    pub purpose: SessionPurpose,
     /// True if the handshake succeeded; a conversation that did not begin is shown and judges nothing.
     pub has_begun: bool,
     /// The frames that are kept.

@@ -171,6 +171,9 @@ impl<'a> SuiteRun<'a> {
                     next.extend(self.expand_case(more).await);
                 }
             }
+            if self.options.parallel_of(&self.suite_plan().suite) > 1 {
+                next.sort_by_key(|case| !case.is_early);
+            }
             for case in next {
                 unreached.extend(self.begin(case).await);
             }

@@ -20,7 +20,7 @@ use super::scan::ScanResults;
 use super::shutdowns::ShutdownCounts;
 use super::store_copies::{StoreCopies, StoreSource, cure_of_temporary_folder};
 use super::untold_ends::UntoldEnds;
-use super::{Emitter, Options, RunFolder, SessionFrames, Stop, Tamper, finding, micros, names};
+use super::{Emitter, Options, RunFolder, SessionFrames, SessionPurpose, Stop, Tamper, finding, micros, names};
 use crate::event::{Code, Event, Finding, Section, ServerReady, SessionJudged, ToolsChosen};
 use crate::plan::{Body, Case, ChosenTools, ListedTools, Offer, Plan, SuitePlan, chosen_tools, rests_on_valid_calls};
 use crate::redact::Redactor;
@@ -376,6 +376,7 @@ impl RunTarget {
             transport: closed.transport,
             revision,
             case: case.map(|case| case.id.clone()),
+            purpose: SessionPurpose::Verdict,
             has_begun: true,
             frames: closed.frames,
             forgotten: closed.forgotten,

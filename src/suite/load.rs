@@ -280,6 +280,7 @@ impl<S> Loader<'_, S> {
             answers: keys.answers.unwrap_or_default(),
             arguments: keys.arguments.into_iter().map(|(tool, args)| (tool.value, args)).collect(),
             found_arguments: BTreeSet::new(),
+            silent_tools: BTreeSet::new(),
             allow: tools(keys.allow),
             never: tools(keys.never),
             allow_unjudged: tools(keys.allow_unjudged),

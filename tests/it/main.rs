@@ -8,6 +8,7 @@
 //! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found;
 //! `security` attacks servers, also those of others; `safe_arguments` looks at what is sent where nobody wrote the arguments; `over_http` makes ports and certificates
 //! for servers.
+//! `auditing` looks for bugs of many kinds with one command.
 //! `agents` puts models behind HTTP in the place of those of providers.
 //! `progress` looks at what logs are told while a run lasts.
 //! `real` drives servers that nobody here wrote, and `conformance` has our server judged by the protocol's own suite;
@@ -19,6 +20,7 @@
 mod agents;
 mod agreement;
 mod architecture;
+mod auditing;
 mod bounds;
 mod budgets;
 mod ci;

@@ -73,6 +73,7 @@ fn of_page_sizes(
         let name = format!("{}: {} keeps to `{}`", template.name, tool.name, size.name);
         let body = Body::Check(Arc::new(PageSizeCheck { settings: Arc::clone(sizes), tool: tool.name.clone(), size }));
         let mut case = planner.case(&name, None, sizes.span, body);
+        case.is_early = true;
         case.probes.clone_from(&template.probes);
         case.variants.insert(PAGE_SIZE.to_owned());
         cases.push(case);

@@ -31,6 +31,8 @@ use crate::wire::{Tool, is_served, surroundings_lack, value_memory};
 /// The usual time for all calls, that for one of them, the calls for each tool, the rounds, and the servers that may end or hang.
 pub(crate) const LEARNING_TIME: Duration = Duration::from_secs(20);
 const CALL_TIME: Duration = Duration::from_secs(4);
+/// The share of all time that one call may take.
+const CALL_SHARE: u32 = 5;
 const CALLS_PER_TOOL: usize = 30;
 const ROUNDS: usize = 4;
 const LOST_SERVERS: usize = 1;
@@ -59,6 +61,8 @@ pub(crate) struct Learning {
     pub(crate) ends: BTreeMap<String, Finding>,
     /// The tools that no longer serve what they served in an earlier run.
     pub(crate) outdated: BTreeSet<String>,
+    /// The tools that did not answer a call in its time.
+    pub(crate) silent: BTreeSet<String>,
     /// The calls that the first server served, in their order: some may need what earlier ones made.
     pub(crate) served: Vec<ServedCall>,
 }
@@ -112,11 +116,13 @@ pub(crate) async fn learn_arguments(
     let mut caller = LearningSession {
         context,
         limits,
+        call_time: CALL_TIME.min(time / CALL_SHARE),
         store: CaseStore::Continued,
         session: None,
         called: None,
         lost: 0,
         ends: BTreeMap::new(),
+        silent: BTreeSet::new(),
         lacking: BTreeMap::new(),
         served: Vec::new(),
         making_calls: 0,
@@ -216,12 +222,13 @@ async fn call_remembered<'a>(
     left
 }
 
-/// The tools that may be called, and of which the suite gives no arguments.
+/// The tools that may be called and answered before, and of which the suite gives no arguments.
 fn open_tools<'a>(context: &CheckContext<'a>) -> Vec<UnservedTool<'a>> {
     let folder = server_folder(context.suite, context.server_name);
     let tools = context.catalog.tools.iter().filter(|tool| {
         let is_open = context.suite.hazard(context.server_name, tool).is_none() && !tool.is_task_only();
-        is_open && known_arguments(context.suite, context.server_name, tool).is_none()
+        let is_silent = context.suite.silent_tools.contains(&tool.name);
+        is_open && !is_silent && known_arguments(context.suite, context.server_name, tool).is_none()
     });
     let prepared = tools.filter_map(|tool| {
         let safe = safe_arguments(tool, folder.clone()).ok()?;
@@ -337,6 +344,8 @@ enum LearningAnswer {
 struct LearningSession<'a> {
     context: &'a CheckContext<'a>,
     limits: CheckLimits,
+    /// The time for one call.
+    call_time: Duration,
     store: CaseStore,
     session: Option<CheckSession<'a>>,
     /// The last call.
@@ -344,6 +353,7 @@ struct LearningSession<'a> {
     /// The number of servers that ended or hung.
     lost: usize,
     ends: BTreeMap<String, Finding>,
+    silent: BTreeSet<String>,
     /// The words that show what the machine lacks, by tool.
     lacking: BTreeMap<String, String>,
     served: Vec<ServedCall>,
@@ -365,7 +375,7 @@ impl LearningSession<'_> {
             self.session = Some(CheckSession::of(session, self.context, self.limits.clone()));
         }
         let Some(session) = &self.session else { return LearningAnswer::None };
-        let timeout = CALL_TIME.min(session.request_timeout());
+        let timeout = self.call_time.min(session.request_timeout());
         self.called = Some((tool.to_owned(), arguments.clone()));
         match session.try_request(CheckRequest::call(tool, arguments).within(timeout)).await {
             Ok(Some(reply)) if is_served(&reply.message) => {
@@ -393,6 +403,9 @@ impl LearningSession<'_> {
                 end @ (CheckEnd::Unanswered(_) | CheckEnd::Failed(_) | CheckEnd::Unavailable(_) | CheckEnd::Decided(_)),
             ) => {
                 self.lost += 1;
+                if matches!(&end, CheckEnd::Unanswered(failure) if failure.is_timeout()) {
+                    self.silent.insert(tool.to_owned());
+                }
                 self.note_ends(end.into_result().findings);
                 self.close().await;
                 LearningAnswer::None
@@ -411,6 +424,7 @@ impl LearningSession<'_> {
         self.close().await;
         learning.refused.extend(self.lacking);
         learning.ends = self.ends;
+        learning.silent = self.silent;
     }
 
     fn note_ends(&mut self, found: impl IntoIterator<Item = Finding>) {

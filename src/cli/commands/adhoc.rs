@@ -155,7 +155,7 @@ impl CallingArgs {
         let mut calls = self.calls.members();
         let setup = if own.is_set_up { self.find_setup(&target, console)? } else { FoundSetup::default() };
         let found_arguments = add_arguments(&mut calls, &setup);
-        let setup = setup.steps;
+        let FoundSetup { steps: setup, silent_tools, .. } = setup;
         if let Some((server, file)) = saved {
             let (command, name, blocks) = (verb.command.as_str(), target.title(), &own.members);
             let suite = MadeSuite { command, name: &name, server, calls: &calls, setup: &setup, blocks };
@@ -169,7 +169,8 @@ impl CallingArgs {
         self.run.details.order = own.order;
         let read_only = self.run.read_only.then(|| "--read-only".to_owned()).into_iter().collect();
         let suite = target.suite(members, &[own.flags, self.calls.flags(), read_only].concat());
-        self.run.suites.adhoc = Some(AdHocSuite { tools: self.calls.named_tools(), found_arguments, ..suite });
+        self.run.suites.adhoc =
+            Some(AdHocSuite { tools: self.calls.named_tools(), found_arguments, silent_tools, ..suite });
         let request = RunRequest { serving: own.serving, ..self.run.into() };
         run(&request, console)
     }

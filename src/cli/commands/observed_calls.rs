@@ -11,7 +11,7 @@ use crate::cli::suites::FlaggedTool;
 use crate::event::{CaseResult, Outcome};
 use crate::plan::GeneratedCases;
 use crate::redact::Redactor;
-use crate::runner::SessionFrames;
+use crate::runner::{SessionFrames, SessionPurpose};
 use crate::schema::Judge;
 use crate::source::{did_you_mean, shorten, visible_line};
 use crate::transport::Owner;
@@ -93,9 +93,11 @@ struct AnswerCounts {
 /// The outcomes of the calls of one tool.
 #[derive(Debug, Default)]
 struct ToolTally {
+    /// Calls of cases and of looks at the whole server, and those of them that it served. A search for arguments judges
+    /// nothing.
     sent: usize,
     served: usize,
-    /// Its messages to calls that it did not serve.
+    /// Its messages to calls that it did not serve, those of a search included: they say what the tool lacks.
     refusals: BTreeMap<String, RefusedCallExample>,
 }
 
@@ -157,7 +159,9 @@ impl ObservedCalls {
         let answers = self.servers.entry((session.file.clone(), session.server.clone())).or_default();
         let owners: BTreeMap<u32, &Owner> =
             session.owners.iter().flat_map(|(id, frames)| frames.iter().map(move |frame| (*frame, id))).collect();
-        answers.count_forgotten(&session.forgotten, session.case.as_deref().unwrap_or_default());
+        if session.purpose == SessionPurpose::Verdict {
+            answers.count_forgotten(&session.forgotten, session.case.as_deref().unwrap_or_default());
+        }
         // Nobody knows the arguments of a forgotten call.
         let forgotten = session.forgotten.open.iter().map(|(id, tool)| (id.clone(), (tool.clone(), Value::Null)));
         let mut open: BTreeMap<String, (String, Value)> = forgotten.collect();
@@ -169,17 +173,21 @@ impl ObservedCalls {
                     let arguments = message["params"].get("arguments").cloned().unwrap_or_else(|| json!({}));
                     open.insert(message["id"].to_string(), (tool.to_owned(), arguments));
                     let case = owners.get(&frame.seq).map_or(session.case.as_deref(), |owner| owner.case());
-                    answers.call(case.unwrap_or_default(), tool);
+                    answers.call(session.purpose, case.unwrap_or_default(), tool);
                 }
                 Direction::Received => match open.remove(&message["id"].to_string()) {
-                    Some((tool, arguments)) => answers.count_answer(&tool, arguments, &message, redactor),
+                    Some((tool, arguments)) => {
+                        answers.count_answer(session.purpose, &tool, arguments, &message, redactor);
+                    }
                     None => answers.read_result(&message["result"]),
                 },
                 Direction::Sent => {}
             }
         }
         for (id, is_served) in &session.forgotten.long_answers {
-            if let Some((tool, _)) = open.remove(id) {
+            if let Some((tool, _)) = open.remove(id)
+                && session.purpose == SessionPurpose::Verdict
+            {
                 answers.count_long_answer(&tool, *is_served);
             }
         }
@@ -296,8 +304,8 @@ impl AnswerCounts {
         self.tools.values().map(|tally| tally.served).sum()
     }
 
-    fn call(&mut self, case: &str, tool: &str) {
-        self.tools.entry(tool.to_owned()).or_default().sent += 1;
+    fn call(&mut self, purpose: SessionPurpose, case: &str, tool: &str) {
+        self.tools.entry(tool.to_owned()).or_default().sent += usize::from(purpose == SessionPurpose::Verdict);
         self.called.entry(case.to_owned()).or_default().insert(tool.to_owned());
     }
 
@@ -312,11 +320,18 @@ impl AnswerCounts {
     }
 
     /// The answer to a call.
-    fn count_answer(&mut self, tool: &str, arguments: Value, message: &Value, redactor: &Redactor) {
+    fn count_answer(
+        &mut self,
+        purpose: SessionPurpose,
+        tool: &str,
+        arguments: Value,
+        message: &Value,
+        redactor: &Redactor,
+    ) {
         let Some(tally) = self.tools.get_mut(tool) else { return };
         let result = &message["result"];
         if is_served(message) {
-            tally.served += 1;
+            tally.served += usize::from(purpose == SessionPurpose::Verdict);
         } else if let Some(text) = result["content"][0]["text"].as_str().or(message["error"]["message"].as_str()) {
             let words = shorten(&visible_line(redactor.text(text).trim()), 120);
             if tally.refusals.len() < MOST_REFUSALS || tally.refusals.contains_key(&words) {
@@ -465,7 +480,7 @@ mod tests {
             let mut server = AnswerCounts { declares_tools, ..AnswerCounts::default() };
             server.read_result(&json!({"tools": tools.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
             for (case, tool) in calls {
-                server.call(case, tool);
+                server.call(SessionPurpose::Verdict, case, tool);
                 server.tools.entry((*tool).to_owned()).or_default().served = served;
             }
             let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
@@ -524,7 +539,7 @@ mod tests {
             let mut server = AnswerCounts::default();
             server.read_result(&json!({"tools": listed.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
             for tool in called {
-                server.call("generated", tool);
+                server.call(SessionPurpose::Verdict, "generated", tool);
             }
             let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
             let ran = ["generated".to_owned()].into();
@@ -542,8 +557,8 @@ mod tests {
         let good = json!({"result": {"content": []}});
         let wrong = json!({"error": {"code": -32602, "message": "`id` must be a text"}});
         for _ in 0..2 {
-            server.call("generated", "get");
-            server.count_answer("get", json!({"id": 7}), &wrong, &Redactor::default());
+            server.call(SessionPurpose::Verdict, "generated", "get");
+            server.count_answer(SessionPurpose::Verdict, "get", json!({"id": 7}), &wrong, &Redactor::default());
         }
         for (case, tool, answer) in [
             ("generated", "add", &good),
@@ -552,8 +567,8 @@ mod tests {
             ("generated", "nobody has this", &down),
             ("by hand", "by_hand", &down),
         ] {
-            server.call(case, tool);
-            server.count_answer(tool, json!({}), answer, &Redactor::default());
+            server.call(SessionPurpose::Verdict, case, tool);
+            server.count_answer(SessionPurpose::Verdict, tool, json!({}), answer, &Redactor::default());
         }
         let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
         let ran = ["generated".to_owned()].into();
@@ -562,5 +577,22 @@ mod tests {
         assert_eq!(unjudged, [Unjudged { server: "server", tool: "get", refusal: "database is down" }]);
         let message = unjudged_message(&unjudged, 1);
         assert_eq!(message, "1 tool was not judged, since no call was served: `get`; it answered: database is down");
+    }
+
+    #[test]
+    fn a_search_for_arguments_judges_no_tool() {
+        let good = json!({"result": {"content": []}});
+        for (purpose, expected) in [(SessionPurpose::Arguments, &["add"][..]), (SessionPurpose::Verdict, &[])] {
+            let mut server = AnswerCounts::default();
+            server.read_result(&json!({"tools": [{"name": "add"}]}));
+            server.call(purpose, "", "add");
+            server.count_answer(purpose, "add", json!({}), &good, &Redactor::default());
+            server.call(SessionPurpose::Verdict, "generated", "add");
+            let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
+            let ran = ["generated".to_owned()].into();
+            let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
+            let unjudged: Vec<&str> = calls.unjudged_tools().iter().map(|unjudged| unjudged.tool).collect();
+            assert_eq!(unjudged, expected, "{purpose:?}");
+        }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct FoundSetup {
     pub(crate) arguments: BTreeMap<String, Value>,
     /// Arguments by tool as a suite writes them, which are served without the setup too.
     pub(crate) other_arguments: BTreeMap<String, Value>,
+    /// The tools that did not answer a call in its time.
+    pub(crate) silent_tools: BTreeSet<String>,
 }
 
 /// Finds the setup of a server within some time; `doing` is told what comes next.
@@ -47,7 +49,8 @@ pub(crate) async fn find_setup(
     let is_public = |arguments: &Value| !hold_a_secret(arguments) && redactor.value(arguments.clone()) == *arguments;
     let served: Vec<_> = learning.served.into_iter().filter(|call| is_public(&call.arguments)).collect();
     let trial = SetupTrial::new(context, link_calls(&served), time.saturating_sub(begun.elapsed()));
-    let Some(tried) = trial.find().await else { return FoundSetup::default() };
+    let silent_tools = learning.silent;
+    let Some(tried) = trial.find().await else { return FoundSetup { silent_tools, ..FoundSetup::default() } };
     let store = context.machine.store();
     let named = |value: Value| with_store_named(value, store.as_deref());
     let others =
@@ -58,6 +61,7 @@ pub(crate) async fn find_setup(
         steps: steps.into_iter().map(named).collect(),
         arguments: arguments.into_iter().map(|(tool, value)| (tool, named(value))).collect(),
         other_arguments: others,
+        silent_tools,
     }
 }
 

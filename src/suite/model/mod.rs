@@ -72,6 +72,8 @@ pub struct Suite {
     pub arguments: BTreeMap<String, Node>,
     /// The tools among them whose arguments were found by calling, so that nobody vouches for them.
     pub found_arguments: BTreeSet<String>,
+    /// The tools that did not answer before the run, so that no arguments are looked for that they serve.
+    pub silent_tools: BTreeSet<String>,
     /// Tools that may change data and may be called all the same.
     pub allow: ToolNames,
     /// Tools that generated cases do not call, whatever else allows them.
