@@ -119,7 +119,7 @@ fn settings_decide_what_can_occur() {
     let variants =
         |planned: &Planned| score_exercised(Registry::builtin(), planned, &JudgedVariants::default()).variants.of;
     let all = variants(&Planned::default());
-    assert_eq!(all, 77 - 7);
+    assert_eq!(all, 82 - 7);
     let on_stdio = variants(&over("stdio", "2025-11-25"));
     assert_eq!(all - on_stdio, 4, "STALE-SESSION, HTTP-CONTRACT, AUTH-BYPASS and DNS-REBINDING need HTTP");
     assert_eq!(on_stdio - variants(&over("stdio", "2026-07-28")), 1);
