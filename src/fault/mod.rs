@@ -51,7 +51,7 @@ pub use self::words::Arrival;
 pub(crate) use self::effect::page_items;
 pub(crate) use self::fullest::fullest_content;
 pub(crate) use self::paging::{limit as requested_limit, page as page_of};
-pub(crate) use self::schema_check::{is_deleting, is_valid_call};
+pub(crate) use self::schema_check::{is_deleting, is_deleting_name, is_valid_call};
 
 use self::effect::FaultEffect;
 use self::request_fault::{ConnectionFault, RequestFault};

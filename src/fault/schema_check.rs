@@ -159,7 +159,7 @@ pub(crate) fn is(catalog: &Catalog, tool: &Tool, kind: ToolKind) -> bool {
         ToolKind::Mutating => reads != Some(true),
         ToolKind::Writing => tool.writes(),
         ToolKind::Adding => reads != Some(true) && starts_with(&tool.name, &ADDS),
-        ToolKind::Deleting => reads != Some(true) && starts_with(&tool.name, &DELETES),
+        ToolKind::Deleting => reads != Some(true) && is_deleting_name(&tool.name),
         ToolKind::Listing => returns_list(tool),
     }
 }
@@ -180,6 +180,11 @@ const ADDS: [&str; 8] = ["create", "append", "insert", "post", "send", "incremen
 /// Verbs that take something away.
 const DELETES: [&str; 11] =
     ["cancel", "clear", "delete", "destroy", "discard", "drop", "erase", "purge", "remove", "revoke", "unlink"];
+
+/// A tool of that name deletes something, by its name.
+pub(crate) fn is_deleting_name(name: &str) -> bool {
+    starts_with(name, &DELETES)
+}
 
 /// Verbs of tools that return several things.
 const LISTS: [&str; 4] = ["find", "list", "query", "search"];

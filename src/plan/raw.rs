@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::fault::is_deleting_name;
 use crate::matching::Expectation;
 use crate::source::Node;
 use crate::source::template::{Names, has_template};
@@ -40,7 +41,8 @@ pub(crate) fn judged_variants(steps: &[Step]) -> BTreeSet<String> {
         steps.iter().filter_map(|step| step.snapshot.as_ref()).flat_map(|snapshot| snapshot.sample.judges());
     let expectations = steps.iter().enumerate().flat_map(|(at, step)| judged_by_step(step, &steps[at + 1..]));
     let reads = reads_another_value(steps).then_some("STATE-STALE-READ");
-    expectations.chain(snapshots).chain(reads).map(str::to_owned).collect()
+    let deletions = looks_for_what_was_deleted(steps).then_some("STATE-WRONG-DELETION");
+    expectations.chain(snapshots).chain(reads).chain(deletions).map(str::to_owned).collect()
 }
 
 /// The variants that a step judges with its expectations; `later` are the steps after it.
@@ -80,6 +82,32 @@ pub(crate) fn reads_another_value(steps: &[Step]) -> bool {
     pairs.filter(|(first, later)| call(first).is_some() && call(first) == call(later)).any(|(first, later)| {
         let later = values(later);
         values(first).iter().any(|(at, value)| later.iter().any(|(path, other)| path == at && other != value))
+    })
+}
+
+/// Returns true if what a tool deletes is asked for afterwards, and must be refused.
+fn looks_for_what_was_deleted(steps: &[Step]) -> bool {
+    let arguments = |step: &Step| -> Vec<serde_json::Value> {
+        let args = step.action.as_call().and_then(|(_, args)| args).map(Node::to_json);
+        args.as_ref()
+            .and_then(serde_json::Value::as_object)
+            .map(|args| args.values().cloned().collect())
+            .unwrap_or_default()
+    };
+    let deletes = |step: &Step| step.action.as_call().is_some_and(|(tool, _)| is_deleting_name(&tool.to_text()));
+    let refused = |item: &Expectation| {
+        let node = item.node();
+        node.setting("is_error") == Some(true) || node.get("error").is_some()
+    };
+    let asks = |step: &Step, deleted: &[serde_json::Value]| {
+        step.cancel.is_none()
+            && step.breakable().any(refused)
+            && arguments(step).iter().any(|value| deleted.contains(value))
+    };
+    let deletions = steps.iter().enumerate().filter(|(_, step)| step.cancel.is_none() && deletes(step));
+    deletions.into_iter().any(|(at, step)| {
+        let deleted = arguments(step);
+        steps[at + 1..].iter().any(|later| asks(later, &deleted))
     })
 }
 
