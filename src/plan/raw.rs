@@ -94,7 +94,7 @@ fn looks_for_what_was_deleted(steps: &[Step]) -> bool {
             .map(|args| args.values().cloned().collect())
             .unwrap_or_default()
     };
-    let deletes = |step: &Step| step.action.as_call().is_some_and(|(tool, _)| is_deleting_name(&tool.to_text()));
+    let is_deletion = |step: &Step| step.action.as_call().is_some_and(|(tool, _)| is_deleting_name(&tool.to_text()));
     let refused = |item: &Expectation| {
         let node = item.node();
         node.setting("is_error") == Some(true) || node.get("error").is_some()
@@ -104,7 +104,7 @@ fn looks_for_what_was_deleted(steps: &[Step]) -> bool {
             && step.breakable().any(refused)
             && arguments(step).iter().any(|value| deleted.contains(value))
     };
-    let deletions = steps.iter().enumerate().filter(|(_, step)| step.cancel.is_none() && deletes(step));
+    let deletions = steps.iter().enumerate().filter(|(_, step)| step.cancel.is_none() && is_deletion(step));
     deletions.into_iter().any(|(at, step)| {
         let deleted = arguments(step);
         steps[at + 1..].iter().any(|later| asks(later, &deleted))

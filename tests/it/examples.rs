@@ -123,6 +123,28 @@ fn an_expression_over_a_cancelled_call_judges_it() {
     assert_eq!(declared("{ assert: cancelled }"), [fatal]);
 }
 
+/// Who asks for what was deleted, and expects a refusal, judges the deletion.
+#[test]
+fn a_refusal_of_what_was_deleted_judges_the_deletion() {
+    let scene = Scene::new("examples/deleted");
+    for (tool, later, expected, is_judged) in [
+        ("delete_user", "u1", "is_error: true", true),
+        ("delete_user", "u1", "is_error: false", false),
+        ("delete_user", "u2", "is_error: true", false),
+        ("get_user", "u1", "is_error: true", false),
+    ] {
+        let steps = format!(
+            "steps: [{{ call: {tool}, args: {{ id: u1 }} }}, {{ call: get_user, args: {{ id: {later} }}, expect: [{{ {expected} }}] }}]"
+        );
+        let suite = format!("suite: S\nserver: {{ builtin: demo }}\ntests: [{{ name: t, {steps} }}]\n");
+        scene.write("suite.yml", &suite);
+        let seen = scene.run("fault-coverage suite.yml --format json");
+        let score: Value = serde_json::from_str(&seen.stdout).unwrap();
+        let mut deletions = variants(&score).filter(|one| one["id"] == "STATE-WRONG-DELETION");
+        assert_eq!(deletions.any(|one| one["counted"] == true), is_judged, "{suite}{}", seen.text());
+    }
+}
+
 /// The families of state, time and settings.
 const STATE_TIME_SETTINGS: [&str; 3] = ["STATE", "TIMEOUT", "CONFIG"];
 
