@@ -104,8 +104,8 @@ fn looks_for_what_was_deleted(steps: &[Step]) -> bool {
             && step.breakable().any(refused)
             && arguments(step).iter().any(|value| deleted.contains(value))
     };
-    let deletions = steps.iter().enumerate().filter(|(_, step)| step.cancel.is_none() && is_deletion(step));
-    deletions.into_iter().any(|(at, step)| {
+    let mut deletions = steps.iter().enumerate().filter(|(_, step)| step.cancel.is_none() && is_deletion(step));
+    deletions.any(|(at, step)| {
         let deleted = arguments(step);
         steps[at + 1..].iter().any(|later| asks(later, &deleted))
     })

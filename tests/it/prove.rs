@@ -95,11 +95,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "excepted: the server cuts only texts of more than 1000 letters, and the suite sends none",
     ),
     (
-        "CONFIG-READONLY-HINT",
-        "written",
-        "excepted: the suite sees what the tool changes, and the mutants that it reaches change the hint alone",
-    ),
-    (
         "SCHEMA-WRONG-DECLARATION",
         "generic",
         "excepted: `negative_path` makes its calls from the declaration, and a proof keeps those that were recorded",

@@ -25,6 +25,16 @@ pub(crate) struct ValueChange {
     pub(crate) way: ChangeWay,
     pub(crate) seed: u64,
     pub(crate) field: String,
+    pub(crate) rules: FieldRules,
+    /// What null becomes.
+    pub(crate) filled: Option<Value>,
+}
+
+/// What the schema of a field lets it have.
+#[derive(Debug, Default)]
+pub(crate) struct FieldRules {
+    schema: Value,
+    judge: Option<Judge>,
 }
 
 /// The greatest distance of a wrong number from the right one, in units of its last digit.
@@ -38,48 +48,56 @@ const DIGITS: &[u8] = b"0123456789";
 const LOWER: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
 const UPPER: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// The values that the schema of a field lets it have instead of one; all, where the schema says nothing, or is broken
-/// by that one already.
-pub(crate) fn is_allowed_beside(value: &Value, schema: &Value) -> impl Fn(&Value) -> bool {
-    let judge = || Judge::new(compile(schema, Formats::Held).ok()?, schema).ok();
-    let judge = is_limited(schema).then(judge).flatten().filter(|judge| judge.is_valid(value) == Some(true));
-    move |other| judge.as_ref().is_none_or(|judge| judge.is_valid(other) != Some(false))
+impl FieldRules {
+    pub(crate) fn new(schema: Value) -> Self {
+        let judge = || Judge::new(compile(&schema, Formats::Held).ok()?, &schema).ok();
+        let judge = is_limited(&schema).then(judge).flatten();
+        Self { schema, judge }
+    }
+
+    /// The field may have another value instead of one; also where that one breaks the schema already.
+    pub(crate) fn allow(&self, value: &Value, other: &Value) -> bool {
+        let is_valid = |judge: &Judge, value| judge.is_valid(value) != Some(false);
+        self.judge.as_ref().is_none_or(|judge| is_valid(judge, other) || !is_valid(judge, value))
+    }
 }
 
 impl ValueChange {
     /// Another value; `None` where the schema of the field leaves none. Of lists and objects the first value that can be
     /// changed is another one.
-    pub(crate) fn of(&self, value: &Value, schema: &Value) -> Option<Value> {
+    pub(crate) fn of(&self, value: &Value) -> Option<Value> {
+        if value.is_null() { self.filled.clone() } else { self.other(value, &self.rules) }
+    }
+
+    fn other(&self, value: &Value, rules: &FieldRules) -> Option<Value> {
         let others = match value {
             Value::Null => Vec::new(),
             Value::Bool(flag) => vec![json!(!flag)],
-            _ if schema["enum"].is_array() => self.members(value, schema),
-            Value::Number(number) => self.numbers(number, schema),
+            _ if rules.schema["enum"].is_array() => self.members(value, &rules.schema),
+            Value::Number(number) => self.numbers(number, &rules.schema),
             Value::String(text) => self.texts(text).into_iter().map(Value::from).collect(),
-            // Numbers first: a wrong one is the least conspicuous.
             Value::Array(items) => {
-                let mut order: Vec<usize> = (0..items.len()).collect();
-                order.sort_by_key(|at| !items[*at].is_number());
-                let changed = order.into_iter().find_map(|at| Some((at, self.of(&items[at], &Value::Null)?)));
-                return changed.map(|(at, other)| {
-                    let mut items = items.clone();
-                    items[at] = other;
-                    items.into()
-                });
+                let (at, other) = self.first_changed(items.iter())?;
+                let mut items = items.clone();
+                items[at] = other;
+                vec![items.into()]
             }
             Value::Object(members) => {
-                let mut order: Vec<&String> = members.keys().collect();
-                order.sort_by_key(|name| !members[*name].is_number());
-                let changed = order.into_iter().find_map(|name| Some((name, self.of(&members[name], &Value::Null)?)));
-                return changed.map(|(name, other)| {
-                    let mut members = members.clone();
-                    members[name] = other;
-                    members.into()
-                });
+                let (at, other) = self.first_changed(members.values())?;
+                let mut members = members.clone();
+                *members.values_mut().nth(at)? = other;
+                vec![members.into()]
             }
         };
-        let is_allowed = is_allowed_beside(value, schema);
-        others.into_iter().find(|other| other != value && is_allowed(other))
+        others.into_iter().find(|other| other != value && rules.allow(value, other))
+    }
+
+    /// The first of some values that can be changed, with another one for it. Numbers come first: a wrong one is the
+    /// least conspicuous.
+    fn first_changed<'v>(&self, values: impl Iterator<Item = &'v Value>) -> Option<(usize, Value)> {
+        let mut order: Vec<(usize, &Value)> = values.enumerate().collect();
+        order.sort_by_key(|(_, value)| !value.is_number());
+        order.into_iter().find_map(|(at, value)| Some((at, self.other(value, &FieldRules::default())?)))
     }
 
     fn draw(&self, value: &Value) -> u64 {
@@ -190,12 +208,15 @@ fn with_other_letter(text: &str, at: usize, draw: u64) -> String {
 mod tests {
     use super::*;
 
+    fn change(field: &str, way: ChangeWay, seed: u64, schema: &Value) -> ValueChange {
+        let rules = FieldRules::new(schema.clone());
+        ValueChange { way, seed, field: field.to_owned(), rules, filled: None }
+    }
+
     /// The other values that seeds give in both directions.
     fn others(value: &Value, schema: &Value) -> [Vec<Value>; 2] {
-        [ChangeWay::There, ChangeWay::Back].map(|way| {
-            let change = |seed| ValueChange { way, seed, field: "price".to_owned() };
-            (0..40).filter_map(|seed| change(seed).of(value, schema)).collect()
-        })
+        [ChangeWay::There, ChangeWay::Back]
+            .map(|way| (0..40).filter_map(|seed| change("price", way, seed, schema).of(value)).collect())
     }
 
     #[test]
@@ -221,7 +242,7 @@ mod tests {
             let ways = others(&value, &schema);
             for other in ways.iter().flatten() {
                 assert_ne!(*other, value);
-                assert!(is_allowed_beside(&value, &schema)(other), "{other} {schema}");
+                assert!(FieldRules::new(schema.clone()).allow(&value, other), "{other} {schema}");
             }
             assert!(ways.iter().all(|way| way.len() == 40), "{value}: {ways:?}");
         }
@@ -229,10 +250,9 @@ mod tests {
 
     #[test]
     fn the_two_ways_are_opposite() {
-        let change =
-            |way, seed| ValueChange { way, seed, field: "count".to_owned() }.of(&json!(50), &json!({})).unwrap();
+        let other = |way, seed| change("count", way, seed, &json!({})).of(&json!(50)).unwrap();
         for seed in 0..20 {
-            let (there, back) = (change(ChangeWay::There, seed), change(ChangeWay::Back, seed));
+            let (there, back) = (other(ChangeWay::There, seed), other(ChangeWay::Back, seed));
             assert_ne!(there.as_i64() > Some(50), back.as_i64() > Some(50), "{there} {back}");
         }
         let [there, back] = others(&json!("a nice day"), &json!({}));
@@ -254,9 +274,9 @@ mod tests {
 
     #[test]
     fn equal_values_become_equal_ones() {
-        let change = ValueChange { way: ChangeWay::There, seed: 7, field: "name".to_owned() };
-        assert_eq!(change.of(&json!("Ann"), &json!({})), change.of(&json!("Ann"), &Value::Null));
-        let text = change.of(&json!("12 users in 3 rooms"), &json!({})).unwrap();
+        let other = |value: &Value, schema: &Value| change("name", ChangeWay::There, 7, schema).of(value);
+        assert_eq!(other(&json!("Ann"), &json!({})), other(&json!("Ann"), &Value::Null));
+        let text = other(&json!("12 users in 3 rooms"), &json!({})).unwrap();
         assert!(text.as_str().is_some_and(|text| text.ends_with("rooms")), "a number is wrong first: {text}");
     }
 }

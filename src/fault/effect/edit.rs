@@ -1,8 +1,10 @@
 //! Changes at places within messages.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
-use super::change::{ChangeWay, ValueChange, is_allowed_beside};
+use super::change::{ChangeWay, FieldRules, ValueChange};
 use super::{Copies, EffectContext};
 use crate::fault::draw::drawn_word;
 use crate::fault::fullest::{field_schema, fullest, value_in};
@@ -47,11 +49,11 @@ pub(crate) fn rename(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_
 
 /// Changes what is at places, all in the same way.
 pub(crate) fn places(edit: ValueEdit, places: &[DottedPath], work: &mut EffectContext<'_>) {
+    if let Some(way) = edit.way() {
+        change(way, places, work);
+        return;
+    }
     for place in places {
-        if let Some(way) = edit.way() {
-            change_at(way, place, work);
-            continue;
-        }
         work.at_place(place, &mut |message| {
             if edit == ValueEdit::Remove {
                 place.remove(message);
@@ -62,34 +64,45 @@ pub(crate) fn places(edit: ValueEdit, places: &[DottedPath], work: &mut EffectCo
     }
 }
 
-/// Gives the values at a place other plausible ones, which the output schema of the tool allows.
-fn change_at(way: ChangeWay, place: &DottedPath, work: &mut EffectContext<'_>) {
-    let schema = work.output_schema();
-    let field = schema.and_then(|schema| field_schema(schema, place)).unwrap_or_default();
+/// Gives the values at places other plausible ones, which the output schema of the tool allows.
+fn change(way: ChangeWay, places: &[DottedPath], work: &mut EffectContext<'_>) {
+    let (schema, seed) = (work.output_schema(), work.seed);
     // A field that may be null is another time what its schema says.
-    let filled = schema.and_then(|schema| value_in(&fullest(schema), place)).unwrap_or_else(|| json!("none"));
-    let change = ValueChange { way, seed: work.seed, field: place.field() };
-    work.at_place(place, &mut |message| {
-        place.edit(message, &mut |found| {
-            if found.is_null() {
-                found.clone_from(&filled);
-            } else if let Some(other) = change.of(found, &field) {
-                *found = other;
-            }
+    let filled = |place: &DottedPath| schema.and_then(|schema| value_in(&fullest(schema), place));
+    // A list has as many places as items, and one rule for all of them.
+    let mut changes: BTreeMap<String, ValueChange> = BTreeMap::new();
+    for place in places {
+        let change = changes.entry(place.field()).or_insert_with_key(|field| {
+            let filled = Some(filled(place).unwrap_or_else(|| json!("none")));
+            ValueChange { way, seed, field: field.clone(), rules: rules_of(place, schema), filled }
         });
-    });
+        work.at_place(place, &mut |message| {
+            place.edit(message, &mut |found| {
+                if let Some(other) = change.of(found) {
+                    *found = other;
+                }
+            });
+        });
+    }
+}
+
+/// What the output schema of a tool says of the values at a place.
+fn rules_of(place: &DottedPath, schema: Option<&Value>) -> FieldRules {
+    FieldRules::new(schema.and_then(|schema| field_schema(schema, place)).unwrap_or_default())
 }
 
 /// Adds text to all texts below places, as far as the output schema of the tool lets them have it.
 pub(crate) fn plant(pairs: &[(DottedPath, String)], work: &mut EffectContext<'_>) {
+    let schema = work.output_schema();
+    let mut rules: BTreeMap<String, FieldRules> = BTreeMap::new();
     for (place, more) in pairs {
         let more = &more.replace("{drawn}", &drawn_word(work.seed, more));
-        let field = work.output_schema().and_then(|schema| field_schema(schema, place)).unwrap_or_default();
+        let rules = rules.entry(place.field()).or_insert_with(|| rules_of(place, schema));
         work.at_place(place, &mut |message| {
             place.edit(message, &mut |found| {
                 let mut planted = found.clone();
                 texts(&mut planted, &mut |text| text.push_str(more));
-                if is_allowed_beside(found, &field)(&planted) {
+                if rules.allow(found, &planted) {
                     *found = planted;
                 }
             });
