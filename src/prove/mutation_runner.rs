@@ -86,7 +86,7 @@ impl MutationRunner<'_> {
         }
         let mut trial = OperatorTrial { result: job.result(), sites: Vec::new(), gaps: Vec::new() };
         for target in self.targets.iter().filter(|target| can_occur(variant, target)) {
-            let placement = Placement::new(mutant, target, &self.baseline.green, self.settings.options.seed);
+            let placement = Placement::new(mutant, target, &self.baseline.green);
             self.at_target(runtime, job, target, &placement, &mut trial);
         }
         trial.result.conclude();

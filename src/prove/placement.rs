@@ -176,15 +176,17 @@ pub(crate) struct InjectionSite {
 /// The most prompts, resources or templates that are looked at; all tools are.
 const MOST_OFFERS: usize = 100;
 
+/// What values become is drawn from this seed: two proofs of the same traffic are the same, and a gate does not waver.
+const SEED: u64 = 0;
+
 impl Placement {
     /// Injects a fault into every exchange that it matches and whose case passed the baseline run, subject by subject.
     ///
-    /// A subject at which the healthy server already shows the fault is left out; the others are not. What values become
-    /// is drawn from the seed.
-    pub(crate) fn new(mutant: &Mutant, target: &RecordedTarget<'_>, green: &BTreeSet<String>, seed: u32) -> Self {
+    /// A subject at which the healthy server already shows the fault is left out; the others are not.
+    pub(crate) fn new(mutant: &Mutant, target: &RecordedTarget<'_>, green: &BTreeSet<String>) -> Self {
         let mut placement = Self::default();
         let Some(fault) = &mutant.fault else { return placement };
-        let fault = &fault.within(target.request_timeout).with_draws(seed.into(), target.name);
+        let fault = &fault.within(target.request_timeout).with_draws(SEED, target.name);
         let known = target.history();
         let covered = if mutant.at_once { MatchedSubjects::default() } else { fault.on().subjects() };
         placement.add_offers(fault, target, covered);

@@ -89,7 +89,7 @@ fn runtime() -> std::io::Result<Runtime> {
 fn cases_reached(runner: &MutationRunner<'_>, job: &MutantJob<'_>) -> BTreeSet<String> {
     let targets = runner.targets.iter().filter(|target| can_occur(job.variant, target));
     let cases = targets.flat_map(|target| {
-        let placement = Placement::new(job.mutant, target, &runner.baseline.green, runner.settings.options.seed);
+        let placement = Placement::new(job.mutant, target, &runner.baseline.green);
         let places = placement.subjects.into_values().flat_map(|subject| subject.places.into_values());
         let reached = places.map(|injection| runner.plan_reached(target, &injection));
         reached.flat_map(|plan| plan.cases().map(|case| case.id.clone()).collect::<Vec<_>>()).collect::<Vec<_>>()
@@ -146,8 +146,7 @@ impl LiveRunner<'_> {
             let Some(target) = self.runner.targets.iter().find(|target| target.name == planted.target) else {
                 continue;
             };
-            let placement =
-                Placement::new(job.mutant, target, &self.baseline().green, self.runner.settings.options.seed);
+            let placement = Placement::new(job.mutant, target, &self.baseline().green);
             let Some(subject) = placement.subjects.get(&planted.subject) else { continue };
             for (field, injection) in &subject.places {
                 let place = |place: &&mut MutantPlace| place.field == *field && place.verdict == Verdict::Undecided;
