@@ -176,7 +176,7 @@ pub(crate) struct InjectionSite {
 /// The most prompts, resources or templates that are looked at; all tools are.
 const MOST_OFFERS: usize = 100;
 
-/// What values become is drawn from this seed: two proofs of the same traffic are the same, and a gate does not waver.
+/// What values become is drawn from this seed: two proofs of the same traffic have the same result.
 const SEED: u64 = 0;
 
 impl Placement {

@@ -1,6 +1,6 @@
 //! Other plausible values: of the same type, and within what the schema declares.
 //!
-//! What a value becomes is drawn from a seed, the field and the value: nobody can tell beforehand what to look for, and
+//! What a value becomes is drawn from a seed, the field and the value: no sign tells a mutant from a wrong value, and
 //! the same fault changes the same value alike in the structured content and in the text.
 
 use chrono::NaiveDate;
