@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -20,10 +20,41 @@ const LARGEST: u64 = 16 << 20;
 
 /// The folders that were made and may still be there, for a program that ends at once; `None` once it does, and nothing
 /// more is made.
-static MADE: Mutex<Option<Vec<Weak<RunFolder>>>> = Mutex::new(Some(Vec::new()));
+static MADE: Mutex<Option<Vec<MadeFolder>>> = Mutex::new(Some(Vec::new()));
 
 /// The time that a program which ends at once has for a folder that somebody uses.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Whether a folder is there. Whoever makes or removes it holds the lock.
+type MadeFolder = Arc<Mutex<Making>>;
+
+/// Whether the folder of a run is there.
+#[derive(Debug, Default)]
+enum Making {
+    /// Nothing needed it yet.
+    #[default]
+    Unmade,
+    Made(TemporaryFolder),
+    /// The run is over. A copy that is still being made then makes no folder again.
+    Over,
+}
+
+impl Making {
+    fn folder(&self) -> Option<&Folder> {
+        match self {
+            Self::Made(made) => made.folder(),
+            Self::Unmade | Self::Over => None,
+        }
+    }
+
+    /// Ends it; returns the folder that is there.
+    fn end(&mut self) -> Option<TemporaryFolder> {
+        match std::mem::replace(self, Self::Over) {
+            Self::Made(made) => Some(made),
+            Self::Unmade | Self::Over => None,
+        }
+    }
+}
 
 /// The folder of a run.
 #[derive(Debug, Default)]
@@ -31,7 +62,7 @@ pub struct RunFolder {
     /// True if it stays after a run that fails.
     keeps: bool,
     path: OnceLock<PathBuf>,
-    made: Mutex<Option<TemporaryFolder>>,
+    made: MadeFolder,
     /// What was copied to paths in it.
     copied: Mutex<BTreeMap<PathBuf, PathBuf>>,
 }
@@ -39,7 +70,7 @@ pub struct RunFolder {
 impl RunFolder {
     /// A folder that is not there yet; `keeps` says that it stays after a run that fails.
     pub fn new(keeps: bool) -> Self {
-        Self { keeps, ..Self::default() }
+        Self { keeps, path: OnceLock::new(), made: MadeFolder::default(), copied: Mutex::default() }
     }
 
     /// Its path, which is chosen at first use.
@@ -56,7 +87,7 @@ impl RunFolder {
     /// # Errors
     ///
     /// Fails where the system refuses, and where somebody put something else in its place.
-    pub(crate) fn make(self: &Arc<Self>) -> io::Result<()> {
+    pub(crate) fn make(&self) -> io::Result<()> {
         self.with(|_| Ok(()))
     }
 
@@ -65,7 +96,7 @@ impl RunFolder {
     /// # Errors
     ///
     /// Fails where the system refuses.
-    pub(crate) fn create(self: &Arc<Self>, names: impl Iterator<Item = String>) -> io::Result<(Folder, PathBuf)> {
+    pub(crate) fn create(&self, names: impl Iterator<Item = String>) -> io::Result<(Folder, PathBuf)> {
         self.with(|folder| {
             for name in names {
                 match folder.create_folder(&name, Access::Private) {
@@ -87,9 +118,7 @@ impl RunFolder {
 
     /// Removes a folder in it.
     pub(crate) fn discard(&self, path: &Path) {
-        if let (Some(made), Some(name)) = (&*self.made.lock(), path.file_name())
-            && let Some(folder) = made.folder()
-        {
+        if let (Some(folder), Some(name)) = (self.made.lock().folder(), path.file_name()) {
             folder.remove(name);
         }
     }
@@ -110,7 +139,7 @@ impl RunFolder {
         let below = Path::new(path).strip_prefix(self.path()).map_err(|_| refused())?;
         let name = below.file_name().ok_or_else(refused)?.to_owned();
         let made = self.made.lock();
-        let Some(folder) = made.as_ref().and_then(TemporaryFolder::folder) else { return Ok((None, name)) };
+        let Some(folder) = made.folder() else { return Ok((None, name)) };
         match folder.open_below(below.parent().unwrap_or(Path::new(""))) {
             Ok(folder) => Ok((Some(folder), name)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((None, name)),
@@ -124,24 +153,46 @@ impl RunFolder {
         // Held until it is gone: a signal may end the program meanwhile.
         let mut made = self.made.lock();
         if self.keeps && has_failed {
-            return made.take().map(TemporaryFolder::leave);
+            return made.end().map(TemporaryFolder::leave);
         }
-        let is_gone = made.as_mut()?.remove();
-        made.take().filter(|_| !is_gone).map(|made| made.path().to_owned())
+        let mut ended = made.end()?;
+        let is_gone = ended.remove();
+        (!is_gone).then(|| ended.path().to_owned())
     }
 
-    fn with<T>(self: &Arc<Self>, work: impl FnOnce(&Folder) -> io::Result<T>) -> io::Result<T> {
+    /// Lets whoever ends the program know of it, who then waits for the lock of what is made.
+    fn announce(&self) -> io::Result<()> {
+        let mut all = MADE.lock();
+        let all = all.as_mut().ok_or(io::ErrorKind::Interrupted)?;
+        // Nobody else holds those of runs that are over.
+        all.retain(|folder| Arc::strong_count(folder) > 1);
+        all.push(Arc::clone(&self.made));
+        Ok(())
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Folder) -> io::Result<T>) -> io::Result<T> {
         let mut made = self.made.lock();
-        if made.is_none() {
-            let (parent, name) = (self.path().parent(), self.path().file_name());
-            // Known before it is there: whoever ends the program waits for this lock.
-            MADE.lock().as_mut().ok_or(io::ErrorKind::Interrupted)?.push(Arc::downgrade(self));
-            let folder =
-                TemporaryFolder::create(parent.unwrap_or(Path::new("/")), name.unwrap_or_default(), Access::Private)?;
-            *made = Some(folder);
+        match &*made {
+            Making::Made(_) => {}
+            Making::Over => return Err(io::ErrorKind::Interrupted.into()),
+            Making::Unmade => {
+                let (parent, name) = (self.path().parent(), self.path().file_name());
+                self.announce()?;
+                let (parent, name) = (parent.unwrap_or(Path::new("/")), name.unwrap_or_default());
+                *made = Making::Made(TemporaryFolder::create(parent, name, Access::Private)?);
+            }
         }
-        let folder = made.as_ref().and_then(TemporaryFolder::folder);
-        work(folder.ok_or_else(|| io::Error::other("something else is in the place of the folder of this run"))?)
+        work(
+            made.folder()
+                .ok_or_else(|| io::Error::other("something else is in the place of the folder of this run"))?,
+        )
+    }
+}
+
+/// A folder that nobody finished is removed under the lock, too: a program that ends meanwhile waits for that.
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        drop(self.made.lock().end());
     }
 }
 
@@ -216,11 +267,12 @@ pub fn end_run_folders() {
     remove_all(made.unwrap_or_default());
 }
 
-fn remove_all(folders: Vec<Weak<RunFolder>>) {
+fn remove_all(folders: Vec<MadeFolder>) {
     for folder in folders {
-        // Whoever holds it may be removing it.
-        let removed = folder.upgrade().map(|folder| folder.made.try_lock_for(LONGEST_WAIT).map(|mut made| made.take()));
-        drop(removed);
+        // Whoever holds it may be removing it. Held until it is gone, as in `RunFolder::finish`.
+        if let Some(mut made) = folder.try_lock_for(LONGEST_WAIT) {
+            drop(made.end());
+        }
     }
 }
 
@@ -240,6 +292,7 @@ mod tests {
             made.create("file", b"text", Access::Shared).unwrap();
             assert_eq!((path.exists(), path.starts_with(parent.canonicalize().unwrap())), (true, true));
             let left = folder.finish(has_failed);
+            assert!(folder.make().is_err(), "nothing makes the folder of a run that is over");
             assert_eq!((left.is_some(), path.exists()), (stays, stays), "{keeps} {has_failed}");
             if let Some(left) = left {
                 std::fs::remove_dir_all(left).unwrap();

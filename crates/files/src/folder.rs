@@ -317,6 +317,11 @@ impl Folder {
         }
     }
 
+    /// Returns true if nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.handle.names(1).is_ok_and(|names| names.is_empty())
+    }
+
     /// Removes a name with everything below it, as [`Self::clear`] does.
     pub fn remove(&self, name: impl AsRef<OsStr>) {
         if let Ok(own) = self.identity() {

@@ -3,9 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::entry::Kind;
 use crate::folder::{Access, Folder};
+
+/// The waits between attempts to remove everything: a program that was just killed, or a copy that is being made, may add
+/// to a folder while it is emptied.
+const WAITS: [Duration; 4] =
+    [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(25), Duration::from_millis(100)];
 
 /// A fresh folder, which is removed with everything that appeared in it when this value goes away. A server may put
 /// something else in its place: that is neither read nor removed.
@@ -63,7 +69,7 @@ impl TemporaryFolder {
     /// Removes it now; returns true if nothing is left at its path.
     pub fn remove(&mut self) -> bool {
         if let Some(folder) = self.folder() {
-            folder.clear();
+            empty(folder, std::thread::sleep);
             // Some systems remove no folder that is open.
             self.folder = None;
             let _ = self.parent.remove_folder(&self.name);
@@ -75,6 +81,18 @@ impl TemporaryFolder {
     pub fn leave(mut self) -> PathBuf {
         self.folder = None;
         self.path.clone()
+    }
+}
+
+/// Empties a folder as [`Folder::clear`] does, again after each wait for as long as something is in it.
+pub(crate) fn empty(folder: &Folder, mut wait: impl FnMut(Duration)) {
+    folder.clear();
+    for pause in WAITS {
+        if folder.is_empty() {
+            return;
+        }
+        wait(pause);
+        folder.clear();
     }
 }
 

@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::temporary::empty;
 use super::{Access, FilePlace, Folder, FolderPlace, Kind};
 
 /// A folder that is gone after the test, with a folder `own` and a folder `victim`, which holds a file.
@@ -53,6 +54,29 @@ fn files_are_made_replaced_and_read() {
     assert_eq!(scratch.text("own/new").as_deref(), Some("4"));
     assert_eq!(folder.entries().unwrap().len(), 1);
     assert_eq!((folder.kind("new"), folder.kind("none")), (Some(Kind::File), None));
+}
+
+#[test]
+fn a_folder_is_emptied_again_while_somebody_still_uses_it() {
+    let scratch = Scratch::new("busy");
+    let path = scratch.path("own/busy");
+    for (goes_at, expected) in [(Some(0), 1), (Some(2), 3), (None, 4)] {
+        // What is older than the folder is not removed, as little as what somebody writes just then.
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("older"), "").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(path.join("newer"), "").unwrap();
+        fs::remove_file(path.join("newer")).unwrap();
+        let folder = Folder::open(&path).unwrap();
+        let mut waits = 0;
+        empty(&folder, |_| {
+            if goes_at == Some(waits) {
+                fs::remove_file(path.join("older")).unwrap();
+            }
+            waits += 1;
+        });
+        assert_eq!((waits, path.join("older").exists()), (expected, goes_at.is_none()));
+    }
 }
 
 #[cfg(unix)]
