@@ -16,6 +16,7 @@ use crate::taxonomy::score::Score;
 use super::cause::Cause;
 use super::comparison::{self, Comparison};
 use super::fold::{Report, SuiteReport, Totals};
+use super::headline::{self, Headline, RunVerdict, broken_servers};
 use super::terminal::{self, CaseDetail, FailureOrder, Groups};
 use super::{Format, coverage, limit, wording};
 
@@ -49,36 +50,14 @@ fn render(report: &Report) -> String {
 }
 
 fn heading(report: &Report, suites: &[SuiteReport<'_>]) -> String {
-    let totals = report.totals();
-    let cases = terminal::plural(totals.cases(), "case");
-    let broken: usize = suites.iter().map(broken_servers).sum();
-    let bad = totals.failed + totals.errored;
-    let proof = report.run_finished().and_then(|run| run.proof.as_deref());
-    let (mark, mut said) = match (bad, broken) {
-        (0, 0) if totals.cases() == 0 && proof.is_some() => proof.map(proof::verdict).unwrap_or_default(),
-        (0, 0) if totals.cases() == 0 => ("➖", "no case ran".to_owned()),
-        (0, 0) if totals.passed + totals.flaky + totals.warned + totals.known == 0 => {
-            ("➖", "nothing was judged".to_owned())
-        }
-        (0, 0) => ("✅", format!("{} of {cases} passed", totals.passed + totals.flaky + totals.warned)),
-        (0, _) => ("❌", format!("{} broke the protocol", terminal::plural(broken, "server"))),
-        (_, _) => ("❌", format!("{bad} of {cases} did not pass")),
+    let Headline { verdict, said } = headline::headline(report, suites);
+    let mark = match verdict {
+        RunVerdict::Good => "✅",
+        RunVerdict::Unfinished => "⚠️",
+        RunVerdict::Bad => "❌",
+        RunVerdict::Open => "➖",
     };
-    let cut = match report.run_finished() {
-        None => ", and the recording ends before the run does",
-        Some(run) if run.interrupted && report.is_out_of_time() => ", and the time of `--budget` was over",
-        Some(run) if run.interrupted => ", and the run was interrupted",
-        Some(_) => "",
-    };
-    said += cut;
-    // A mutant that was not reached may have failed.
-    let mark = if mark == "✅" && !cut.is_empty() { "⚠️" } else { mark };
     format!("## {mark} mcprove: {said}\n")
-}
-
-/// The number of servers that broke the protocol beside all cases.
-fn broken_servers(suite: &SuiteReport<'_>) -> usize {
-    suite.sessions.iter().filter(|case| case.outcome == Outcome::Failed && !case.is_known()).count()
 }
 
 /// A heading and the count below it.

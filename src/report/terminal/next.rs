@@ -62,32 +62,37 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
     Some(explained.map_or(Suggestion::Nothing, explain))
 }
 
-/// The command that looks closer at what went wrong.
+/// The command that looks closer at what went wrong, on a line of its own.
 pub(crate) fn command(report: &Report, totals: &Totals, suites: &[SuiteReport<'_>], style: &Style) -> String {
+    let line = |command| format!("  {}   {command}\n", layout::paint("next", DIM, style));
+    suggested(report, totals, suites).map(line).unwrap_or_default()
+}
+
+/// The command that looks closer at what went wrong, as it is typed.
+pub(crate) fn suggested(report: &Report, totals: &Totals, suites: &[SuiteReport<'_>]) -> Option<String> {
     // Where no command runs a case again, none runs all of them: the run was part of a program.
     if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.rerun_command.is_empty()) {
-        return String::new();
+        return None;
     }
     match of_command(report, suites) {
-        Some(Suggestion::Nothing) => return String::new(),
-        Some(Suggestion::Explain(explain)) => return format!("  {}   {explain}\n", layout::paint("next", DIM, style)),
+        Some(Suggestion::Nothing) => return None,
+        Some(Suggestion::Explain(explain)) => return Some(explain),
         None => {}
     }
     if !is_remembered(suites) {
-        return String::new();
+        return None;
     }
     let is_interrupted = report.run_finished().is_some_and(|run| run.interrupted);
-    let command = match *totals {
+    match *totals {
         // Nothing was remembered.
-        _ if report.is_cut_off() => with_suites("mcprove run", report),
-        _ if is_interrupted => with_suites("mcprove run", report) + " --last-failed",
+        _ if report.is_cut_off() => Some(with_suites("mcprove run", report)),
+        _ if is_interrupted => Some(with_suites("mcprove run", report) + " --last-failed"),
         Totals { failed: 1.., .. } | Totals { errored: 1.., .. } => {
-            with_suites("mcprove run", report) + " --last-failed"
+            Some(with_suites("mcprove run", report) + " --last-failed")
         }
         Totals { passed: 0, flaky: 0, warned: 0, known: 0, .. } if !suites.is_empty() => {
-            with_suites("mcprove plan", report)
+            Some(with_suites("mcprove plan", report))
         }
-        Totals { .. } => return String::new(),
-    };
-    format!("  {}   {command}\n", layout::paint("next", DIM, style))
+        Totals { .. } => None,
+    }
 }
