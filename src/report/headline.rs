@@ -52,9 +52,7 @@ fn judge(report: &Report, suites: &[SuiteReport<'_>]) -> (RunVerdict, String) {
         (0, 0) if totals.passed + totals.flaky + totals.warned + totals.known == 0 => {
             (RunVerdict::Open, "nothing was judged".to_owned())
         }
-        (0, 0) => {
-            (RunVerdict::Good, format!("{} of {cases} passed", totals.passed + totals.flaky + totals.warned))
-        }
+        (0, 0) => (RunVerdict::Good, format!("{} of {cases} passed", totals.passed + totals.flaky + totals.warned)),
         (0, _) => (RunVerdict::Bad, format!("{} broke the protocol", terminal::plural(broken, "server"))),
         (_, _) => (RunVerdict::Bad, format!("{bad} of {cases} did not pass")),
     }

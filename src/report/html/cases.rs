@@ -1,6 +1,7 @@
 //! Every case, suite by suite, with its requests and answers on demand.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::event::{Exchange, Outcome, Phase};
@@ -110,13 +111,13 @@ fn details(numbered: &NumberedCase<'_>, shown: &BTreeSet<usize>, length: usize) 
     let requests = case.exchanges.len();
     if requests > 0 {
         let items: String = case.exchanges.iter().take(REQUESTS).map(exchange).collect();
-        text += &format!("<ol class=\"exchanges\">{items}</ol>");
+        let _ = write!(text, "<ol class=\"exchanges\">{items}</ol>");
         if requests > REQUESTS {
-            text += &format!("<p>and {}</p>", terminal::plural(requests - REQUESTS, "more request"));
+            let _ = write!(text, "<p>and {}</p>", terminal::plural(requests - REQUESTS, "more request"));
         }
     }
     if !case.rerun_command.is_empty() {
-        text += &format!("<p>again {}</p>", code(&case.rerun_command));
+        let _ = write!(text, "<p>again {}</p>", code(&case.rerun_command));
     }
     if text.is_empty() {
         return text;
@@ -140,8 +141,11 @@ fn exchange(exchange: &Exchange) -> String {
             format!("frames {frame} and {answer}, {}", duration_text(Duration::from_micros(*elapsed_us)))
         }
     };
-    let answer =
-        if received.is_empty() { String::new() } else { format!("<div>{}</div>", code(&terminal::crop(received, MESSAGE))) };
+    let answer = if received.is_empty() {
+        String::new()
+    } else {
+        format!("<div>{}</div>", code(&terminal::crop(received, MESSAGE)))
+    };
     let title = inline(&terminal::crop(title, 200));
     let sent = if sent.is_empty() { String::new() } else { code(&terminal::crop(sent, MESSAGE)) };
     format!("<li>{phase}<b>{title}</b> {sent} <span class=\"place\">{frames}</span>{answer}</li>")

@@ -1,12 +1,14 @@
 //! Fault coverage at its levels, comparisons, and the sections that blocks add.
 
+use std::fmt::Write as _;
+
 use crate::event::{RunFinished, Section, SectionPart, SuiteScore};
 use crate::report::comparison;
 use crate::report::coverage::{levels_table, sentences, suites_table};
 use crate::report::fold::Report;
 use crate::taxonomy::score::Score;
 
-use super::escape::{inline, preformatted, sentence};
+use super::escape::{inline, item, paragraph, preformatted};
 use super::table::table;
 
 /// Declared, exercised and proven, as far as there are figures.
@@ -22,8 +24,7 @@ pub(super) fn coverage(report: &Report) -> String {
         (None, Some(found)) => found.gates.as_slice(),
         (None, None) => &[],
     };
-    let told: String =
-        sentences(&scores, gates).iter().map(|line| format!("<p>{}</p>\n", inline(&line.to_text()))).collect();
+    let told: String = sentences(&scores, gates).iter().map(|line| paragraph(&line.to_text())).collect();
     told + &table(&levels_table(&scores), "Fault coverage by family") + &of_suites(run)
 }
 
@@ -40,7 +41,11 @@ fn of_suites(run: &RunFinished) -> String {
         text += &table(&suites_table(&suites), "Fault coverage by suite");
     }
     if !found.claimed.is_empty() {
-        text += &format!("<p>Claimed with <code>judges</code>, and not counted: {}</p>\n", inline(&found.claimed.join(", ")));
+        let _ = writeln!(
+            text,
+            "<p>Claimed with <code>judges</code>, and not counted: {}</p>",
+            inline(&found.claimed.join(", "))
+        );
     }
     text + &format!("<p class=\"at\">Taxonomy {}</p>\n", inline(&found.declared.taxonomy.to_string()))
 }
@@ -52,7 +57,7 @@ pub(super) fn comparisons(report: &Report) -> String {
         if !one.table.rows.is_empty() {
             text += &table(&one.table, &format!("Verdicts that differ, comparison {}", at + 1));
         }
-        text += &format!("<p>{}</p>\n", sentence(&one.agreeing));
+        text += &paragraph(&one.agreeing);
     }
     text
 }
@@ -67,15 +72,15 @@ fn section(at: usize, section: &Section) -> String {
     let heading = inline(&section.heading);
     let mut text = format!("<h3>{heading}</h3>\n");
     for (part_at, part) in section.parts.iter().enumerate() {
-        text += &match part {
+        let part = match part {
             SectionPart::Table(part) => table(part, &format!("{}, {}.{}", section.heading, at + 1, part_at + 1)),
             SectionPart::List(lines) => {
-                let items: String = lines.iter().map(|line| format!("<li>{}</li>", sentence(line))).collect();
-                format!("<ul>{items}</ul>\n")
+                format!("<ul>{}</ul>\n", lines.iter().map(|line| item(line)).collect::<String>())
             }
             SectionPart::Code(part) => preformatted(part),
-            SectionPart::Note(note) => format!("<p>{}</p>\n", sentence(note)),
+            SectionPart::Note(note) => paragraph(note),
         };
+        text += &part;
     }
     text
 }

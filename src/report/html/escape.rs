@@ -1,6 +1,6 @@
 //! Text of others as it may stand in a page.
 
-use crate::source::{visible, visible_line};
+use crate::source::{replace_command_brackets, visible, visible_line};
 
 /// Text within a line, in an element or a quoted attribute: markup and everything hidden is spelled out.
 pub(super) fn inline(text: &str) -> String {
@@ -27,13 +27,23 @@ pub(super) fn preformatted(text: &str) -> String {
 pub(super) fn sentence(text: &str) -> String {
     let shown = visible_line(text);
     let parts: Vec<&str> = shown.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return escape(&shown);
     }
     let part = |(at, part): (usize, &&str)| {
         if at % 2 == 1 { format!("<code>{}</code>", escape(part)) } else { escape(part) }
     };
     parts.iter().enumerate().map(part).collect()
+}
+
+/// A paragraph of such a text.
+pub(super) fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>\n", sentence(text))
+}
+
+/// An item of a list with such a text.
+pub(super) fn item(text: &str) -> String {
+    format!("<li>{}</li>", sentence(text))
 }
 
 fn escape(text: &str) -> String {
@@ -48,7 +58,8 @@ fn escape(text: &str) -> String {
             c => escaped.push(c),
         }
     }
-    escaped
+    // A page on standard output is read by CI services, too.
+    replace_command_brackets(&escaped, "&#91;").into_owned()
 }
 
 #[cfg(test)]
@@ -62,6 +73,7 @@ mod tests {
             ("<script>'\"&", "&lt;script&gt;&#39;&quot;&amp;"),
             ("\u{202e}evil\u{1b}[2J", "\\u{202e}evil\\u{1b}[2J"),
             ("two\nlines", "two\\u{a}lines"),
+            ("##vso[x] a[0]", "##vso&#91;x] a[0]"),
             ("\0\u{fffe}", "\\u{0}\\u{fffe}"),
         ] {
             assert_eq!(inline(text), shown);

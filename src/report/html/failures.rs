@@ -1,6 +1,7 @@
 //! The cases that need attention with their evidence, as the terminal quotes them.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use crate::event::Outcome;
 use crate::report::terminal::{self, CaseDetail, Groups};
@@ -23,9 +24,9 @@ pub(super) struct Failures {
 /// The worst kind first, each cause once.
 pub(super) fn failures(cases: &[NumberedCase<'_>]) -> Failures {
     let kinds = [Outcome::Failed, Outcome::Errored, Outcome::Warned, Outcome::Inconclusive, Outcome::Passed];
-    let troubled = kinds.iter().flat_map(|kind| {
-        cases.iter().filter(|one| one.case.outcome == *kind && terminal::is_trouble(one.case))
-    });
+    let troubled = kinds
+        .iter()
+        .flat_map(|kind| cases.iter().filter(|one| one.case.outcome == *kind && terminal::is_trouble(one.case)));
     let mut groups = Groups::default();
     let admitted: Vec<(&NumberedCase<'_>, CaseDetail)> =
         troubled.map(|numbered| (numbered, groups.admit(numbered.case))).collect();
@@ -45,7 +46,7 @@ pub(super) fn failures(cases: &[NumberedCase<'_>]) -> Failures {
     }
     if left_out > 0 {
         let cases = terminal::plural(left_out, "more case");
-        body += &format!("<p>{cases}, most with causes shown here: <a href=\"#cases\">all cases</a></p>\n");
+        let _ = writeln!(body, "<p>{cases}, most with causes shown here: <a href=\"#cases\">all cases</a></p>");
     }
     Failures { body, shown }
 }
@@ -66,8 +67,8 @@ fn failure(numbered: &NumberedCase<'_>, text: &str, more: &str) -> String {
     )
 }
 
-/// The evidence stands below a title in the terminal, and by itself here.
-fn without_indent(text: &str) -> String {
+/// In the terminal the text is indented below its title, which stands elsewhere here.
+pub(super) fn without_indent(text: &str) -> String {
     let lines = text.lines().map(|line| line.strip_prefix("  ").unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
 }

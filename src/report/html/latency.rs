@@ -1,6 +1,7 @@
 //! How long requests took, by tool: percentiles and a small histogram on an axis that all rows share.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::source::duration_text;
@@ -38,16 +39,18 @@ pub(super) fn latency(cases: &[NumberedCase<'_>]) -> String {
     text += &table::open("Latency");
     text += "<thead><tr><th scope=\"col\">request</th>";
     for name in ["answers", "p50", "p95", "max", "distribution"] {
-        text += &format!("<th scope=\"col\">{name}</th>");
+        let _ = write!(text, "<th scope=\"col\">{name}</th>");
     }
     text += "</tr></thead>\n<tbody>\n";
     for (name, times) in &mut times {
         times.sort_unstable();
         let figures = [percentile(times, 50), percentile(times, 95), percentile(times, 100)].map(text_of);
-        let figures: String = figures.iter().map(|figure| format!("<td class=\"number\">{figure}</td>")).collect();
+        let cell = |figure: &String| format!("<td class=\"number\">{figure}</td>");
+        let figures: String = figures.iter().map(cell).collect();
         let count = times.len();
-        text += &format!(
-            "<tr><th scope=\"row\">{}</th><td class=\"number\">{count}</td>{figures}<td>{}</td></tr>\n",
+        let _ = writeln!(
+            text,
+            "<tr><th scope=\"row\">{}</th><td class=\"number\">{count}</td>{figures}<td>{}</td></tr>",
             code(name),
             drawing(name, &histogram(times))
         );

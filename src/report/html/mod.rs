@@ -16,6 +16,8 @@ mod table;
 mod tests;
 mod tools;
 
+use std::fmt::Write as _;
+
 use crate::event::{CaseResult, Outcome};
 
 use self::escape::inline;
@@ -54,16 +56,22 @@ fn render(report: &Report) -> String {
     let suites = report.suites();
     let numbered = number_cases(&suites);
     let proof = report.run_finished().and_then(|run| run.proof.as_deref());
+    let command = terminal::prove_again(report);
+    let proofs = proof.map(|proof| proof::proof(proof, &command)).unwrap_or_default();
     let failures = failures::failures(&numbered);
     let sections = [
         PageSection { id: "failures", title: "What needs attention", body: failures.body },
         PageSection { id: "tools", title: "Tools and checks", body: tools::tools(report, &numbered) },
         PageSection { id: "coverage", title: "Fault coverage", body: coverage::coverage(report) },
-        PageSection { id: "proof", title: "Proof by tool and field", body: proof.map(proof::proof).unwrap_or_default() },
+        PageSection { id: "proof", title: "Proof by tool and field", body: proofs },
         PageSection { id: "compared", title: "Compared", body: coverage::comparisons(report) },
         PageSection { id: "blocks", title: "Measured", body: coverage::sections(report) },
         PageSection { id: "latency", title: "Latency", body: latency::latency(&numbered) },
-        PageSection { id: "cases", title: "All cases", body: cases::cases(report, &suites, &numbered, &failures.shown) },
+        PageSection {
+            id: "cases",
+            title: "All cases",
+            body: cases::cases(report, &suites, &numbered, &failures.shown),
+        },
     ];
     let first = overview::overview(report, &suites, &numbered, &failures.shown);
     page(&title(report, &suites), &first, &sections)
@@ -77,8 +85,8 @@ fn title(report: &Report, suites: &[SuiteReport<'_>]) -> String {
 
 fn page(title: &str, first: &str, sections: &[PageSection]) -> String {
     let shown = || sections.iter().filter(|section| !section.body.is_empty());
-    let links: String =
-        shown().map(|section| format!("<li><a href=\"#{}\">{}</a></li>", section.id, section.title)).collect();
+    let link = |section: &PageSection| format!("<li><a href=\"#{}\">{}</a></li>", section.id, section.title);
+    let links: String = shown().map(link).collect();
     let navigation =
         if links.is_empty() { links } else { format!("<nav aria-label=\"Sections\"><ul>{links}</ul></nav>\n") };
     let size = first.len() + shown().map(|section| section.body.len() + 200).sum::<usize>();
@@ -97,7 +105,8 @@ fn page(title: &str, first: &str, sections: &[PageSection]) -> String {
     text += &navigation;
     text += "<main id=\"main\" tabindex=\"-1\">\n";
     for PageSection { id, title, body } in shown() {
-        text += &format!("<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n");
+        let _ =
+            write!(text, "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n");
         text += body;
         text += "</section>\n";
     }

@@ -1,6 +1,7 @@
 //! The first screen: the verdict, what broke, and what to do.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use chrono::DateTime;
 
@@ -30,7 +31,7 @@ pub(super) fn overview(
     let Headline { verdict, said } = headline::headline(report, suites);
     let (class, mark) = (verdict_class(verdict), verdict_mark(verdict));
     let mut text = format!("<header>\n<p class=\"brand\">{}</p>\n", circumstances(report));
-    text += &format!("<h1 class=\"{class}\"><span aria-hidden=\"true\">{mark}</span> {}</h1>\n", sentence(&said));
+    let _ = writeln!(text, "<h1 class=\"{class}\"><span aria-hidden=\"true\">{mark}</span> {}</h1>", sentence(&said));
     text += &counts(report, suites);
     text += &causes(cases, shown);
     text += &next(report, suites);
@@ -101,7 +102,8 @@ fn causes(cases: &[NumberedCase<'_>], shown: &BTreeSet<usize>) -> String {
             0 => String::new(),
             more => format!("<p>and {} more, <a href=\"#failures\">below</a></p>\n", terminal::plural(more, "cause")),
         };
-        text += &format!(
+        let _ = write!(
+            text,
             "<section aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n<ol class=\"causes\">\n\
              {items}</ol>\n{more}</section>\n"
         );
@@ -174,7 +176,8 @@ fn next(report: &Report, suites: &[SuiteReport<'_>]) -> String {
     if items.is_empty() {
         return String::new();
     }
-    let items: String = items.iter().map(|item| format!("<li>{item}</li>")).collect();
+    let item = |item: &String| format!("<li>{item}</li>");
+    let items: String = items.iter().map(item).collect();
     format!(
         "<section aria-labelledby=\"next-title\">\n<h2 id=\"next-title\">What to do next</h2>\n<ul class=\"next\">\
          {items}</ul>\n</section>\n"

@@ -1,6 +1,7 @@
 //! What a proof found: additions that gain most, the faults at each tool, and each field with what was noticed there.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use indexmap::IndexMap;
 
@@ -11,8 +12,8 @@ use crate::report::proven::{self, MutantCounts, subject_text};
 use crate::report::terminal::{self, ProofView, Survivors};
 use crate::source::{Color, Style};
 
-use super::escape::{inline, preformatted, sentence};
-use super::failures::WIDTH;
+use super::escape::{code, inline, preformatted, sentence};
+use super::failures::{WIDTH, without_indent};
 use super::table::table;
 
 /// The most names of faults in one cell.
@@ -22,13 +23,15 @@ const FIELDS: usize = 1000;
 /// The most bytes of survivors with the tests that would notice them.
 const SURVIVORS: usize = 1 << 20;
 
-pub(super) fn proof(proof: &Proof) -> String {
-    let mut text = format!("<p>{}</p>\n", sentence(&format!("Mutants: {}.", MutantCounts::of(&proof.mutants).to_text())));
+/// The proof of a run; `command` proves it again.
+pub(super) fn proof(proof: &Proof, command: &str) -> String {
+    let mut text =
+        format!("<p>{}</p>\n", sentence(&format!("Mutants: {}.", MutantCounts::of(&proof.mutants).to_text())));
     text += &additions(proof);
     let faults = family_table(proof);
     if !faults.rows.is_empty() {
         text += "<h3>Faults at each tool</h3>\n";
-        text += &format!("<p>{}</p>\n", sentence(TITLE.trim_end_matches(':')));
+        let _ = writeln!(text, "<p>{}</p>", sentence(TITLE.trim_end_matches(':')));
         text += &table(&faults, "Families of faults at each tool");
         text += "<details><summary>each fault</summary>\n";
         text += &table(&leaf_table(proof), "Faults at each tool");
@@ -40,9 +43,9 @@ pub(super) fn proof(proof: &Proof) -> String {
         text += &table(&fields, "Fields");
     }
     if more > 0 {
-        text += &format!("<p>and {}</p>\n", terminal::plural(more, "more field"));
+        let _ = writeln!(text, "<p>and {}</p>", terminal::plural(more, "more field"));
     }
-    text + &parts(proof)
+    text + &parts(proof, command)
 }
 
 /// What would improve the suite most.
@@ -50,7 +53,8 @@ fn additions(proof: &Proof) -> String {
     let Some((told, shown)) = additions::best(proof) else { return String::new() };
     let mut text = format!("<h3>What to add</h3>\n<p>{}</p>\n", inline(&told));
     for addition in shown {
-        text += &format!(
+        let _ = write!(
+            text,
             "<details open><summary>{}</summary>\n{}</details>\n",
             sentence(additions::place(addition).trim_end_matches(':')),
             preformatted(&additions::lines(addition))
@@ -106,16 +110,16 @@ fn field_row(tool: &str, field: &str, counts: &FieldCounts<'_>) -> Vec<Cell> {
     };
     let mut names = unnoticed.iter().take(NAMES).copied().collect::<Vec<_>>().join(", ");
     if unnoticed.len() > NAMES {
-        names += &format!(" and {} more", unnoticed.len() - NAMES);
+        let _ = write!(names, " and {} more", unnoticed.len() - NAMES);
     }
     let of = killed + survived + undecided;
     vec![Cell::plain(tool), Cell::plain(field), Cell::new(format!("{killed}/{of}"), tone), Cell::plain(names)]
 }
 
 /// Survivors with the tests that would notice them, and what is open, as the terminal shows them.
-fn parts(proof: &Proof) -> String {
+fn parts(proof: &Proof, command: &str) -> String {
     let style = Style::new(Color::Never, WIDTH);
-    let view = ProofView { survivors: Survivors::All, command: "mcprove prove" };
+    let view = ProofView { survivors: Survivors::All, command };
     let figures = terminal::figures(proof, &style);
     let found = proven::survivors(proof).len();
     let shown = terminal::parts(proof, &view, &style);
@@ -130,19 +134,28 @@ fn parts(proof: &Proof) -> String {
     }
     if left_out > 0 {
         let more = terminal::plural(left_out, "more survivor");
-        survivors += &format!("<p>and {more}; <code>mcprove prove --survivors all</code> shows them</p>\n");
+        let command = code(&view.with_flag("--survivors all"));
+        let _ = writeln!(survivors, "<p>and {more}; {command} shows them</p>");
     }
     if !survivors.is_empty() {
         survivors = format!("<h3>Survivors</h3>\n{survivors}");
     }
-    let open: String = shown.iter().skip(1 + found).filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("\n");
+    let open: String =
+        shown.iter().skip(1 + found).filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("\n");
     let open = format!("{figures}\n{open}");
     format!("{survivors}<h3>Mutants that are open</h3>\n{}", preformatted(open.trim_end()))
 }
 
-/// A part whose first line is its title.
+/// A part whose first line is its title: the mark, the operator, and the fault that it imitates at the right.
 fn terminal_part(part: &str) -> String {
     let (title, rest) = part.split_once('\n').unwrap_or((part, ""));
-    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("<details><summary>{}</summary>\n{}</details>\n", inline(&title), preformatted(rest))
+    let mut words = title.split_whitespace();
+    let operator: Vec<&str> = words.by_ref().take(2).collect();
+    let fault = words.collect::<Vec<_>>().join(" ");
+    format!(
+        "<details><summary><span class=\"doubt\">{}</span> <span class=\"place\">{}</span></summary>\n{}</details>\n",
+        inline(&operator.join(" ")),
+        inline(&fault),
+        preformatted(&without_indent(rest))
+    )
 }

@@ -1,5 +1,7 @@
 //! Tables that other reports draw as well.
 
+use std::fmt::Write as _;
+
 use crate::event::{Cell, SectionTable, Tone};
 
 use super::escape::{code, inline};
@@ -11,7 +13,7 @@ pub(super) fn table(table: &SectionTable, label: &str) -> String {
     text += &groups(table);
     text += "<tr>";
     for name in &table.columns {
-        text += &format!("<th scope=\"col\">{}</th>", inline(name));
+        let _ = write!(text, "<th scope=\"col\">{}</th>", inline(name));
     }
     text += "</tr></thead>\n<tbody>\n";
     for row in &table.rows {
@@ -36,10 +38,11 @@ fn groups(table: &SectionTable) -> String {
     let mut text = String::from("<tr>");
     for group in table.groups.chunk_by(|one, other| one == other) {
         let name = group.first().map_or("", String::as_str);
-        text += &match name {
-            "" => "<td></td>".repeat(group.len()),
-            _ => format!("<th scope=\"colgroup\" colspan=\"{}\">{}</th>", group.len(), inline(name)),
-        };
+        if name.is_empty() {
+            text += &"<td></td>".repeat(group.len());
+        } else {
+            let _ = write!(text, "<th scope=\"colgroup\" colspan=\"{}\">{}</th>", group.len(), inline(name));
+        }
     }
     text + "</tr>"
 }

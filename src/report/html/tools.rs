@@ -1,6 +1,7 @@
 //! Which checks call which tool, and how they ended: rows are tools, columns kinds of checks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use indexmap::IndexMap;
 
@@ -68,7 +69,9 @@ pub(super) fn tools(report: &Report, cases: &[NumberedCase<'_>]) -> String {
     text += "</p>\n";
     text += &table::open("Tools and checks");
     text += "<thead><tr><th scope=\"col\">tool</th>";
-    columns.iter().for_each(|name| text += &format!("<th scope=\"col\">{}</th>", inline(name)));
+    for name in &columns {
+        let _ = write!(text, "<th scope=\"col\">{}</th>", inline(name));
+    }
     if proof.is_some() {
         text += "<th scope=\"col\">proven</th>";
     }

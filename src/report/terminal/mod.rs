@@ -27,9 +27,9 @@ pub(crate) use self::failure::{further, mark, summarize, untitled};
 pub(crate) use self::groups::{CaseDetail, Groups};
 pub(crate) use self::layout::crop;
 pub(crate) use self::layout::{columns, plural, wrap};
-pub(crate) use self::next::suggested;
-pub(crate) use self::proof::{figures, parts};
+pub(crate) use self::next::{prove_again, suggested};
 pub use self::proof::{ProofView, Survivors, proof};
+pub(crate) use self::proof::{figures, parts};
 pub use self::summary::summary;
 #[cfg(feature = "cli")]
 pub(crate) use self::summary::totals_mark;

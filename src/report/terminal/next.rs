@@ -16,13 +16,19 @@ fn is_remembered(suites: &[SuiteReport<'_>]) -> bool {
 }
 
 /// A command with the suites of a run, as it is typed.
-pub(crate) fn with_suites(command: &str, report: &Report) -> String {
+fn with_suites(command: &str, report: &Report) -> String {
     let run = report.run_started();
     let typed = run.and_then(|run| run.paths.clone());
     let named = || run.into_iter().flat_map(|run| &run.suites).map(|info| info.file.clone()).collect();
     let words = typed.unwrap_or_else(named);
     let quoted = words.iter().map(|word| shell_words::quote(word));
     visible_line(&std::iter::once(command.into()).chain(quoted).collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+/// The command that proves the suites of a run again; empty if a command made one of them.
+pub(crate) fn prove_again(report: &Report) -> String {
+    let are_files = report.run_started().is_some_and(|run| run.suites.iter().all(|suite| suite.command.is_none()));
+    if are_files { with_suites("mcprove prove", report) } else { String::new() }
 }
 
 /// The suggestion if a command made the suite, so that there is no file to run again.

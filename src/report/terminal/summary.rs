@@ -361,9 +361,7 @@ fn suite_scores(suites: &[SuiteScore], style: &Style) -> String {
 /// The verdicts on the mutants.
 fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
     let Some(proof) = report.run_finished().and_then(|finished| finished.proof.as_deref()) else { return Vec::new() };
-    let are_files = report.run_started().is_some_and(|run| run.suites.iter().all(|suite| suite.command.is_none()));
-    let command = if are_files { next::with_suites("mcprove prove", report) } else { String::new() };
-    proof::parts(proof, &ProofView { survivors, command: &command }, style)
+    proof::parts(proof, &ProofView { survivors, command: &next::prove_again(report) }, style)
 }
 
 fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {

@@ -3,9 +3,9 @@
 mod documents;
 mod files;
 pub(crate) mod fixture;
-mod machines;
+pub(crate) mod machines;
 mod parity;
-mod proofs;
+pub(crate) mod proofs;
 mod walls;
 
 use std::path::{Path, PathBuf};
