@@ -8,7 +8,8 @@ use std::process::Command;
 use super::root;
 
 const NOT_INSTALLED: &str = "the real servers are not installed: run `tests/real/install`";
-const NO_BROWSER: &str = "Chromium and its driver are not installed: run `apt-get install chromium chromium-driver`";
+const NO_BROWSER: &str = "Chromium, its driver or axe-core is not installed: run `apt-get install chromium chromium-driver` \
+                          and `tests/real/install`";
 
 /// Fails where the servers are missing, unless the environment says that this is known.
 pub(crate) fn is_installed() -> bool {
@@ -26,7 +27,8 @@ pub(crate) fn is_installed() -> bool {
 /// Fails where there is no browser to look at pages with, unless the environment says that this is known.
 pub(crate) fn has_browser() -> bool {
     let answers = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    if answers("chromium") && answers("chromedriver") {
+    let has_axe = root().join("tests/real/node_modules/axe-core").exists();
+    if has_axe && answers("chromium") && answers("chromedriver") {
         return true;
     }
     assert!(super::env::is_set("MCPROVE_SKIP_REAL"), "{NO_BROWSER}, or set `MCPROVE_SKIP_REAL=1` to go without");

@@ -63,11 +63,11 @@ fn counts(report: &Report, suites: &[SuiteReport<'_>]) -> String {
     let broken: usize = suites.iter().map(broken_servers).sum();
     let counts = [
         (failed, "failed", "bad"),
-        (broken, "servers broke the protocol", "bad"),
+        (broken, if broken == 1 { "server broke the protocol" } else { "servers broke the protocol" }, "bad"),
         (errored, "errored", "bad"),
         (warned, "warned", "doubt"),
         (flaky, "flaky", "doubt"),
-        (known, "known failures", "doubt"),
+        (known, "known", "doubt"),
         (inconclusive, "not judged", "doubt"),
         (passed, "passed", "good"),
         (skipped, "skipped", "faint"),
