@@ -18,7 +18,7 @@ use regex::Regex;
 
 mod real;
 
-pub(crate) use self::real::{alone_with, has_browser, is_installed};
+pub(crate) use self::real::{alone_with, is_installed};
 
 /// The real program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mcprove");

@@ -3,13 +3,10 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::process::Command;
 
 use super::root;
 
 const NOT_INSTALLED: &str = "the real servers are not installed: run `tests/real/install`";
-const NO_BROWSER: &str = "Chromium, its driver or axe-core is not installed: run `apt-get install chromium chromium-driver` \
-                          and `tests/real/install`";
 
 /// Fails where the servers are missing, unless the environment says that this is known.
 pub(crate) fn is_installed() -> bool {
@@ -21,18 +18,6 @@ pub(crate) fn is_installed() -> bool {
     }
     assert!(super::env::is_set("MCPROVE_SKIP_REAL"), "{NOT_INSTALLED}, or set `MCPROVE_SKIP_REAL=1` to go without");
     tell(&format!("skipped, as MCPROVE_SKIP_REAL says: {NOT_INSTALLED}"));
-    false
-}
-
-/// Fails where there is no browser to look at pages with, unless the environment says that this is known.
-pub(crate) fn has_browser() -> bool {
-    let answers = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    let has_axe = root().join("tests/real/node_modules/axe-core").exists();
-    if has_axe && answers("chromium") && answers("chromedriver") {
-        return true;
-    }
-    assert!(super::env::is_set("MCPROVE_SKIP_REAL"), "{NO_BROWSER}, or set `MCPROVE_SKIP_REAL=1` to go without");
-    tell(&format!("skipped, as MCPROVE_SKIP_REAL says: {NO_BROWSER}"));
     false
 }
 
