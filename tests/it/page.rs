@@ -48,6 +48,7 @@ fn look_at(page: &Path) {
 }
 
 /// Fails where there is no browser, unless the environment says that this is known.
+#[expect(clippy::disallowed_methods, reason = "how a person says that there is none")]
 fn has_browser() -> bool {
     let answers = |program: &str| Command::new(program).arg("--version").output().is_ok();
     let has_axe = root().join("tests/real/node_modules/axe-core").exists();
