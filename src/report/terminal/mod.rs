@@ -29,10 +29,10 @@ pub(crate) use self::layout::crop;
 pub(crate) use self::layout::{columns, plural, wrap};
 pub use self::proof::{ProofView, Survivors, proof};
 pub use self::summary::summary;
+pub(crate) use self::summary::{INAPPLICABLE, SKIPPED, hidden_reason, is_trouble};
 #[cfg(feature = "cli")]
 pub(crate) use self::summary::{counts, totals_mark};
-pub(crate) use self::summary::{hidden_reason, is_trouble};
-pub use self::view::{Cases, FailureOrder, Failures, Families, View};
+pub use self::view::{Cases, Detail, Details, FailureOrder, Failures, Families, View};
 
 use super::Format;
 
