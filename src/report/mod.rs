@@ -51,7 +51,7 @@ pub(crate) use self::proven::MutantCounts;
 #[cfg(feature = "cli")]
 pub(crate) use self::terminal::layout;
 pub use self::terminal::{
-    Cases, FailureOrder, Failures, Families, ProofView, Survivors, View, failure, proof, summary,
+    Cases, Detail, Details, FailureOrder, Failures, Families, ProofView, Survivors, View, failure, proof, summary,
 };
 
 /// A kind of document.

@@ -28,6 +28,7 @@ const PARTS: &[Part] = &[
     ("docs/reference/fault-language.md", "types", mcprove::fault::types),
     ("docs/guides/proving.md", "a proof", proof),
     ("docs/guides/proving.md", "predictions", crate::holdout::summary),
+    ("docs/guides/proving.md", "predictions by suite", crate::holdout::summary_by_suite),
     ("docs/guides/reports.md", "formats", formats),
     ("docs/reference/errors.md", "codes of failures", mcprove::event::manual),
     ("docs/reference/blocks.md", "reference", || mcprove::block::manual("blocks.md")),

@@ -59,7 +59,7 @@ fn circumstances(report: &Report) -> String {
 }
 
 fn counts(report: &Report, suites: &[SuiteReport<'_>]) -> String {
-    let Totals { passed, flaky, warned, failed, known, errored, inconclusive, skipped } = report.totals();
+    let Totals { passed, flaky, warned, failed, known, errored, inconclusive, skipped, inapplicable } = report.totals();
     let broken: usize = suites.iter().map(broken_servers).sum();
     let counts = [
         (failed, "failed", "bad"),
@@ -71,6 +71,7 @@ fn counts(report: &Report, suites: &[SuiteReport<'_>]) -> String {
         (inconclusive, "not judged", "doubt"),
         (passed, "passed", "good"),
         (skipped, "skipped", "faint"),
+        (inapplicable, if inapplicable == 1 { "does not apply" } else { "do not apply" }, "faint"),
     ];
     let item = |(count, word, class): &(usize, &str, &str)| format!("<li class=\"{class}\"><b>{count}</b> {word}</li>");
     let items: String = counts.iter().filter(|(count, ..)| *count > 0).map(item).collect();

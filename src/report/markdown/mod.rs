@@ -64,7 +64,7 @@ fn heading(report: &Report, suites: &[SuiteReport<'_>]) -> String {
 type CountColumn = (&'static str, fn(&Totals) -> usize);
 
 fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
-    let columns: [CountColumn; 8] = [
+    let columns: [CountColumn; 9] = [
         ("passed", |totals| totals.passed),
         ("failed", |totals| totals.failed),
         ("errored", |totals| totals.errored),
@@ -72,7 +72,8 @@ fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
         ("warned", |totals| totals.warned),
         ("flaky", |totals| totals.flaky),
         ("inconclusive", |totals| totals.inconclusive),
-        ("skipped", |totals| totals.skipped),
+        (terminal::SKIPPED, |totals| totals.skipped),
+        (terminal::INAPPLICABLE, |totals| totals.inapplicable),
     ];
     let mut all = report.totals();
     all.failed += suites.iter().map(broken_servers).sum::<usize>();
@@ -229,7 +230,7 @@ fn reasons(suites: &[SuiteReport<'_>]) -> String {
         }
     }
     let mut text = String::new();
-    for word in ["known", "recorded", "skipped"] {
+    for word in ["known", "recorded", terminal::SKIPPED, terminal::INAPPLICABLE] {
         let of_word: Vec<_> = found.iter().filter(|((one, _), _)| *one == word).collect();
         if of_word.is_empty() {
             continue;

@@ -33,8 +33,8 @@ pub(crate) use self::proof::{figures, parts};
 pub use self::summary::summary;
 #[cfg(feature = "cli")]
 pub(crate) use self::summary::totals_mark;
-pub(crate) use self::summary::{counts, hidden_reason, is_trouble};
-pub use self::view::{Cases, FailureOrder, Failures, Families, View};
+pub(crate) use self::summary::{INAPPLICABLE, SKIPPED, counts, hidden_reason, is_trouble};
+pub use self::view::{Cases, Detail, Details, FailureOrder, Failures, Families, View};
 
 use super::Format;
 
