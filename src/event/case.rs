@@ -174,6 +174,11 @@ impl CaseResult {
         self.outcome == Outcome::Passed && !self.earlier.is_empty()
     }
 
+    /// It was skipped because the server has nothing that it is about.
+    pub fn is_inapplicable(&self) -> bool {
+        self.outcome == Outcome::Skipped && self.reason.as_ref().is_some_and(Reason::is_inapplicable)
+    }
+
     /// It failed in no way that a baseline does not excuse.
     pub fn is_known(&self) -> bool {
         let mut broken = self.findings.iter().filter(|finding| finding.level == RequirementLevel::Must).peekable();

@@ -52,6 +52,11 @@ impl CheckResult {
         Self::because(Outcome::Skipped, Reason::NotApplicable(why.into()))
     }
 
+    /// The result where the suite gives less than the check needs; says what that is, and how to give it.
+    pub fn not_given(why: impl Into<String>) -> Self {
+        Self::because(Outcome::Skipped, Reason::NotGiven(why.into()))
+    }
+
     /// The result where the server could not be started, reached or set up. A setup that may not run makes its cases
     /// inapplicable.
     pub fn unavailable(found: Finding) -> Self {

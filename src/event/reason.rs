@@ -18,6 +18,8 @@ pub enum Reason {
     SkippedBySuite(String),
     /// The server, or its answer, lacks something that the case needs.
     NotApplicable(String),
+    /// The suite or the command line does not give what the case needs; says what that is, and how to give it.
+    NotGiven(String),
     /// It would call a tool that may change data, and nobody allowed that.
     ToolNotAllowed(String),
     /// It would call a tool that may change data in a run that only reads.
@@ -178,6 +180,7 @@ impl Reason {
         match self {
             Self::SkippedBySuite(text)
             | Self::NotApplicable(text)
+            | Self::NotGiven(text)
             | Self::ToolNotAllowed(text)
             | Self::ReadOnly(text)
             | Self::Changed(text)
@@ -224,6 +227,11 @@ impl Reason {
 }
 
 impl Reason {
+    /// The server has nothing that the case is about, so that there is nothing to do about it.
+    pub fn is_inapplicable(&self) -> bool {
+        matches!(self, Self::NotApplicable(_) | Self::NothingToScan | Self::RevisionNotSupported { .. })
+    }
+
     /// Why a refusal in these words says nothing about the call; `None` where it may.
     pub fn of_refusal(words: &str) -> Option<Self> {
         let lack = surroundings_lack(words).map(Self::SurroundingsLack);
@@ -254,6 +262,7 @@ impl fmt::Display for Reason {
         match self {
             Self::SkippedBySuite(text)
             | Self::NotApplicable(text)
+            | Self::NotGiven(text)
             | Self::ToolNotAllowed(text)
             | Self::ReadOnly(text)
             | Self::Measured(text)

@@ -57,7 +57,10 @@ fn is_tool_of_nobody(value: &Json, hint: &str, offer: &Offer<'_>) -> bool {
 /// The body of a case whose need is not met; the place is that of the test.
 fn unmet(planner: &Planner<'_>, need: &TestNeed, names: &Names, offer: &Offer<'_>, span: Span) -> Option<Body> {
     let reason = match need {
-        TestNeed::Hint(hint) if names["hints"].get(hint).is_none() => ConfigSource::of(planner.suite).needed_hint(hint),
+        TestNeed::Hint(hint) if names["hints"].get(hint).is_none() => {
+            let reason = ConfigSource::of(planner.suite).needed_hint(hint);
+            return Some(Body::Skipped(Reason::NotGiven(reason)));
+        }
         TestNeed::Hint(hint) if is_tool_of_nobody(&names["hints"][hint], hint, offer) => {
             if offer.catalog.tools.is_empty() {
                 let reason = format!("it needs the hint `{hint}`, and the server lists no tools");

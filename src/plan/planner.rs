@@ -170,7 +170,7 @@ impl Planner<'_> {
     }
 
     fn unset_variable(&self, needed: &[NeededVariable]) -> Option<Reason> {
-        NeededVariable::unmet(needed, self.suite.environment.as_deref()?).map(Reason::SkippedBySuite)
+        NeededVariable::unmet(needed, self.suite.environment.as_deref()?).map(Reason::NotGiven)
     }
 
     /// Why steps cannot run on the target's server.

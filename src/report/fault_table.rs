@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
-use crate::event::{Cell, FaultAtSubject, MutantSubject, Proof, SectionTable, Tone, Verdict};
+use crate::event::{Cell, FaultAtSubject, MutantSubject, Proof, SectionTable, SubjectKind, Tone, Verdict};
 
 use super::proven::subject_text;
 
@@ -28,6 +28,18 @@ pub(crate) fn family_table(proof: &Proof) -> SectionTable {
         family.leaves.extend(leaf.leaves);
     }
     table(&found.into_values().collect::<Vec<_>>(), &rows)
+}
+
+/// All faults at each tool together, of all targets; a tool at which no fault can occur is left out.
+pub(crate) fn tool_cells(proof: &Proof) -> IndexMap<String, Cell> {
+    let mut tools: IndexMap<String, CellCounts> = IndexMap::new();
+    for row in subject_rows(&proof.table).iter().filter(|row| row.subject.kind == SubjectKind::Tool) {
+        for counts in row.leaves.values() {
+            let known = tools.entry(row.subject.name.clone());
+            known.and_modify(|known| *known = known.and(*counts)).or_insert(*counts);
+        }
+    }
+    tools.into_iter().map(|(tool, counts)| (tool, counts_cell(Some(counts)))).collect()
 }
 
 /// Some leaves under one heading.
@@ -129,8 +141,6 @@ fn subject_rows(table: &[FaultAtSubject]) -> Vec<SubjectRow<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::event::SubjectKind;
-
     use super::*;
 
     #[test]

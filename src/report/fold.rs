@@ -46,13 +46,20 @@ pub struct Totals {
     pub inconclusive: usize,
     /// Not run, for a reason.
     pub skipped: usize,
+    /// Not run, as the server has nothing that they are about.
+    pub inapplicable: usize,
 }
 
 impl Totals {
-    /// All cases.
+    /// All cases that are about something that the server has.
     pub fn cases(&self) -> usize {
         let judged = self.passed + self.flaky + self.warned + self.failed + self.known;
         judged + self.errored + self.inconclusive + self.skipped
+    }
+
+    /// The same, and those that do not apply to the server.
+    pub(crate) fn with_inapplicable(&self) -> usize {
+        self.cases() + self.inapplicable
     }
 
     pub(crate) fn count(&mut self, result: &CaseResult) {
@@ -62,6 +69,7 @@ impl Totals {
             Outcome::Failed if result.is_known() => &mut self.known,
             Outcome::Failed => &mut self.failed,
             Outcome::Warned => &mut self.warned,
+            Outcome::Skipped if result.is_inapplicable() => &mut self.inapplicable,
             Outcome::Skipped => &mut self.skipped,
             Outcome::Inconclusive => &mut self.inconclusive,
             Outcome::Errored => &mut self.errored,

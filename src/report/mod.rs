@@ -12,6 +12,8 @@ pub mod coverage;
 mod fault_table;
 mod fold;
 mod github;
+mod headline;
+mod html;
 mod json;
 mod json_text;
 mod junit;
@@ -49,7 +51,7 @@ pub(crate) use self::proven::MutantCounts;
 #[cfg(feature = "cli")]
 pub(crate) use self::terminal::layout;
 pub use self::terminal::{
-    Cases, FailureOrder, Failures, Families, ProofView, Survivors, View, failure, proof, summary,
+    Cases, Detail, Details, FailureOrder, Failures, Families, ProofView, Survivors, View, failure, proof, summary,
 };
 
 /// A kind of document.
@@ -66,6 +68,7 @@ pub struct Format {
 /// Every kind of document.
 pub const FORMATS: &[Format] = &[
     terminal::FORMAT,
+    html::FORMAT,
     junit::FORMAT,
     xunit::FORMAT,
     json::FORMAT,
@@ -75,6 +78,12 @@ pub const FORMATS: &[Format] = &[
     tap::FORMAT,
     sarif::FORMAT,
 ];
+
+/// The names of all formats, for `--help`: `` `text`, `junit` ``.
+#[cfg(feature = "cli")]
+pub(crate) fn format_names() -> String {
+    FORMATS.iter().map(|format| format!("`{}`", format.name)).collect::<Vec<_>>().join(", ")
+}
 
 /// The format of that name.
 pub fn format(name: &str) -> Option<Format> {

@@ -170,7 +170,7 @@ impl ProgressState {
     /// The next line to write.
     fn take_text(&mut self, elapsed: Duration) -> String {
         let Totals { failed, errored, .. } = self.totals;
-        let done = self.totals.cases();
+        let done = self.totals.with_inapplicable();
         let elapsed = duration_text(elapsed);
         if self.total.max(done) == 0 && self.running.is_empty() {
             // Cases are made of what servers list.

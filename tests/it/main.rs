@@ -10,6 +10,7 @@
 //! for servers.
 //! `auditing` looks for bugs of many kinds with one command.
 //! `agents` puts models behind HTTP in the place of those of providers.
+//! `page` opens the HTML report in a browser.
 //! `progress` looks at what logs are told while a run lasts.
 //! `real` drives servers that nobody here wrote, and `conformance` has our server judged by the protocol's own suite;
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `testing` runs suites on servers in
@@ -45,6 +46,7 @@ mod leaks;
 mod links;
 mod manual;
 mod over_http;
+mod page;
 mod progress;
 mod prove;
 mod readme;

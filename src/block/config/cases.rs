@@ -113,7 +113,7 @@ fn body(planner: &Planner<'_>, setting: &Arc<ConfigSetting>, at: usize) -> Body 
     if setting.with.is_some() && !takes_settings(planner) {
         let why =
             "the server is not started by this run, so it cannot be started with other settings; give its `command`";
-        return Body::Skipped(Reason::NotApplicable(why.to_owned()));
+        return Body::Skipped(Reason::NotGiven(why.to_owned()));
     }
     Body::Check(Arc::new(ClaimCheck { setting: Arc::clone(setting), at }))
 }

@@ -62,13 +62,13 @@ pub(crate) fn allowed_folder(
             let Some(path) = folder_of_client(context, roots) else {
                 let why =
                     format!("none of the client's roots is a folder that other folders are outside of; {NAME_IT}");
-                return Err(Box::new(CheckResult::not_applicable(why)));
+                return Err(Box::new(CheckResult::not_given(why)));
             };
             Ok(AllowedFolder { path, limit: FolderLimit::Client })
         }
         (None, None) => match folder_of_command(context) {
             Some(path) => Ok(AllowedFolder { path, limit: FolderLimit::Command }),
-            None => Err(Box::new(CheckResult::not_applicable(format!("its command names no folder; {NAME_IT}")))),
+            None => Err(Box::new(CheckResult::not_given(format!("its command names no folder; {NAME_IT}")))),
         },
     }
 }
@@ -127,7 +127,7 @@ pub(crate) fn not_limited(limit: FolderLimit) -> CheckResult {
         }
         FolderLimit::Command => "the server serves other folders than that of its command, which is no limit",
     };
-    CheckResult::not_applicable(format!("{why}; {NAME_IT}"))
+    CheckResult::not_given(format!("{why}; {NAME_IT}"))
 }
 
 #[cfg(test)]

@@ -221,7 +221,7 @@ impl CallSearch<'_> {
             return Err(refusal_result_with_help(name, Some(&shown_call(&reply)), help));
         }
         if reply.elapsed < SHORTEST {
-            return Err(CheckResult::not_applicable(format!(
+            return Err(CheckResult::not_given(format!(
                 "`{name}` answered after {}, too soon to be cancelled while it is under way; give it `args` with which it \
                  takes a second or two",
                 duration_text(reply.elapsed)
@@ -289,7 +289,7 @@ impl CallSearch<'_> {
         }
         slowest.filter(|slowest| slowest.time >= SHORTEST).ok_or_else(|| {
             let left = if left_alone == 0 { String::new() } else { format!(", and {left_alone} may not be called") };
-            CheckResult::not_applicable(format!(
+            CheckResult::not_given(format!(
                 "no tool took longer than {}{left}; name one with `slow_tool`, and give it `args` with which it takes a \
                  second or two",
                 duration_text(SHORTEST)

@@ -82,7 +82,7 @@ fn durability(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, c
     } else {
         let why = "killing the server may damage its data; say with `scratch: true` that it may be lost, or name the \
                    other `checks`";
-        Body::Skipped(Reason::NotApplicable(why.to_owned()))
+        Body::Skipped(Reason::NotGiven(why.to_owned()))
     };
     let mut case = planner.case(&format!("{}: durability", template.name), None, settings.span, body);
     case.variants.insert(LOST_UPDATE.to_owned());

@@ -178,7 +178,7 @@ impl WriteStudy<'_> {
                 "`{tool}` confirmed a write, and neither `{list}` nor any other read shows it as it was sent: it may not be stored, or \
                  be shown elsewhere; name a read with `pairs`"
             )),
-            (true, None) => CheckResult::not_applicable(format!(
+            (true, None) => CheckResult::not_given(format!(
                 "no tool that only reads, and no resource, shows what `{tool}` writes; name one with `pairs`"
             )),
             (true, Some(pair)) => {

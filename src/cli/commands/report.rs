@@ -8,7 +8,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::written_files;
 use crate::files::FilePlace;
-use crate::report::{self, Report, read_events, sink};
+use crate::report::{self, Report, format_names, read_events, sink};
 use crate::source::file::RECORDED;
 
 /// Turns a recorded run into any other report.
@@ -17,8 +17,7 @@ pub(crate) struct ReportArgs {
     /// The recorded run: the file that `--report ndjson=FILE` wrote.
     #[arg(value_name = "EVENTS")]
     events: PathBuf,
-    /// The format: `text`, `junit`, `xunit`, `json`, `ndjson`, `github`, `markdown`, `tap` or `sarif`.
-    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    #[arg(long = "as", value_name = "FORMAT", default_value = "text", help = format!("The format: {}", format_names()))]
     format: String,
     /// The file to write; standard output by default.
     #[arg(long, short, value_name = "FILE", default_value = "-")]

@@ -32,7 +32,7 @@ use crate::prove::{RecordedSecrets, RunRecorder};
 use crate::recorded;
 use crate::redact::Redactor;
 use crate::report::sink::{SinkError, parse_target};
-use crate::report::{Format, View};
+use crate::report::{Format, View, format_names};
 use crate::runner::{
     ArgumentMemory, Bail, Isolation, Options, RunFolder, Snapshots, Stop, Summary, Thresholds, redactor,
 };
@@ -56,8 +56,7 @@ pub(crate) struct RunArgs {
     /// The time for a case, instead of the time in the suites.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
-    /// Writes a report; may be given several times: `junit=out.xml`, `xunit`, `json=out.json`, `github=-`, `markdown=summary.md`, `sarif`, `tap`, `ndjson`, `text`.
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target)]
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_target, help = report_help())]
     pub(crate) report: Vec<(Format, FilePlace)>,
     #[command(flatten)]
     pub(crate) details: DetailArgs,
@@ -128,6 +127,13 @@ struct TrustArgs {
     /// Runs the cases in three ways (as written, each in a session of its own, shuffled) and fails if a verdict differs.
     #[arg(long, conflicts_with_all = ["repeat", "bail"])]
     verify_isolation: bool,
+}
+
+fn report_help() -> String {
+    format!(
+        "Writes a report, for example `html=out.html`, or `github=-` for standard output; may be given several times; formats: {}",
+        format_names()
+    )
 }
 
 fn parse_seed(text: &str) -> Result<u32, String> {

@@ -19,7 +19,7 @@ use crate::findings::{Keeper, KeptFinding};
 use crate::prove::{RunRecorder, RunRecording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
-use crate::report::{self, Cases, FailureOrder, Families, Format, Live, Report, View};
+use crate::report::{self, Cases, Detail, Details, FailureOrder, Families, Format, Live, Report, View};
 use crate::runner::{Observer, SessionFrames, Stop};
 use crate::source::file::RECORDED;
 
@@ -30,11 +30,14 @@ pub(crate) struct DetailArgs {
     #[arg(long, short)]
     verbose: bool,
     /// Shows only failures and totals.
-    #[arg(long, short, conflicts_with_all = ["verbose", "coverage"])]
+    #[arg(long, short, conflicts_with_all = ["verbose", "coverage", "details"])]
     quiet: bool,
     /// Shows fault coverage for each family of faults; a threshold shows it, too.
     #[arg(long)]
     coverage: bool,
+    /// Shows what is only counted otherwise; several are separated by commas.
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    details: Vec<Detail>,
     /// The order in which failures are shown.
     #[arg(skip)]
     pub(crate) order: FailureOrder,
@@ -48,7 +51,8 @@ impl DetailArgs {
             (false, false) => Cases::NotPassed,
         };
         let families = if self.coverage { Families::Shown } else { Families::WhereGated };
-        View { order: self.order, cases, families, ..View::WHOLE }
+        let details = if self.verbose { Details::ALL } else { self.details.iter().copied().collect() };
+        View { order: self.order, cases, families, details, ..View::SHORT }
     }
 }
 
@@ -99,7 +103,6 @@ impl RunWatch {
         let logs = logs.iter().map(|(_, path)| EventLog::create(path)).collect::<Result<_, _>>().map_err(fail)?;
         transcripts.as_ref().map_or(Ok(()), forget_transcripts).map_err(fail)?;
         let live = Live::new(console.error_style, total);
-        let view = View { families: Families::WhereGated, ..View::WHOLE };
         Ok(Self {
             report: Report::default(),
             live,
@@ -111,7 +114,7 @@ impl RunWatch {
             recorder: None,
             held: None,
             redactor: Redactor::default(),
-            view,
+            view: View::SHORT,
             keeper: None,
             severities: Severities::default(),
             calls: ObservedCalls::default(),

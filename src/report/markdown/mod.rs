@@ -16,6 +16,7 @@ use crate::taxonomy::score::Score;
 use super::cause::Cause;
 use super::comparison::{self, Comparison};
 use super::fold::{Report, SuiteReport, Totals};
+use super::headline::{self, Headline, RunVerdict, broken_servers};
 use super::terminal::{self, CaseDetail, FailureOrder, Groups};
 use super::{Format, coverage, limit, wording};
 
@@ -49,43 +50,21 @@ fn render(report: &Report) -> String {
 }
 
 fn heading(report: &Report, suites: &[SuiteReport<'_>]) -> String {
-    let totals = report.totals();
-    let cases = terminal::plural(totals.cases(), "case");
-    let broken: usize = suites.iter().map(broken_servers).sum();
-    let bad = totals.failed + totals.errored;
-    let proof = report.run_finished().and_then(|run| run.proof.as_deref());
-    let (mark, mut said) = match (bad, broken) {
-        (0, 0) if totals.cases() == 0 && proof.is_some() => proof.map(proof::verdict).unwrap_or_default(),
-        (0, 0) if totals.cases() == 0 => ("➖", "no case ran".to_owned()),
-        (0, 0) if totals.passed + totals.flaky + totals.warned + totals.known == 0 => {
-            ("➖", "nothing was judged".to_owned())
-        }
-        (0, 0) => ("✅", format!("{} of {cases} passed", totals.passed + totals.flaky + totals.warned)),
-        (0, _) => ("❌", format!("{} broke the protocol", terminal::plural(broken, "server"))),
-        (_, _) => ("❌", format!("{bad} of {cases} did not pass")),
+    let Headline { verdict, said } = headline::headline(report, suites);
+    let mark = match verdict {
+        RunVerdict::Good => "✅",
+        RunVerdict::Unfinished => "⚠️",
+        RunVerdict::Bad => "❌",
+        RunVerdict::Open => "➖",
     };
-    let cut = match report.run_finished() {
-        None => ", and the recording ends before the run does",
-        Some(run) if run.interrupted && report.is_out_of_time() => ", and the time of `--budget` was over",
-        Some(run) if run.interrupted => ", and the run was interrupted",
-        Some(_) => "",
-    };
-    said += cut;
-    // A mutant that was not reached may have failed.
-    let mark = if mark == "✅" && !cut.is_empty() { "⚠️" } else { mark };
     format!("## {mark} mcprove: {said}\n")
-}
-
-/// The number of servers that broke the protocol beside all cases.
-fn broken_servers(suite: &SuiteReport<'_>) -> usize {
-    suite.sessions.iter().filter(|case| case.outcome == Outcome::Failed && !case.is_known()).count()
 }
 
 /// A heading and the count below it.
 type CountColumn = (&'static str, fn(&Totals) -> usize);
 
 fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
-    let columns: [CountColumn; 8] = [
+    let columns: [CountColumn; 9] = [
         ("passed", |totals| totals.passed),
         ("failed", |totals| totals.failed),
         ("errored", |totals| totals.errored),
@@ -93,7 +72,8 @@ fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
         ("warned", |totals| totals.warned),
         ("flaky", |totals| totals.flaky),
         ("inconclusive", |totals| totals.inconclusive),
-        ("skipped", |totals| totals.skipped),
+        (terminal::SKIPPED, |totals| totals.skipped),
+        (terminal::INAPPLICABLE, |totals| totals.inapplicable),
     ];
     let mut all = report.totals();
     all.failed += suites.iter().map(broken_servers).sum::<usize>();
@@ -250,7 +230,7 @@ fn reasons(suites: &[SuiteReport<'_>]) -> String {
         }
     }
     let mut text = String::new();
-    for word in ["known", "recorded", "skipped"] {
+    for word in ["known", "recorded", terminal::SKIPPED, terminal::INAPPLICABLE] {
         let of_word: Vec<_> = found.iter().filter(|((one, _), _)| *one == word).collect();
         if of_word.is_empty() {
             continue;

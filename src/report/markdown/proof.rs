@@ -14,16 +14,6 @@ use super::{LISTED, code, fence, some_rows};
 /// The most bytes of all survivors.
 const SURVIVORS: usize = 150 * 1024;
 
-/// The mark and the sentence of a proof that has no run around it.
-pub(crate) fn verdict(proof: &Proof) -> (&'static str, String) {
-    let mark = match proof.all_gates().all(|gate| gate.met) {
-        _ if proof.all_gates().next().is_none() => "➖",
-        true => "✅",
-        false => "❌",
-    };
-    (mark, proven::sentence(proof))
-}
-
 pub(crate) fn mutants(proof: &Proof) -> String {
     let of = |verdict| proof.mutants.iter().filter(move |mutant| mutant.verdict == verdict);
     let mut text = format!("### Mutants\n\n{}\n", MutantCounts::of(&proof.mutants).to_text());

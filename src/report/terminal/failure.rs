@@ -40,8 +40,17 @@ pub(crate) fn further(result: &CaseResult, known: &[Cause], order: FailureOrder,
     printable(&render_failure(result, known, order, style), style.color)
 }
 
+/// The same without the line that names the case.
+pub(crate) fn untitled(result: &CaseResult, known: &[Cause], style: &Style) -> String {
+    printable(&evidence(result, known, FailureOrder::Declared, style), style.color)
+}
+
 fn render_failure(result: &CaseResult, known: &[Cause], order: FailureOrder, style: &Style) -> String {
-    let mut text = title(result, style);
+    title(result, style) + &evidence(result, known, order, style)
+}
+
+fn evidence(result: &CaseResult, known: &[Cause], order: FailureOrder, style: &Style) -> String {
+    let mut text = String::new();
     if result.is_flaky() {
         text.push_str(&attempts(result, style));
         return text;

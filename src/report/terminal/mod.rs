@@ -21,18 +21,20 @@ mod view;
 #[cfg(feature = "cli")]
 pub(crate) use self::chosen_tools::writing;
 pub use self::failure::failure;
-pub(crate) use self::failure::further;
 #[cfg(feature = "cli")]
-pub(crate) use self::failure::{line, mark, summarize};
+pub(crate) use self::failure::line;
+pub(crate) use self::failure::{further, mark, summarize, untitled};
 pub(crate) use self::groups::{CaseDetail, Groups};
 pub(crate) use self::layout::crop;
 pub(crate) use self::layout::{columns, plural, wrap};
+pub(crate) use self::next::{prove_again, suggested};
 pub use self::proof::{ProofView, Survivors, proof};
+pub(crate) use self::proof::{figures, parts};
 pub use self::summary::summary;
 #[cfg(feature = "cli")]
-pub(crate) use self::summary::{counts, totals_mark};
-pub(crate) use self::summary::{hidden_reason, is_trouble};
-pub use self::view::{Cases, FailureOrder, Failures, Families, View};
+pub(crate) use self::summary::totals_mark;
+pub(crate) use self::summary::{INAPPLICABLE, SKIPPED, counts, hidden_reason, is_trouble};
+pub use self::view::{Cases, Detail, Details, FailureOrder, Failures, Families, View};
 
 use super::Format;
 

@@ -16,13 +16,19 @@ fn is_remembered(suites: &[SuiteReport<'_>]) -> bool {
 }
 
 /// A command with the suites of a run, as it is typed.
-pub(crate) fn with_suites(command: &str, report: &Report) -> String {
+fn with_suites(command: &str, report: &Report) -> String {
     let run = report.run_started();
     let typed = run.and_then(|run| run.paths.clone());
     let named = || run.into_iter().flat_map(|run| &run.suites).map(|info| info.file.clone()).collect();
     let words = typed.unwrap_or_else(named);
     let quoted = words.iter().map(|word| shell_words::quote(word));
     visible_line(&std::iter::once(command.into()).chain(quoted).collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+/// The command that proves the suites of a run again; empty if a command made one of them.
+pub(crate) fn prove_again(report: &Report) -> String {
+    let are_files = report.run_started().is_some_and(|run| run.suites.iter().all(|suite| suite.command.is_none()));
+    if are_files { with_suites("mcprove prove", report) } else { String::new() }
 }
 
 /// The suggestion if a command made the suite, so that there is no file to run again.
@@ -62,32 +68,37 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
     Some(explained.map_or(Suggestion::Nothing, explain))
 }
 
-/// The command that looks closer at what went wrong.
+/// The command that looks closer at what went wrong, on a line of its own.
 pub(crate) fn command(report: &Report, totals: &Totals, suites: &[SuiteReport<'_>], style: &Style) -> String {
+    let line = |command| format!("  {}   {command}\n", layout::paint("next", DIM, style));
+    suggested(report, totals, suites).map(line).unwrap_or_default()
+}
+
+/// The command that looks closer at what went wrong, as it is typed.
+pub(crate) fn suggested(report: &Report, totals: &Totals, suites: &[SuiteReport<'_>]) -> Option<String> {
     // Where no command runs a case again, none runs all of them: the run was part of a program.
     if suites.iter().flat_map(|suite| &suite.cases).all(|result| result.rerun_command.is_empty()) {
-        return String::new();
+        return None;
     }
     match of_command(report, suites) {
-        Some(Suggestion::Nothing) => return String::new(),
-        Some(Suggestion::Explain(explain)) => return format!("  {}   {explain}\n", layout::paint("next", DIM, style)),
+        Some(Suggestion::Nothing) => return None,
+        Some(Suggestion::Explain(explain)) => return Some(explain),
         None => {}
     }
     if !is_remembered(suites) {
-        return String::new();
+        return None;
     }
     let is_interrupted = report.run_finished().is_some_and(|run| run.interrupted);
-    let command = match *totals {
+    match *totals {
         // Nothing was remembered.
-        _ if report.is_cut_off() => with_suites("mcprove run", report),
-        _ if is_interrupted => with_suites("mcprove run", report) + " --last-failed",
+        _ if report.is_cut_off() => Some(with_suites("mcprove run", report)),
+        _ if is_interrupted => Some(with_suites("mcprove run", report) + " --last-failed"),
         Totals { failed: 1.., .. } | Totals { errored: 1.., .. } => {
-            with_suites("mcprove run", report) + " --last-failed"
+            Some(with_suites("mcprove run", report) + " --last-failed")
         }
         Totals { passed: 0, flaky: 0, warned: 0, known: 0, .. } if !suites.is_empty() => {
-            with_suites("mcprove plan", report)
+            Some(with_suites("mcprove plan", report))
         }
-        Totals { .. } => return String::new(),
-    };
-    format!("  {}   {command}\n", layout::paint("next", DIM, style))
+        Totals { .. } => None,
+    }
 }

@@ -1,17 +1,12 @@
 //! Sections that blocks write.
 
-use crate::event::{RunFinished, Section, SectionPart};
+use crate::event::{Section, SectionPart};
 use crate::source::{Style, visible_line};
 
 use super::layout::{self, BOLD, DIM};
 use super::table::{self, Headings, LINES};
 
-/// Every section of a run.
-pub(crate) fn sections(finished: &RunFinished, style: &Style) -> Vec<String> {
-    finished.sections.iter().map(|one| section(one, style)).collect()
-}
-
-fn section(section: &Section, style: &Style) -> String {
+pub(crate) fn section(section: &Section, style: &Style) -> String {
     let heading = visible_line(&section.heading);
     let mut parts = section.parts.as_slice();
     // A table with several columns of figures has the heading in its first line.

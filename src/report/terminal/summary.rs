@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::event::{CaseResult, Gate, Outcome, Reason, ServerReady, SuiteScore};
+use crate::event::{CaseResult, Gate, Outcome, Reason, Section, ServerReady, SuiteScore};
 use crate::source::{Style, duration_text, printable, visible_line};
 use crate::suite::builtin_name;
 use crate::taxonomy::score::Score;
@@ -21,14 +21,17 @@ use super::failure;
 use super::groups::{CaseDetail, Groups};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::proof::{self, ProofView, Survivors};
-use super::view::{Cases, FailureOrder, Failures, Families, View};
+use super::view::{Cases, Detail, Details, FailureOrder, Failures, Families, View};
 use super::{next, section, table};
 
 /// Suites in which everything passed are listed up to this number of suites.
-const SUITES: usize = 20;
+const SUITES: usize = 4;
 
-/// The most reasons for which cases were skipped.
+/// The most reasons for which cases are not shown.
 const REASONS: usize = 8;
+
+/// The most reasons for which cases were skipped or do not apply that are said though nobody asks.
+const FEW_SKIPS: usize = 2;
 
 /// Shows the run; ends with a line break.
 pub fn summary(report: &Report, view: View, style: &Style) -> String {
@@ -38,15 +41,17 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
         sections.push(total(report, &suites, style));
         return printable(&sections.join("\n"), style.color);
     }
-    let mut sections = vec![order(report) + &servers(report, style) + &suite_lines(report, &suites, view, style)];
+    let mut sections = vec![order(report) + &servers(report, view, style) + &suite_lines(report, &suites, view, style)];
     if view.failures == Failures::Shown {
         sections.extend(troubles(&suites, view, style));
     }
-    sections.push(reasons(&suites, style));
+    let (shown, hidden) = by_details(report, view.details);
+    let reasons = ReasonCounts::of(&suites, view.details);
+    sections.push(reasons.lines(style) + &reasons.unsaid(report, &hidden, style));
     sections.push(chosen_tools::left_alone(report, style));
     sections.push(stale_snapshots(report, style));
     sections.extend(comparisons(report, style));
-    sections.extend(report.run_finished().into_iter().flat_map(|finished| section::sections(finished, style)));
+    sections.extend(shown.iter().map(|one| section::section(one, style)));
     sections.push(coverage(report, view.families, style));
     sections.extend(proven(report, view.survivors, style));
     sections.push(total(report, &suites, style));
@@ -72,14 +77,14 @@ fn repetition(report: &Report) -> String {
     repeated.into_iter().chain(shuffled).collect()
 }
 
-fn servers(report: &Report, style: &Style) -> String {
+fn servers(report: &Report, view: View, style: &Style) -> String {
     let mut started: IndexMap<(&str, &str, &str), Vec<&ServerReady>> = IndexMap::new();
     for ready in report.servers() {
         started.entry((&ready.file, &ready.server, &ready.revision)).or_default().push(ready);
     }
     let width = started.keys().map(|(_, server, _)| layout::columns(server)).max().unwrap_or(0).min(24);
     let lines: String = started.values().map(|ready| server(ready, width, style)).collect();
-    lines + &further_starts(report, style)
+    if view.cases == Cases::All { lines + &further_starts(report, style) } else { lines }
 }
 
 /// The most starts of servers that are not mentioned.
@@ -209,8 +214,12 @@ pub(crate) fn counts(totals: &Totals) -> String {
         (totals.warned, "warned"),
         (totals.flaky, "flaky"),
         (totals.inconclusive, "inconclusive"),
-        (totals.skipped, "skipped"),
+        (totals.skipped, SKIPPED),
     ];
+    let inapplicable = match totals.inapplicable {
+        0 => String::new(),
+        more => format!("; {more} {}", do_not_apply(more)),
+    };
     let mut told: Vec<String> = named.iter().filter(|(n, _)| *n > 0).map(|(n, name)| format!("{n} {name}")).collect();
     let of_them = match (totals.failed, totals.known) {
         (_, 0) => None,
@@ -222,7 +231,12 @@ pub(crate) fn counts(totals: &Totals) -> String {
         let failed = format!("{} failed{of_them}", totals.failed + totals.known);
         if totals.failed > 0 { told[at] = failed } else { told.insert(at, failed) }
     }
-    if told.is_empty() { "no case ran".to_owned() } else { told.join(", ") }
+    if told.is_empty() { "no case ran".to_owned() + &inapplicable } else { told.join(", ") + &inapplicable }
+}
+
+/// The words for cases about something that the server does not have.
+fn do_not_apply(count: usize) -> &'static str {
+    if count == 1 { INAPPLICABLE } else { "do not apply" }
 }
 
 /// The cases that need attention, the worst kind first, each in declared order.
@@ -270,6 +284,12 @@ fn trouble(
     Some(text + &groups.more(case, style))
 }
 
+/// The word for a case about something that the server does not have.
+pub(crate) const INAPPLICABLE: &str = "does not apply";
+
+/// The word for a case that could have run.
+pub(crate) const SKIPPED: &str = "skipped";
+
 /// The kind and reason of a case that is not shown: it was skipped or recorded, or its failure is known.
 pub(crate) fn hidden_reason(case: &CaseResult) -> Option<(&'static str, Cow<'_, str>)> {
     if let Some(reason) = case.baseline_reason() {
@@ -280,30 +300,85 @@ pub(crate) fn hidden_reason(case: &CaseResult) -> Option<(&'static str, Cow<'_, 
             Some(("recorded", "the snapshots do not have these answers yet, so nothing was compared".into()))
         }
         (Outcome::Passed, Some(Reason::Changed(changes))) => Some(("changed", changes.into())),
-        (Outcome::Skipped, Some(reason)) => Some(("skipped", reason.to_string().into())),
-        (Outcome::Skipped, None) => Some(("skipped", "no reason given".into())),
+        (Outcome::Skipped, Some(reason)) if reason.is_inapplicable() => Some((INAPPLICABLE, reason.to_string().into())),
+        (Outcome::Skipped, Some(reason)) => Some((SKIPPED, reason.to_string().into())),
+        (Outcome::Skipped, None) => Some((SKIPPED, "no reason given".into())),
         _ => None,
     }
 }
 
-/// The cases that are not shown by reason, the most frequent first.
-fn reasons(suites: &[SuiteReport<'_>], style: &Style) -> String {
-    let mut reasons: BTreeMap<(&str, Cow<'_, str>), usize> = BTreeMap::new();
-    let cases = suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
-    for told in cases.filter_map(hidden_reason) {
-        *reasons.entry(told).or_default() += 1;
+/// The sections that are shown, and the details that those are which are not.
+fn by_details(report: &Report, details: Details) -> (Vec<&Section>, Vec<Detail>) {
+    let about = report.run_started().into_iter().flat_map(|run| &run.suites).find_map(|suite| suite.command);
+    let about = about.and_then(Detail::of_command);
+    let (mut shown, mut hidden) = (Vec::new(), Vec::new());
+    for section in report.run_finished().map_or(&[][..], |finished| &finished.sections) {
+        match Detail::of_block(&section.block) {
+            Some(detail) if !details.has(detail) && about != Some(detail) => hidden.push(detail),
+            Some(_) | None => shown.push(section),
+        }
     }
-    let mut reasons: Vec<((&str, Cow<'_, str>), usize)> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), reason.clone()));
-    let line = |((word, reason), count): &((&str, Cow<'_, str>), usize)| {
-        let text = layout::wrap_some(&visible_line(&format!("{count} {word}: {reason}")), style.width - 2, 4);
+    hidden.dedup();
+    (shown, hidden)
+}
+
+/// Why cases are not shown, and how many for each reason.
+struct ReasonCounts<'a> {
+    told: BTreeMap<(&'static str, Cow<'a, str>), usize>,
+    /// The reasons for skipped cases are left to whoever asks.
+    are_skips_hidden: bool,
+}
+
+impl<'a> ReasonCounts<'a> {
+    fn of(suites: &'a [SuiteReport<'_>], details: Details) -> Self {
+        let mut told = BTreeMap::new();
+        let cases = suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
+        for reason in cases.filter_map(hidden_reason) {
+            *told.entry(reason).or_default() += 1;
+        }
+        let skips = told.keys().filter(|(word, _)| is_skip(word)).count();
+        Self { told, are_skips_hidden: skips > FEW_SKIPS && !details.has(Detail::Skips) }
+    }
+
+    /// The cases that are not shown by reason, the most frequent first.
+    fn lines(&self, style: &Style) -> String {
+        let is_said = |(word, _): &(&str, Cow<'_, str>)| !(self.are_skips_hidden && is_skip(word));
+        let mut reasons: Vec<_> = self.told.iter().filter(|(reason, _)| is_said(reason)).collect();
+        reasons.sort_by_key(|(reason, count)| (Reverse(**count), *reason));
+        let line = |((word, reason), count): &(&(&str, Cow<'_, str>), &usize)| {
+            let word = if *word == INAPPLICABLE { do_not_apply(**count) } else { word };
+            let text = layout::wrap_some(&visible_line(&format!("{count} {word}: {reason}")), style.width - 2, 4);
+            format!("{} {}\n", layout::paint("-", DIM, style), text.replace('\n', "\n  "))
+        };
+        let text: String = reasons.iter().take(REASONS).map(line).collect();
+        match reasons.len().saturating_sub(REASONS) {
+            0 => text,
+            more => text + &format!("- and {} more\n", layout::plural(more, "reason")),
+        }
+    }
+
+    /// The number of cases whose reasons are hidden, and what shows them and the hidden sections.
+    fn unsaid(&self, report: &Report, hidden: &[Detail], style: &Style) -> String {
+        let mut parts = hidden.to_vec();
+        let mut told = Vec::new();
+        if self.are_skips_hidden {
+            parts.insert(0, Detail::Skips);
+            let Totals { skipped, inapplicable, .. } = report.totals();
+            told.extend((skipped > 0).then(|| format!("{skipped} skipped")));
+            told.extend((inapplicable > 0).then(|| format!("{inapplicable} {}", do_not_apply(inapplicable))));
+        }
+        if parts.is_empty() {
+            return String::new();
+        }
+        let parts: Vec<&str> = parts.into_iter().map(Detail::as_str).collect();
+        told.push(format!("`--details {}` shows more", parts.join(",")));
+        let text = layout::wrap_some(&told.join(", "), style.width - 2, 4);
         format!("{} {}\n", layout::paint("-", DIM, style), text.replace('\n', "\n  "))
-    };
-    let text: String = reasons.iter().take(REASONS).map(line).collect();
-    match reasons.len().saturating_sub(REASONS) {
-        0 => text,
-        more => text + &format!("- and {} more\n", layout::plural(more, "reason")),
     }
+}
+
+fn is_skip(word: &str) -> bool {
+    matches!(word, SKIPPED | INAPPLICABLE)
 }
 
 /// Recorded answers that no test uses any more.
@@ -361,9 +436,7 @@ fn suite_scores(suites: &[SuiteScore], style: &Style) -> String {
 /// The verdicts on the mutants.
 fn proven(report: &Report, survivors: Survivors, style: &Style) -> Vec<String> {
     let Some(proof) = report.run_finished().and_then(|finished| finished.proof.as_deref()) else { return Vec::new() };
-    let are_files = report.run_started().is_some_and(|run| run.suites.iter().all(|suite| suite.command.is_none()));
-    let command = if are_files { next::with_suites("mcprove prove", report) } else { String::new() };
-    proof::parts(proof, &ProofView { survivors, command: &command }, style)
+    proof::parts(proof, &ProofView { survivors, command: &next::prove_again(report) }, style)
 }
 
 fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {

@@ -26,7 +26,7 @@ pub(crate) const COMMANDS: [&str; 10] = [
 ];
 
 /// A run in which every text of a server is one of these.
-fn hostile() -> Report {
+pub(crate) fn hostile() -> Report {
     let mut results: Vec<CaseResult> = COMMANDS
         .iter()
         .enumerate()

@@ -3,9 +3,9 @@
 mod documents;
 mod files;
 pub(crate) mod fixture;
-mod machines;
+pub(crate) mod machines;
 mod parity;
-mod proofs;
+pub(crate) mod proofs;
 mod walls;
 
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn root() -> &'static Path {
 }
 
 /// Compares a file of the project with what the code makes; `UPDATE=1` writes it.
-fn check_generated(path: &str, text: &str) {
+pub(crate) fn check_generated(path: &str, text: &str) {
     let path: PathBuf = root().join(path);
     #[expect(clippy::disallowed_methods, reason = "how a person asks a test to write what it makes")]
     if std::env::var("UPDATE").is_ok() {
@@ -42,7 +42,7 @@ fn read(text: &str) -> Result<ndjson::EventRecording, String> {
 }
 
 /// The report of the recording in `tests/fixtures`.
-fn rich() -> Report {
+pub(crate) fn rich() -> Report {
     let text: String = fixture::events().iter().map(ndjson::line).collect();
     Report::of(&read(&text).unwrap().events)
 }

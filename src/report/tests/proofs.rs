@@ -214,6 +214,11 @@ fn events() -> Vec<Event> {
     events
 }
 
+/// The report of it.
+pub(crate) fn recorded_proof() -> Report {
+    Report::of(&events())
+}
+
 /// A proof without a run around it.
 fn alone() -> Report {
     let end = RunFinished { coverage: None, ..fixture::finished() };
@@ -340,8 +345,8 @@ fn nothing_in_a_proof_is_obeyed() {
     assert!(!text.lines().any(|line| line.trim_start().starts_with("::")), "{text}");
 }
 
-#[test]
-fn no_server_gives_orders_through_a_proof() {
+/// A proof in which every text of a server is one to be obeyed.
+pub(crate) fn hostile_proof() -> Report {
     let of = |(number, text): (usize, &&str)| {
         let verdict = [Verdict::Survived, Verdict::Undecided, Verdict::Unreached][usize::from(number % 5 == 4) * 2];
         MutantResult {
@@ -358,7 +363,12 @@ fn no_server_gives_orders_through_a_proof() {
     hostile.control.left_out = left_out.clone().collect();
     hostile.left_out = left_out.collect();
     let end = RunFinished { proof: Some(Box::new(hostile)), interrupted: false, ..fixture::finished() };
-    let report = Report::of(&[fixture::events()[0].clone(), Event::RunFinished(Box::new(end))]);
+    Report::of(&[fixture::events()[0].clone(), Event::RunFinished(Box::new(end))])
+}
+
+#[test]
+fn no_server_gives_orders_through_a_proof() {
+    let report = hostile_proof();
     let of = |name: &str| render(name, &report, &Style::PLAIN).unwrap();
     check_commands(&of("github"));
     check_markup(&of("markdown"));

@@ -1,0 +1,58 @@
+//! The HTML report in a real browser: axe-core finds nothing, no text of a server is obeyed, keys lead everywhere.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::harness::{Scene, root};
+
+const NO_BROWSER: &str = "Chromium, its driver or axe-core is not installed: run `apt-get install chromium chromium-driver` \
+                          and `tests/real/install`, or set `MCPROVE_SKIP_REAL=1` to go without";
+
+/// Every kind of outcome, with hostile text in every place.
+#[test]
+fn a_page_with_failures_and_hostile_texts() {
+    let scene = Scene::new("page/rich");
+    let recording = root().join("tests/fixtures/rich.ndjson");
+    let seen = scene.line(&format!("mcprove report '{}' --as html --output page.html", recording.display()));
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    look_at(&scene.folder.join("page.html"));
+}
+
+/// A run in which everything passed, with a proof, opened where nobody may write.
+#[test]
+fn a_page_with_a_proof() {
+    let scene = Scene::new("page/proof");
+    let suite = root().join("examples/users.yml");
+    let command = format!("mcprove run '{}' --prove --state-dir state --report html=share/page.html", suite.display());
+    let seen = scene.line(&command);
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    let share = scene.folder.join("share");
+    fs::set_permissions(share.join("page.html"), Permissions::from_mode(0o444)).unwrap();
+    fs::set_permissions(&share, Permissions::from_mode(0o555)).unwrap();
+    look_at(&share.join("page.html"));
+    fs::set_permissions(&share, Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Opens a page as `tests/real/page.mjs` says, which prints what is wrong.
+fn look_at(page: &Path) {
+    if !has_browser() {
+        return;
+    }
+    let script = root().join("tests/real/page.mjs");
+    let output = Command::new("node").arg(script).arg(page).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Fails where there is no browser, unless the environment says that this is known.
+#[expect(clippy::disallowed_methods, reason = "how a person says that there is none")]
+fn has_browser() -> bool {
+    let answers = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let has_axe = root().join("tests/real/node_modules/axe-core").exists();
+    let is_there = has_axe && answers("chromium") && answers("chromedriver");
+    assert!(is_there || std::env::var_os("MCPROVE_SKIP_REAL").is_some_and(|value| value == "1"), "{NO_BROWSER}");
+    is_there
+}
