@@ -9,7 +9,7 @@ server=$!
 upstream=$(waited server.log serving)
 "$MCPROVE" relay http --plan "$1" --events events.ndjson --metrics 127.0.0.1:0 --upstream "$upstream" 2> relay.log &
 relay=$!
-URL=$(waited relay.log relaying) "$MCPROVE" run "$2" 2> run.log | grep -E "$3"
+URL=$(waited relay.log relaying) "$MCPROVE" run "$2" --details compliance 2> run.log | grep -E "$3"
 metrics=$(sed -n 's/metrics at //p' relay.log)
 python3 -c "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())" "$metrics" | grep 'fault='
 kill -INT $relay
