@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::{SuiteBlock, SuiteSettings};
 use super::builtin::builtin_name;
-use super::generating;
+use super::{foreign_template, generating};
 use super::model::{Action, Capture, Payload, Server, ServerKind, Step, Suite, Test, TestNeed, Wanted};
 use super::rows::{MOST_ROWS, too_many_rows};
 use crate::fault::Fault;
@@ -27,6 +27,7 @@ pub(crate) fn check(suite: &Suite, blocks: &[SuiteBlock<&dyn SuiteSettings>], fo
         block.settings.check(suite, found);
     }
     row_count(suite, found);
+    foreign_template::check(suite, found);
     for test in &suite.tests {
         let has_block = blocks.iter().any(|block| block.test == Some(test.span));
         expectations(test, has_block, found);

@@ -8,6 +8,7 @@ mod block;
 mod builtin;
 mod decode;
 mod files;
+mod foreign_template;
 mod generating;
 pub mod grammar;
 mod lint;

@@ -28,7 +28,7 @@ const CURES: &[(&str, &str)] = &[
 /// The hint for a message about the text at this byte.
 pub(crate) fn cure(sentence: &str, text: &str, at: usize) -> Option<String> {
     let seen = if sentence.contains("flow") {
-        text_without_quotes(text, at)
+        text_without_quotes(text, at).or_else(|| colon_without_quotes(text, at))
     } else if sentence.contains("mapping values") {
         key_too_far_right(text, at)
     } else {
@@ -48,6 +48,20 @@ fn text_without_quotes(text: &str, at: usize) -> Option<String> {
     let has_quotes = scalar.contains(['"', '\'', '\\']);
     (!has_quotes)
         .then(|| format!("inside `{{ }}` and `[ ]`, a text that contains `{bracket}` needs quotes: `\"{scalar}\"`"))
+}
+
+/// The hint for a colon in the middle of a text without quotes, such as that of `{ name: hi: there }`.
+fn colon_without_quotes(text: &str, at: usize) -> Option<String> {
+    let (before, rest) = text.split_at_checked(at)?;
+    rest.strip_prefix(':').filter(|after| after.starts_with([' ', '\n', '\r']))?;
+    let line = before.rsplit('\n').next()?;
+    // A colon ends the key of the entry; without one before it, this is the colon of a key.
+    let begun = line.rsplit([',', '{', '[']).next()?.split_once(": ")?.1.trim_start();
+    let ends = rest.find([',', '}', ']', '\n', '\r']).unwrap_or(rest.len());
+    let scalar = format!("{begun}{}", rest[..ends].trim_end());
+    let has_quotes = scalar.contains(['"', '\'', '\\']);
+    (!begun.is_empty() && !has_quotes)
+        .then(|| format!("inside `{{ }}` and `[ ]`, a text that contains `: ` needs quotes: `\"{scalar}\"`"))
 }
 
 /// The hint for a key that stands below a key with a value, and further to the right.
@@ -89,6 +103,22 @@ mod tests {
         check("{ at: ^[0] }", None);
         check("{ at: \"a\"^[0] }", None);
         check("{ at: a ^b }", None);
+    }
+
+    #[test]
+    fn colons_in_a_text_without_quotes() {
+        let check = |text: &str, expected: Option<&str>| {
+            let at = text.find('^').unwrap();
+            let found = colon_without_quotes(&text.replace('^', ""), at);
+            assert_eq!(found.as_deref().and_then(|help| help.split("quotes: ").nth(1)), expected, "{text}");
+        };
+        check("- { name: hi^: there, call: add }", Some("`\"hi: there\"`"));
+        check("- { call: add, name: say hi^: there }", Some("`\"say hi: there\"`"));
+        check("- { name: say hi^: there\n }", Some("`\"say hi: there\"`"));
+        check("- { name^: there }", None);
+        check("- { name: a, call^: there }", None);
+        check("- { name: \"a\"^: there }", None);
+        check("- { name: a^:b }", None);
     }
 
     #[test]

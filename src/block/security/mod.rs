@@ -176,7 +176,11 @@ impl SecuritySettings {
     }
 }
 
-impl SuiteSettings for SecuritySettings {}
+impl SuiteSettings for SecuritySettings {
+    fn check(&self, suite: &Suite, found: &mut Vec<Diagnostic>) {
+        found.extend(self.root.as_ref().and_then(|root| root::missing_folder(root, suite)));
+    }
+}
 
 impl CaseSource for SecuritySettings {
     fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {

@@ -1,6 +1,7 @@
 //! The folder that tools may use: the suite names it, it is one of the client's roots, or the server was started with it.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -10,8 +11,9 @@ use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::plan::arguments::{server_folder, starting_folder};
 use crate::session::{client_root, root_folder};
-use crate::source::Node;
-use crate::suite::absolute_path;
+use crate::source::template::is_template;
+use crate::source::{Diagnostic, Node};
+use crate::suite::{Suite, absolute_path};
 
 /// The cure if the client's roots do not name the folder.
 const NAME_IT: &str = "name the folder that the server may use under `security: { root: … }`";
@@ -87,6 +89,22 @@ fn named_folder(context: &CheckContext<'_>, root: &Node) -> Result<PathBuf, Stri
             "`root` names `{written}`, which cannot be read: {error}; write a path that is relative to the suite's folder"
         )),
     }
+}
+
+/// The mistake in a suite whose `root` is not there. One with a template is known only in a run, and so is one in a store.
+pub(crate) fn missing_folder(root: &Node, suite: &Suite) -> Option<Diagnostic> {
+    let written = root.text().filter(|written| !is_template(written))?;
+    if suite.servers.values().any(|server| server.store.is_some()) {
+        return None;
+    }
+    let problem = match fs::metadata(absolute_path(written, &suite.folder)) {
+        Ok(found) if found.is_dir() => return None,
+        Ok(_) => format!("`{written}` is no folder"),
+        Err(error) if error.kind() == ErrorKind::NotFound => format!("there is no folder `{written}`"),
+        Err(error) => format!("the folder `{written}` cannot be read: {error}"),
+    };
+    let help = "name the folder that tools may use, relative to the suite's file".to_owned();
+    Some(Diagnostic::error("missing-file", problem, root.span).with_help(help))
 }
 
 /// The folder that the server was started with, if anything can be outside of it.

@@ -23,6 +23,9 @@ impl Query {
             return Err(format!("`{}` is refused: {reason}", show::quote(text)));
         }
         let path = JsonPath::parse(text).map_err(|error| {
+            if let Some(reason) = inner_json(text) {
+                return reason;
+            }
             let position = text[..error.position().min(text.len())].chars().count() + 1;
             format!("`{}` is not a valid JSONPath: {} at character {position}", show::quote(text), error.message())
         })?;
@@ -51,6 +54,19 @@ impl Query {
         }
         edited
     }
+}
+
+/// The reason and the cure where a JSONPath has the mark of a dotted path for JSON within a text.
+fn inner_json(text: &str) -> Option<String> {
+    text.contains(".json()").then_some(())?;
+    let dotted = text.trim_start_matches(['$', '.']);
+    let written =
+        if super::dotted::Dotted::parse(dotted).is_ok() { dotted } else { "result.content[0].text.json().id" };
+    Some(format!(
+        "`{}` is not a valid JSONPath: only a path without `$` reads JSON within a text; write for example `{}`",
+        show::quote(text),
+        show::quote(written)
+    ))
 }
 
 /// The depth to which brackets, parentheses and `!` may be nested: each level doubles the crate's time, and takes a

@@ -96,5 +96,12 @@ fn refuses_what_is_no_path() {
         assert!(ValuePath::parse(unfinished).unwrap_err().contains("is not a valid JSONPath"), "{unfinished}");
     }
     finds("$['result'][\"a.b\"]['c\\u0020d']", json!(1));
+    for (written, cure) in [
+        ("$.result.content[0].text.json().sum", "`result.content[0].text.json().sum`"),
+        ("$..text.json()", "`result.content[0].text.json().id`"),
+    ] {
+        let reason = ValuePath::parse(written).unwrap_err();
+        assert!(reason.contains("without `$`") && reason.ends_with(cure), "{reason}");
+    }
     assert!(ValuePath::parse("$.a[").unwrap_err().starts_with("`$.a[` is not a valid JSONPath: "));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use indexmap::IndexMap;
 use serde_json::json;
 
-use crate::source::template::is_template;
+use crate::source::template::{self, is_template};
 use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, Value, did_you_mean};
 use crate::suite::grammar::{AuthKeys, ServerKeys};
 use crate::suite::model::{Auth, Http, HttpCredentials, HttpUser, Protocol, Server, ServerKind};
@@ -133,6 +133,27 @@ impl Server {
 /// What a shell would not pass on to a program; in quotes, it stands beside them in a word.
 const OPERATORS: [&str; 11] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>"];
 
+/// A text with a mark in the place of each template, and the templates. They are filled in later, and so belong to one word
+/// each, whatever blanks, quotes and operators they have.
+fn mask_templates(text: &str) -> (String, Vec<&str>) {
+    let templates = template::parts(text);
+    let mut masked = String::new();
+    let mut rest = text;
+    for (at, part) in templates.iter().enumerate() {
+        if let Some((before, after)) = rest.split_once(part) {
+            masked += before;
+            masked += &mark_of(at);
+            rest = after;
+        }
+    }
+    (masked + rest, templates)
+}
+
+/// What no command has in it.
+fn mark_of(number: usize) -> String {
+    format!("\u{1}{number}\u{1}")
+}
+
 fn command_words(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Node>> {
     let words: Vec<Node> = match node.text() {
         None => {
@@ -140,16 +161,21 @@ fn command_words(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Vec<Node>> 
             node.items().iter().map(word).collect()
         }
         Some(text) => {
-            let Ok(words) = shell_words::split(text) else {
+            let (masked, templates) = mask_templates(text);
+            let Ok(words) = shell_words::split(&masked) else {
                 found.push(Diagnostic::error("bad-command", "a quote in the command is never closed", node.span));
                 return None;
             };
-            if let Some(operator) = text.split_whitespace().find(|word| OPERATORS.contains(word)) {
+            if let Some(operator) = masked.split_whitespace().find(|word| OPERATORS.contains(word)) {
                 let message = format!("no shell reads the command, so `{operator}` is passed to the program");
                 let help = format!("write `command: [sh, -c, {}]`, or only the program", json!(text));
                 found.push(Diagnostic::warning("bad-command", message, node.span).with_help(help));
             }
-            words.into_iter().map(|word| Node { value: Value::Text(word), span: node.span }).collect()
+            let unmask = |word: String| {
+                let numbered = templates.iter().enumerate();
+                numbered.fold(word, |word, (at, part)| word.replace(&mark_of(at), part))
+            };
+            words.into_iter().map(|word| Node { value: Value::Text(unmask(word)), span: node.span }).collect()
         }
     };
     if words.is_empty() && node.text().is_some() {

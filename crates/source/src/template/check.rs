@@ -111,6 +111,11 @@ static INNER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?s)\{{\{{{inside}(?:\}}\}}|$)|\{{%{inside}(?:%\}}|$)")).unwrap()
 });
 
+/// The expressions and statements of a template, in order, with their braces.
+pub fn parts(text: &str) -> Vec<&str> {
+    INNER.find_iter(text).map(|part| part.as_str()).collect()
+}
+
 /// A text in quotes.
 #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"(?s)"(\\.|[^"\\])*"|'(\\.|[^'\\])*'"#).unwrap());

@@ -19,7 +19,7 @@ use serde_json::{Map, Value as Json};
 use super::{Node, Span, Value};
 
 pub use self::bind::{bind, bind_templates, literal_text};
-pub use self::check::{Expression, check, check_expression, check_text, expression_problem};
+pub use self::check::{Expression, check, check_expression, check_text, expression_problem, parts};
 
 /// The names that templates can use, with their values.
 pub type Names = Map<String, Json>;
