@@ -67,6 +67,7 @@ enum CliCommand {
     Check(commands::check::CheckArgs),
     Plan(commands::plan::PlanArgs),
     Report(commands::report::ReportArgs),
+    Explain(commands::explain::ExplainArgs),
     Findings(commands::findings::FindingsArgs),
     Convert(commands::convert::ConvertArgs),
     #[command(mut_arg("paths", server::positional))]
@@ -113,7 +114,12 @@ impl CliCommand {
             Self::FaultCoverage(_) => "nothing was scored",
             Self::Chaos(args) if args.runs() => "nothing was run",
             Self::Convert(_) => "nothing was converted",
-            Self::Check(_) | Self::Chaos(_) | Self::Schema(_) | Self::Completions(_) | Self::Findings(_) => "",
+            Self::Check(_)
+            | Self::Chaos(_)
+            | Self::Explain(_)
+            | Self::Schema(_)
+            | Self::Completions(_)
+            | Self::Findings(_) => "",
             Self::Prove(_) => "nothing was proven",
             Self::Grow(_) => "nothing was added",
             Self::Run(_) | Self::Serve(_) | Self::Relay(_) => "nothing was run",
@@ -170,6 +176,7 @@ pub fn main() -> ExitCode {
         CliCommand::Check(args) => commands::check::check(args, console),
         CliCommand::Plan(args) => commands::plan::plan(args, console),
         CliCommand::Report(args) => commands::report::report(&args, console),
+        CliCommand::Explain(args) => commands::explain::explain(&args, console),
         CliCommand::Audit(args) => commands::audit::audit(*args, console),
         CliCommand::Ci(args) => commands::ci::ci(*args, console),
         CliCommand::Findings(args) => commands::findings::findings(&args, console),

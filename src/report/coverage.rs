@@ -77,7 +77,12 @@ fn families_table(score: &Score, style: &Style) -> String {
         let status = paint_status(family.status, format!("{:<9}", family.status.word()), style);
         let name = visible_line(&family.name);
         let gap = " ".repeat(name_width.saturating_sub(terminal::columns(&name)));
-        format!("{status}  {name}{gap}  {} faults  [{}]\n", family.leaves, family.id)
+        // What does not apply is not counted, even if something of it was planned.
+        let faults = match family.status {
+            Status::NotApplicable => format!("{}", family.leaves.of),
+            Status::Covered | Status::Partial | Status::Uncovered => family.leaves.to_string(),
+        };
+        format!("{status}  {name}{gap}  {faults:>3} faults  [{}]\n", family.id)
     };
     score.families.iter().map(row).collect()
 }
@@ -111,19 +116,37 @@ pub fn levels(scores: &[&Score], gates: &[Gate], style: &Style) -> String {
     format!("{table}  {}\n  {}", lines.join("\n  "), taxonomy_line(declared))
 }
 
-/// The faults of each family that count, by level.
+/// The faults of each family that count, by level, and the names of those that the last level lacks.
 pub(crate) fn levels_table(scores: &[&Score]) -> SectionTable {
     let heading = |level: Level| match level {
         Level::Declared => level.word().to_owned(),
         Level::Exercised | Level::Proven => format!("{} (variants)", level.word()),
     };
-    let columns = std::iter::once("family".to_owned()).chain(scores.iter().map(|score| heading(score.level)));
+    let last = scores.last();
+    let lacking = last.filter(|score| score.families.iter().any(|family| !missing_names(family).is_empty()));
+    let columns = std::iter::once("family".to_owned())
+        .chain(scores.iter().map(|score| heading(score.level)))
+        .chain(lacking.map(|score| format!("not {}", score.level.word())));
     let families = scores.first().map_or(&[][..], |score| score.families.as_slice());
     let row = |(at, family): (usize, &FamilyScore)| {
         let of_family = scores.iter().filter_map(|score| Some(family_cell(score.families.get(at)?, score.level)));
-        std::iter::once(Cell::plain(&family.id)).chain(of_family).collect()
+        let lacks = lacking.map(|score| score.families.get(at).map(missing_names).unwrap_or_default());
+        std::iter::once(Cell::plain(&family.id)).chain(of_family).chain(lacks.map(Cell::plain)).collect()
     };
     SectionTable::new(columns, families.iter().enumerate().map(row).collect())
+}
+
+/// The faults of a family that apply and do not count, without what the name of the family says.
+fn missing_names(family: &FamilyScore) -> String {
+    if family.status == Status::NotApplicable {
+        return String::new();
+    }
+    let missing = family.by_leaf.iter().filter(|leaf| leaf.applicable && !leaf.counted);
+    let short = |leaf: &LeafScore| {
+        let own = leaf.id.strip_prefix("FAULT-").and_then(|rest| rest.strip_prefix(&*family.id)?.strip_prefix('-'));
+        own.unwrap_or(&leaf.id).to_owned()
+    };
+    missing.map(short).collect::<Vec<_>>().join(", ")
 }
 
 fn family_cell(family: &FamilyScore, level: Level) -> Cell {

@@ -9,8 +9,7 @@ use crate::source::{Diagnostic, Node, Value};
 
 /// A variable as shells and editors write it. Attacks look otherwise, such as `${7*7}` and `${jndi:…}`.
 #[expect(clippy::unwrap_used, reason = "the pattern is constant")]
-static VARIABLE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}").unwrap());
+static VARIABLE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}").unwrap());
 
 /// Programs that fill these in themselves.
 const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "dash", "ksh", "fish", "pwsh", "powershell"];

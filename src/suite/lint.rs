@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::{SuiteBlock, SuiteSettings};
 use super::builtin::builtin_name;
-use super::{foreign_template, generating};
 use super::model::{Action, Capture, Payload, Server, ServerKind, Step, Suite, Test, TestNeed, Wanted};
 use super::rows::{MOST_ROWS, too_many_rows};
+use super::{foreign_template, generating};
 use crate::fault::Fault;
 use crate::matching::{Expectation, LONGEST_WAIT, PROVIDED};
 use crate::source::template::{self, is_template};

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use super::adhoc::{AT_A_TIME, AdHocSettings, CallingArgs, flag_key, key};
-use super::explain::{ExplainRequest, explain};
+use super::explained_rules::{ExplainRequest, explain};
 use super::observed_calls::ServingRequirement;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -79,7 +79,7 @@ pub(crate) fn compliance(args: ComplianceArgs, console: &Console) -> Result<Exit
     if args.explain.is_some() || args.list {
         let asked =
             ExplainRequest { id: args.explain.as_deref(), revisions: &args.on.server.revision, rules: &args.rules };
-        return explain(&asked, console);
+        return Ok(console.data(&explain(&asked, console)?));
     }
     let hints = args.hints.members(console)?;
     let mut own = AdHocSettings::default();

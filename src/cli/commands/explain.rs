@@ -1,123 +1,128 @@
-//! `mcprove compliance --explain` and `--list`: explains the rules of the specification.
+//! `mcprove explain`: whatever stands in brackets, in a table or in a report, in words.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use serde_json::json;
+use clap::Args;
 
-use crate::block::compliance::rules_of;
+use super::explained_codes;
+use super::explained_rules::{ExplainRequest, explain as explain_rule, rule_ids};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::source::file::{WRITTEN, read_text};
-use crate::source::{Diagnostic, Sources, did_you_mean};
-use crate::suite::{Carrier, Rule, RuleLevel, Test, TestNeed};
-use crate::wire::Revision;
+use crate::lint::{Lint, explain as explain_lint, lints};
+use crate::source::did_you_mean;
+use crate::taxonomy::{Family, Leaf, Registry, Variant};
+use crate::wire::{Revision, SCANS, Scan};
 
-/// The rules to explain or to list.
-pub(crate) struct ExplainRequest<'a> {
-    /// The rule; `None` for a list of all.
-    pub(crate) id: Option<&'a str>,
-    /// The revisions of interest; empty for all.
-    pub(crate) revisions: &'a [String],
-    /// Rule books to use instead of the built-in ones.
-    pub(crate) rules: &'a [PathBuf],
+/// Explains a code of an output: of a mistake, a failure, a rule, a lint or a fault.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The code, such as `bad-template`, `is-error`, `K2`, `TOOL-ERROR-AS-SUCCESS` or `STATE`.
+    #[arg(value_name = "CODE", required = true)]
+    codes: Vec<String>,
 }
 
-pub(crate) fn explain(asked: &ExplainRequest<'_>, console: &Console) -> Result<Exit, Exit> {
-    if let Some(word) = asked.revisions.iter().find(|word| *word != "all" && Revision::parse(word).is_none()) {
-        let help = did_you_mean(word, Revision::ALL.map(Revision::as_str));
-        return Err(console.fail(Exit::Usage, format!("there is no revision `{word}`"), help.as_deref()));
-    }
-    let mut sources = Sources::default();
-    let tests = rules(asked, &mut sources).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
-    let is_meant = |rule: &Rule| {
-        let holds_in = |word: &String| word == "all" || rule.revisions.iter().any(|known| word == known.as_str());
-        asked.revisions.is_empty() || asked.revisions.iter().any(holds_in)
-    };
-    let ruled = tests.iter().filter_map(|test| Some((test.as_ref(), test.rule.as_deref()?)));
-    let ruled: Vec<(&Test, &Rule)> = ruled.filter(|(_, rule)| is_meant(rule)).collect();
-    let Some(id) = asked.id else { return Ok(console.data(&list(&ruled))) };
-    let found = ruled.iter().filter(|(_, rule)| rule.is_named(id));
-    let found: Vec<String> = found.map(|(check, rule)| explanation(check, rule, &sources)).collect();
-    if found.is_empty() {
-        let help = did_you_mean(id, ruled.iter().map(|(_, rule)| rule.id.as_str()));
-        let help = help.unwrap_or_else(|| "`mcprove compliance --list` lists all of them".to_owned());
-        return Err(console.fail(Exit::Usage, format!("there is no rule `{id}`"), Some(&help)));
-    }
-    Ok(console.data(&found.join("\n")))
-}
-
-/// The tests of the rule books.
-fn rules(asked: &ExplainRequest<'_>, sources: &mut Sources) -> Result<Vec<Arc<Test>>, Vec<Diagnostic>> {
-    let mut compliance = json!({});
-    if !asked.rules.is_empty() {
-        compliance["rules"] = asked.rules.iter().map(|path| path.display().to_string()).collect();
-    }
-    let text = json!({"suite": "rules", "server": {"builtin": "demo"}, "compliance": compliance}).to_string();
-    let name = Path::new("rules");
-    let files = |path: &Path| if path == name { Ok(text.clone()) } else { read_text(path, WRITTEN) };
-    rules_of(name, &files, sources)
-}
-
-fn list(ruled: &[(&Test, &Rule)]) -> String {
-    let mut text = String::new();
-    let width = ruled.iter().map(|(_, rule)| rule.id.len()).max().unwrap_or_default();
-    let mut page = String::new();
-    for (test, rule) in ruled {
-        let newest = rule.revisions.last().map_or("", |revision| revision.as_str());
-        let own = format!("{newest} {}", rule.section.split('#').next().unwrap_or_default());
-        if own != page {
-            let _ = writeln!(text, "{}{own}", if page.is_empty() { "" } else { "\n" });
-            page = own;
+pub(crate) fn explain(args: &ExplainArgs, console: &Console) -> Result<Exit, Exit> {
+    let mut texts = Vec::new();
+    for typed in &args.codes {
+        // As it stands in an output, brackets around it included.
+        let code = typed.trim().trim_start_matches('[').trim_end_matches(']');
+        let found = explanations(code, console)?;
+        if found.is_empty() {
+            let help = nearest(code, console)?;
+            return Err(console.fail(Exit::Usage, format!("nothing is called `{code}`"), Some(&help)));
         }
-        let level = if rule.level == RuleLevel::Must { "must  " } else { "should" };
-        let _ = writeln!(text, "  {:<width$}  {level}  {}", rule.id, test.name.value);
+        texts.extend(found);
+    }
+    Ok(console.data(&texts.join("\n")))
+}
+
+/// Everything of that name: a code can be that of a mistake and of a lint.
+fn explanations(code: &str, console: &Console) -> Result<Vec<String>, Exit> {
+    let registry = Registry::builtin();
+    let upper = code.to_uppercase();
+    let leaf = if upper.starts_with("FAULT-") { upper.clone() } else { format!("FAULT-{upper}") };
+    let rules = rule_ids(console)?;
+    let rule = rules.iter().any(|id| id == code);
+    let rule = rule.then(|| explain_rule(&ExplainRequest { id: Some(code), revisions: &[], rules: &[] }, console));
+    Ok([
+        explained_codes::explanation(code),
+        Scan::of(code).map(scan_text),
+        Lint::of(code).map(explain_lint),
+        rule.transpose()?,
+        registry.families.iter().find(|family| family.id == upper).map(family_text),
+        registry.leaf(&leaf).map(leaf_text),
+        registry.variant(&upper).map(variant_text),
+    ]
+    .into_iter()
+    .flatten()
+    .collect())
+}
+
+/// The names that resemble one, and where all of them are.
+fn nearest(code: &str, console: &Console) -> Result<String, Exit> {
+    let registry = Registry::builtin();
+    let rules = rule_ids(console)?;
+    let mut names: Vec<&str> = rules.iter().map(String::as_str).collect();
+    names.extend(explained_codes::codes().map(|code: &str| code));
+    names.extend(lints().map(|lint| lint.id));
+    names.extend(SCANS.iter().map(|scan| scan.code));
+    names.extend(registry.families.iter().map(|family| &*family.id));
+    names.extend(registry.leaves().map(|leaf| &*leaf.id));
+    names.extend(registry.variants().map(|variant| &*variant.id));
+    let near = did_you_mean(code, names);
+    let lists = "`mcprove compliance --list` has all rules, `mcprove lint --list` all lints, and `mcprove fault-coverage` the faults";
+    Ok(near.unwrap_or_else(|| lists.to_owned()))
+}
+
+fn scan_text(scan: &Scan) -> String {
+    let mut text = format!("{}: a rule for every message of a server\n\n", scan.code);
+    let _ = writeln!(text, "  a server must not {}", scan.forbids);
+    if scan.is_advice {
+        text += "  breaking it is a warning\n";
+    }
+    for revision in Revision::ALL {
+        if let Some(section) = scan.section(revision) {
+            let _ = writeln!(text, "  {}  {section}", revision.as_str());
+        }
+    }
+    let _ = writeln!(text, "  fault       {}", scan.variant);
+    text
+}
+
+fn family_text(family: &Family) -> String {
+    let mut text = format!("{}: a family of faults, {}\n\n", family.id, family.name);
+    for leaf in &family.leaves {
+        let _ = writeln!(text, "  {}\n    {}", leaf.id, leaf.meaning);
     }
     text
 }
 
-fn explanation(check: &Test, rule: &Rule, sources: &Sources) -> String {
-    let newest = rule.revisions.last().map_or("draft", |revision| revision.as_str());
-    let revisions: Vec<&str> = rule.revisions.iter().map(|revision| revision.as_str()).collect();
-    let over = match rule.over {
-        None => "stdio and HTTP",
-        Some(Carrier::Http) => "HTTP",
-        Some(Carrier::Stdio) => "stdio",
-    };
-    let level = if rule.level == RuleLevel::Must { "MUST" } else { "SHOULD" };
-    let mut text = format!("{} {}\n\n", rule.id, check.name.value);
-    let _ = writeln!(text, "  {level}, {} over {over}", revisions.join(", "));
-    let _ = writeln!(text, "  {}\n", rule.link());
-    let quote = format!("“{}”", rule.quote);
-    let advice = rule.advice.iter().map(|reason| ("but", reason));
-    for (title, words) in
-        [("quote", &quote)].into_iter().chain(advice).chain([("why", &rule.why), ("good", &rule.good)])
-    {
-        let _ = writeln!(text, "  {title:<5} {}", words.trim());
+fn leaf_text(leaf: &Leaf) -> String {
+    let mut text = format!("{}: {}\n\n", leaf.id, leaf.meaning);
+    let _ = writeln!(text, "  exercised by  {}", leaf.probes.join(", "));
+    for example in &leaf.example {
+        let _ = writeln!(text, "  example       {example}");
     }
-    let hints = check.needs.iter().filter_map(|need| match need {
-        TestNeed::Hint(name) => Some(format!("the hint `{name}`, as in `--hint {name}=…`")),
-        TestNeed::Capability(path) => Some(format!("a server that declares `{path}`")),
-        TestNeed::NoCapability(path) => Some(format!("a server that does not declare `{path}`")),
-        TestNeed::Over(_) | TestNeed::Assert { .. } => None,
-    });
-    for hint in hints {
-        let _ = writeln!(text, "  needs {hint}");
+    text += "\n  it shows as\n";
+    for variant in &leaf.variants {
+        let _ = writeln!(text, "    {}\n      {}", variant.id, variant.meaning);
     }
-    if rule.broken.is_some() {
-        let _ = writeln!(
-            text,
-            "  see   `mcprove serve faulty --rule {newest}/{}` breaks it; check it with `--revision {newest}`",
-            rule.id
-        );
+    text
+}
+
+fn variant_text(variant: &Variant) -> String {
+    let mut text = format!("{}: {}\n\n", variant.id, variant.meaning);
+    let severity = variant.severity.as_str();
+    let rows = [
+        ("severity", severity),
+        ("provoke", &variant.provoke),
+        ("healthy", &variant.oracle),
+        ("imitated", variant.imitation.as_deref().unwrap_or_default()),
+        ("not imitated", variant.unplanted.as_deref().unwrap_or_default()),
+    ];
+    for (title, words) in rows.into_iter().filter(|(_, words)| !words.is_empty()) {
+        let _ = writeln!(text, "  {title:<12}  {}", words.trim());
     }
-    let _ = writeln!(text, "\n  how it is checked:\n");
-    let (file, line, _) = sources.place(check.span);
-    let lines = sources.file(check.span.source).text[check.span.start as usize..check.span.end as usize].trim_end();
-    for one in lines.lines() {
-        let _ = writeln!(text, "    {one}");
-    }
-    let _ = writeln!(text, "\n  from {file}:{line}");
+    let _ = writeln!(text, "  see it        mcprove serve faulty --fault {}", variant.id);
     text
 }

@@ -1,5 +1,7 @@
 //! The server that commands about suites take in the place of the one that the suites name.
 
+use std::path::Path;
+
 use clap::Args;
 use serde_json::{Map, json};
 
@@ -35,6 +37,15 @@ impl OtherServerArgs {
     /// by flags, if any is.
     pub(crate) fn put_into(&mut self, suites: &mut SuiteArgs, read_only: bool, console: &Console) -> Result<(), Exit> {
         let Self { calls, server, command } = self;
+        if suites.paths.is_empty() && is_command(command, &|word| Path::new(word).exists()) {
+            let typed = shell_words::join(&*command);
+            let message = format!("`{typed}` is no suite; a suite comes before the command of its server");
+            let help = format!(
+                "run the suites of this folder with `mcprove run . -- {typed}`; `mcprove ci -- {typed}` checks a server \
+                 without a suite, and `mcprove audit -- {typed}` proves what that would catch"
+            );
+            return Err(console.fail(Exit::Usage, message, Some(&help)));
+        }
         let words = parse_words(std::mem::take(&mut suites.paths), std::mem::take(command));
         suites.paths = words.suites;
         if words.server.is_empty() && !server.names_server() {
@@ -75,9 +86,34 @@ fn parse_words(mut before: Vec<String>, after: Vec<String>) -> TypedWords {
     TypedWords { suites: before, server: after }
 }
 
+/// Returns true if words behind `--` are a command and no suites: the first is neither there nor written like a suite.
+fn is_command(words: &[String], exists: &dyn Fn(&str) -> bool) -> bool {
+    let is_suite = |word: &str| {
+        let ends = [".yml", ".yaml"].iter().any(|end| word.ends_with(end));
+        ends || word.contains(['*', '?', '[', '{', ':', '/', '\\']) || exists(word)
+    };
+    words.first().is_some_and(|first| !is_suite(first))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_in_the_place_of_suites() {
+        let check = |typed: &str, expected: bool| {
+            let words: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(is_command(&words, &|word| word == "suites"), expected, "{typed}");
+        };
+        check("node server.js", true);
+        check("npx -y some-server", true);
+        check("-users.yml", false);
+        check("suites", false);
+        check("suite.yml:6", false);
+        check("builtin:security", false);
+        check("tests/*.yml", false);
+        check("", false);
+    }
 
     #[test]
     fn a_server_follows_the_suites() {
