@@ -78,6 +78,13 @@ impl Console {
         })
     }
 
+    /// Empties the screen, where standard output is one; what scrolled out of it stays.
+    pub(crate) fn clear_screen(&self) {
+        if self.environment.output_is_terminal && self.environment.get("TERM") != Some("dumb") {
+            let _ = io::stdout().lock().write_all(b"\x1b[2J\x1b[H");
+        }
+    }
+
     /// Writes a message for the user.
     pub(crate) fn note(&self, text: &str) {
         self.write(&format!("{text}\n"));

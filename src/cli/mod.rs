@@ -18,6 +18,8 @@ mod paths;
 mod server;
 mod state;
 mod suites;
+mod terminal;
+mod watch;
 mod written_files;
 
 use std::process::ExitCode;
@@ -47,7 +49,7 @@ struct CliArguments {
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
-    Run(Box<commands::run_command::RunCommandArgs>),
+    Run(Box<commands::run_command::WatchedRunArgs>),
     #[command(mut_arg("paths", server::positional))]
     Compliance(Box<commands::compliance::ComplianceArgs>),
     #[command(mut_arg("paths", server::positional))]
@@ -195,7 +197,7 @@ pub fn main() -> ExitCode {
 /// Reports processes that servers left running outside of their process groups.
 fn report_orphans(console: &Console) {
     let ended: Vec<String> =
-        orphans::killed_orphans().into_iter().map(|(name, count)| format!("{count} × `{name}`")).collect();
+        orphans::take_killed_orphans().into_iter().map(|(name, count)| format!("{count} × `{name}`")).collect();
     if !ended.is_empty() {
         let ended = ended.join(", ");
         console.note(&visible_line(&format!("ended processes that servers left running after their exit: {ended}")));

@@ -51,6 +51,16 @@ pub(crate) fn find(words: &[String]) -> FoundSuites {
     found
 }
 
+/// The folders in which further suites of these words may appear.
+pub(crate) fn suite_folders(words: &[String]) -> Vec<PathBuf> {
+    let folder = |word: &String| {
+        let path = Path::new(word);
+        let is_pattern = !path.exists() && word.contains(['*', '?', '[', '{']);
+        if path.is_dir() { Some(path.to_owned()) } else { is_pattern.then(|| folder_of_pattern(word)) }
+    };
+    if words.is_empty() { vec![PathBuf::from(".")] } else { words.iter().filter_map(folder).collect() }
+}
+
 fn expand(word: &str, doubtful: &mut Vec<PathBuf>) -> (Result<Vec<PathBuf>, String>, Option<usize>) {
     if let Some(name) = word.strip_prefix("builtin:") {
         return (builtin(name), None);
@@ -101,16 +111,19 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, String> {
     let bare = pattern.trim_start_matches("./");
     let glob = GlobBuilder::new(bare).literal_separator(true).build();
     let matcher = glob.map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))?.compile_matcher();
-    let fixed: PathBuf = Path::new(bare)
-        .components()
-        .take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{']))
-        .collect();
-    let root = if fixed.as_os_str().is_empty() { PathBuf::from(".") } else { fixed };
-    let files: Vec<PathBuf> = walk(&root)
+    let files: Vec<PathBuf> = walk(&folder_of_pattern(bare))
         .map(|path| without_current_dir(&path))
         .filter(|path| matcher.is_match(path) && is_yaml(path))
         .collect();
     if files.is_empty() { Err(format!("no file matches `{pattern}`")) } else { Ok(files) }
+}
+
+/// The folder before the first part that is a pattern.
+fn folder_of_pattern(pattern: &str) -> PathBuf {
+    let parts = Path::new(pattern.trim_start_matches("./")).components();
+    let fixed: PathBuf =
+        parts.take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{'])).collect();
+    if fixed.as_os_str().is_empty() { PathBuf::from(".") } else { fixed }
 }
 
 fn walk(folder: &Path) -> impl Iterator<Item = PathBuf> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 use super::calls::CallArgs;
@@ -29,13 +30,13 @@ pub(crate) struct SuiteArgs {
     pub(crate) paths: Vec<String>,
     /// Selects cases: `tag(smoke) & !name(/slow/)`; the fields are name, tag, server, revision, suite, file, probe, variant and id, and a bare word matches names that contain it.
     #[arg(long, short, value_name = "EXPRESSION")]
-    filter: Vec<String>,
+    pub(crate) filter: Vec<String>,
     /// Selects the rows of data-driven tests that have this name.
     #[arg(long, value_name = "ROW")]
     row: Vec<String>,
     /// Selects the cases that did not pass last time.
     #[arg(long)]
-    last_failed: bool,
+    pub(crate) last_failed: bool,
     /// The folder for state, such as the failures of the last run; `.mcprove` beside the first suite by default.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) state_dir: Option<FolderPlace>,
@@ -397,7 +398,7 @@ fn load_all(
 }
 
 /// The text of a suite that is a file, or part of the program.
-fn read_suite(path: &Path) -> io::Result<String> {
+pub(crate) fn read_suite(path: &Path) -> io::Result<String> {
     let builtin = path.to_str().and_then(builtin_name).and_then(builtin_text);
     builtin.map_or_else(|| read_text(path, WRITTEN), |text| Ok(text.to_owned()))
 }
@@ -430,11 +431,20 @@ impl ChosenRegistry {
 
 /// The registry in that file, or the built-in one.
 pub(crate) fn registry(path: Option<&Path>, console: &Console) -> Result<ChosenRegistry, Exit> {
+    /// The text of the last registry that was read, and what it says.
+    static KNOWN: Mutex<Option<(String, &Registry)>> = Mutex::new(None);
     let Some(path) = path else { return Ok(ChosenRegistry::BUILTIN) };
     let (sources, id) = console.read("registry", path, WRITTEN, None)?;
+    let text = &sources.file(id).text;
+    let mut known = KNOWN.lock();
+    if let Some((_, registry)) = known.as_ref().filter(|(known, _)| known == text) {
+        return Ok(ChosenRegistry(Some(registry)));
+    }
     let registry = Registry::load(&sources, id).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
-    // One registry serves the whole run of the program.
-    Ok(ChosenRegistry(Some(Box::leak(Box::new(registry)))))
+    // One registry serves the whole run of the program, and all runs of a watch unless it changes.
+    let registry: &'static Registry = Box::leak(Box::new(registry));
+    *known = Some((text.clone(), registry));
+    Ok(ChosenRegistry(Some(registry)))
 }
 
 /// Explains why a plan has no cases.

@@ -137,6 +137,13 @@ impl Scene {
         self.start(PROGRAM, &format!("mcprove {arguments}"), &words, variables)
     }
 
+    /// The same with both streams in one, in the order in which they are written.
+    pub(crate) fn begin_joined(&self, arguments: &str, variables: &[(&str, &str)]) -> Running {
+        let shell = ["-c", "exec \"$MCPROVE\" \"$@\" 2>&1", "sh"].map(str::to_owned);
+        let words: Vec<String> = shell.into_iter().chain(arguments.split(' ').map(str::to_owned)).collect();
+        self.start("sh", &format!("mcprove {arguments}"), &words, variables)
+    }
+
     /// Starts `mcprove serve` with arguments that contain no quotes, over HTTP at a port that is free.
     pub(crate) fn serve(&self, arguments: &str) -> Served {
         let words = format!("serve {arguments} --http 127.0.0.1:0");
@@ -155,7 +162,8 @@ impl Scene {
         let (sender, said) = channel();
         drain(child.stdout.take().unwrap(), Stream::Stdout, sender.clone());
         drain(child.stderr.take().unwrap(), Stream::Stderr, sender);
-        Running { line: line.to_owned(), child, said }
+        let guard = EndWithPanic(child.id());
+        Running { line: line.to_owned(), child, said, unread: Vec::new(), _guard: guard }
     }
 
     fn command(&self, program: &str, arguments: &[String], variables: &[(&str, &str)]) -> Command {
@@ -206,6 +214,20 @@ pub(crate) struct Running {
     line: String,
     child: Child,
     said: Receiver<(Stream, Vec<u8>)>,
+    /// What came after the last words that were waited for.
+    unread: Vec<u8>,
+    _guard: EndWithPanic,
+}
+
+/// Ends a process when a test fails: a watch would go on for ever.
+struct EndWithPanic(u32);
+
+impl Drop for EndWithPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = Command::new("kill").args(["-s", "KILL", &self.0.to_string()]).status();
+        }
+    }
 }
 
 /// Where a command writes.
@@ -216,6 +238,24 @@ enum Stream {
 }
 
 impl Running {
+    /// Waits for words of a command whose streams are one; returns everything up to them.
+    pub(crate) fn until(&mut self, words: &str) -> String {
+        loop {
+            let text = String::from_utf8_lossy(&self.unread).into_owned();
+            if let Some((before, after)) = text.split_once(words) {
+                self.unread = after.as_bytes().to_vec();
+                return format!("{before}{words}");
+            }
+            match self.said.recv_timeout(PATIENCE) {
+                Ok((_, piece)) => self.unread.extend(piece),
+                Err(why) => {
+                    let _ = self.child.kill();
+                    panic!("`{}` does not say `{words}` ({why}), but:\n{text}", self.line);
+                }
+            }
+        }
+    }
+
     /// Sends a signal such as `INT`; the standard library has no way to.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();

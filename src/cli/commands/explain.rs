@@ -9,7 +9,8 @@ use super::explained_rules::{ExplainRequest, explain as explain_rule, rule_ids};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::lint::{Lint, explain as explain_lint, lints};
-use crate::source::did_you_mean;
+use crate::matching::EXPECTATION;
+use crate::source::nearest;
 use crate::taxonomy::{Family, Leaf, Registry, Variant};
 use crate::wire::{Revision, SCANS, Scan};
 
@@ -28,7 +29,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &Console) -> Result<Exit, Exi
         let code = typed.trim().trim_start_matches('[').trim_end_matches(']');
         let found = explanations(code, console)?;
         if found.is_empty() {
-            let help = nearest(code, console)?;
+            let help = resembling(code, console)?;
             return Err(console.fail(Exit::Usage, format!("nothing is called `{code}`"), Some(&help)));
         }
         texts.extend(found);
@@ -46,6 +47,7 @@ fn explanations(code: &str, console: &Console) -> Result<Vec<String>, Exit> {
     let rule = rule.then(|| explain_rule(&ExplainRequest { id: Some(code), revisions: &[], rules: &[] }, console));
     Ok([
         explained_codes::explanation(code),
+        matcher_text(code),
         Scan::of(code).map(scan_text),
         Lint::of(code).map(explain_lint),
         rule.transpose()?,
@@ -59,7 +61,7 @@ fn explanations(code: &str, console: &Console) -> Result<Vec<String>, Exit> {
 }
 
 /// The names that resemble one, and where all of them are.
-fn nearest(code: &str, console: &Console) -> Result<String, Exit> {
+fn resembling(code: &str, console: &Console) -> Result<String, Exit> {
     let registry = Registry::builtin();
     let rules = rule_ids(console)?;
     let mut names: Vec<&str> = rules.iter().map(String::as_str).collect();
@@ -69,9 +71,16 @@ fn nearest(code: &str, console: &Console) -> Result<String, Exit> {
     names.extend(registry.families.iter().map(|family| &*family.id));
     names.extend(registry.leaves().map(|leaf| &*leaf.id));
     names.extend(registry.variants().map(|variant| &*variant.id));
-    let near = did_you_mean(code, names);
+    names.extend(EXPECTATION.all_keys().map(|key| key.name));
+    let near = nearest(code, names).map(|name| format!("did you mean `{name}`?"));
     let lists = "`mcprove compliance --list` has all rules, `mcprove lint --list` all lints, and `mcprove fault-coverage` the faults";
     Ok(near.unwrap_or_else(|| lists.to_owned()))
+}
+
+/// The code of a failed expectation is the name of its matcher, with dashes.
+fn matcher_text(code: &str) -> Option<String> {
+    let key = EXPECTATION.all_keys().find(|key| key.name.replace('_', "-") == code.replace('_', "-"))?;
+    Some(format!("{code}: the matcher `{}` of an expectation\n\n  {}\n", key.name, key.doc))
 }
 
 fn scan_text(scan: &Scan) -> String {
@@ -100,7 +109,7 @@ fn family_text(family: &Family) -> String {
 fn leaf_text(leaf: &Leaf) -> String {
     let mut text = format!("{}: {}\n\n", leaf.id, leaf.meaning);
     let _ = writeln!(text, "  exercised by  {}", leaf.probes.join(", "));
-    for example in &leaf.example {
+    if let Some(example) = &leaf.example {
         let _ = writeln!(text, "  example       {example}");
     }
     text += "\n  it shows as\n";

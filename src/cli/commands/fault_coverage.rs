@@ -50,10 +50,10 @@ pub(crate) struct FaultCoverageArgs {
 pub(crate) struct ThresholdArgs {
     /// The least coverage in percent, from 0 to 100: of proven faults with `--prove`, of exercised ones in other runs, of declared ones in `fault-coverage`; it holds for each suite on each server, and less ends with exit code 6.
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
-    threshold: Option<f64>,
+    pub(crate) threshold: Option<f64>,
     /// The same for the coverage that is weighted by how often faults occur.
     #[arg(long, value_name = "PERCENT", value_parser = parse_threshold, allow_negative_numbers = true)]
-    threshold_weighted: Option<f64>,
+    pub(crate) threshold_weighted: Option<f64>,
 }
 
 pub(crate) fn fault_coverage(mut args: FaultCoverageArgs, console: &Console) -> Result<Exit, Exit> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::parsing::now;
-use super::signals::{self, RunEnding, Urgency};
+use super::signals::{self, RunEnding, SignalScope, Urgency};
 use super::visiting::plan_of_suite;
 use crate::block;
 use crate::cli::console::Console;
@@ -67,7 +67,7 @@ pub(crate) struct ObservedServer {
 impl<'a> GrowServers<'a> {
     pub(crate) fn new(console: &'a Console) -> Self {
         let (wish, stop) = Stop::new();
-        let urgency = signals::listen(wish, RunEnding::Plain, None, None);
+        let urgency = signals::listen(wish, RunEnding::Plain, SignalScope::Program, None, None);
         Self { console, stop, urgency }
     }
 

@@ -47,7 +47,7 @@ mod saved_suite;
 pub(crate) mod schema;
 pub(crate) mod serve;
 mod serve_faulty;
-mod signals;
+pub(crate) mod signals;
 pub(crate) mod snapshot;
 mod snapshot_text;
 pub(crate) mod tools;

@@ -9,7 +9,7 @@ use super::proving::{ProofRequest, RecordingFile};
 use super::run::{RunArgs, run};
 use super::run_command::RunCommandArgs;
 use super::run_watch::RunWatch;
-use super::signals::{self, RunEnding};
+use super::signals::{self, RunEnding, SignalScope};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::suites::registry;
@@ -52,7 +52,7 @@ fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<E
     let plan = plan.without_cases(|case| recording.unplayable(&case.id).is_some());
     let snapshots = Snapshots { known: recorded::read_texts(&plan), purpose: Purpose::Compare }.into();
     let (wish, stop) = Stop::new();
-    let _urgency = signals::listen(wish, RunEnding::Reports, None, None);
+    let _urgency = signals::listen(wish, RunEnding::Reports, SignalScope::Program, None, None);
     let options = &Options { snapshots, ..args.options(now(), stop, console) };
     let mut watch = RunWatch::new(&args.report, None, plan.cases().count(), console)?;
     let (plan, registry) = (&plan, registry.get());

@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use super::findings::{PlayingArgs, state_flag, unplayable};
-use super::signals::{self, RunEnding, Urgency};
+use super::signals::{self, RunEnding, SignalScope, Urgency};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::kept;
@@ -389,7 +389,7 @@ impl FindingReplay<'_> {
 
 fn listen() -> watch::Receiver<Urgency> {
     let (wish, _stop) = Stop::new();
-    signals::listen(wish, RunEnding::Plain, None, None)
+    signals::listen(wish, RunEnding::Plain, SignalScope::Program, None, None)
 }
 
 /// The verdict on the sequences of a finding; the minimised one comes first.

@@ -18,7 +18,7 @@ use super::run_findings::{KeepArgs, keep};
 use super::run_shared::{SignalledRun, run_plan};
 use super::run_update::{self, Consent, SuiteFolders, UpdateArgs};
 use super::run_watch::{CaseOutcome, DetailArgs, RunWatch};
-use super::signals::Urgency;
+use super::signals::{SignalScope, Urgency};
 use crate::baseline::Baseline;
 use crate::cli::baseline::BaselineArgs;
 use crate::cli::console::Console;
@@ -61,10 +61,10 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) details: DetailArgs,
     #[command(flatten)]
-    recording: UpdateArgs,
+    pub(crate) recording: UpdateArgs,
     /// Writes the transcript of each session into this folder, a file per session and a line per frame; a session of 200,000 frames or more is cut to its first and last ones.
     #[arg(long, value_name = "FOLDER")]
-    transcript: Option<FolderPlace>,
+    pub(crate) transcript: Option<FolderPlace>,
     #[command(flatten)]
     pub(crate) thresholds: ThresholdArgs,
     #[command(flatten)]
@@ -74,12 +74,12 @@ pub(crate) struct RunArgs {
     pub(crate) read_only: bool,
     /// Keeps the folder of a run that fails, `{{ run.dir }}`, with the copies of stores as the servers left them.
     #[arg(long)]
-    keep: bool,
+    pub(crate) keep: bool,
     /// Lets the run pass although a tool served none of its generated calls and was therefore not judged.
     #[arg(long)]
     pub(crate) allow_unjudged: bool,
     #[command(flatten)]
-    known: BaselineArgs,
+    pub(crate) known: BaselineArgs,
     #[command(flatten)]
     keeping: KeepArgs,
     /// A fault registry to use instead of the built-in one.
@@ -100,11 +100,14 @@ pub(crate) struct RunRequest {
     pub(crate) failing_tests: Option<FilePlace>,
     /// Proves in this time, and in a line, what the run would have caught.
     pub(crate) brief_proof: Option<Duration>,
+    /// How long signals are listened for.
+    pub(crate) signals: SignalScope,
 }
 
 impl From<RunArgs> for RunRequest {
     fn from(args: RunArgs) -> Self {
-        Self { args, serving: ServingRequirement::default(), failing_tests: None, brief_proof: None }
+        let signals = SignalScope::Program;
+        Self { args, serving: ServingRequirement::default(), failing_tests: None, brief_proof: None, signals }
     }
 }
 
@@ -290,13 +293,13 @@ pub(crate) fn run_and_tell(request: &RunRequest, console: &Console) -> Result<(E
     // Only what is written needs them.
     let roots = if consent == Consent::None { recorded::Roots::default() } else { recorded::roots(&run.plan) };
     let roots = SuiteFolders::new(&roots);
-    let (wish, stop) = Stop::new();
+    let ((wish, stop), scope) = (Stop::new(), request.signals);
     let least = args.keeping.fail_on.unwrap_or(Severity::Low);
     let arguments = Arc::new(ArgumentMemory::new(kept_arguments::read(&run.state)));
     let options =
         Options { baseline: Arc::clone(&run.known), snapshots, arguments, ..args.options(now, stop, console) };
     let signalled =
-        SignalledRun { plan: run.plan.clone(), registry: run.registry, options: options.clone(), wish, least };
+        SignalledRun { plan: run.plan.clone(), registry: run.registry, options: options.clone(), wish, scope, least };
     let Some((mut summary, mut watch, urgency)) = run_plan(signalled, watch, args.budget, console) else {
         return Err(console.fail(Exit::Internal, "the run cannot start: the system provides no async runtime", None));
     };

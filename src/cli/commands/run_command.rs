@@ -6,8 +6,19 @@ use super::other_server::OtherServerArgs;
 use super::run::{RunArgs, RunRequest, run};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
+use crate::cli::watch::watch;
 
 /// Runs test suites against their servers, or against the one that follows them.
+#[derive(Debug, Args)]
+pub(crate) struct WatchedRunArgs {
+    /// Runs again whenever a suite changes, a file that it includes, or a source of its server (`watch` in suites): what failed first, then what is affected. Keys run all, run what failed, filter, write snapshots and quit.
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    typed: RunCommandArgs,
+}
+
+/// A run as `mcprove run` and `mcprove prove` take it.
 #[derive(Debug, Args)]
 pub(crate) struct RunCommandArgs {
     #[command(flatten)]
@@ -25,6 +36,7 @@ impl RunCommandArgs {
     }
 }
 
-pub(crate) fn run_command(typed: RunCommandArgs, console: &Console) -> Result<Exit, Exit> {
-    run(&RunRequest::from(typed.into_run(console)?), console)
+pub(crate) fn run_command(args: WatchedRunArgs, console: &Console) -> Result<Exit, Exit> {
+    let (watches, args) = (args.watch, args.typed.into_run(console)?);
+    if watches { watch(args, console) } else { run(&RunRequest::from(args), console) }
 }

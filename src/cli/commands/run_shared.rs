@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::run_findings::Severities;
 use super::run_watch::RunWatch;
-use super::signals::{self, RunEnding, RunningTask, Urgency};
+use super::signals::{self, RunEnding, RunningTask, SignalScope, Urgency};
 use crate::cli::console::Console;
 use crate::event::{Event, RunEnd, Severity};
 use crate::plan::Plan;
@@ -26,6 +26,8 @@ pub(crate) struct SignalledRun<'a> {
     pub(crate) options: Options,
     /// Asks the run to stop.
     pub(crate) wish: watch::Sender<Option<RunEnd>>,
+    /// How long signals are listened for.
+    pub(crate) scope: SignalScope,
     /// The least severity of failures that count.
     pub(crate) least: Severity,
 }
@@ -38,12 +40,12 @@ pub(crate) fn run_plan(
     console: &Console,
 ) -> Option<(Summary, RunWatch, watch::Receiver<Urgency>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-    let SignalledRun { plan, registry, options, wish, least } = run;
+    let SignalledRun { plan, registry, options, wish, scope, least } = run;
     let mut watch = SharedWatch::new(watch);
     let (shared, console, stop) = (watch.clone(), console.clone(), options.stop.clone());
     let cleanup = Box::new(move || shared.abandon(&stop, &console).at_least(least));
     let running = RunningTask { runtime: runtime.handle().clone(), cleanup };
-    let mut urgency = signals::listen(wish, RunEnding::Reports, Some(running), budget);
+    let mut urgency = signals::listen(wish, RunEnding::Reports, scope, Some(running), budget);
     let summary = runtime.block_on(async {
         tokio::select! {
             summary = runner::run(plan, options, registry, &mut watch) => Some(summary),

@@ -25,10 +25,10 @@ const LINES: usize = 120;
 pub(crate) struct UpdateArgs {
     /// Writes the snapshots that answers are compared with (`snapshot` in suites): shows each difference and asks; refused in CI.
     #[arg(long)]
-    update: bool,
+    pub(crate) update: bool,
     /// With `--update`, writes without asking.
     #[arg(long, requires = "update")]
-    yes: bool,
+    pub(crate) yes: bool,
 }
 
 /// The permission to write snapshots.

@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM: the first asks the run to end well, the second ends it at once, the third ends the program.
 //!
-//! Listens in a thread of its own for as long as the program lives, so that nothing can keep a signal from being heard.
+//! Listens in a thread of its own, for as long as the program lives unless that has many runs, so that nothing can keep a
+//! signal from being heard.
 //! A run may be too busy to stop: then the program exits without it.
 
 use std::io::Write as _;
@@ -11,6 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::cli::exit::Exit;
+use crate::cli::terminal;
 use crate::event::RunEnd;
 use crate::runner::end_run_folders;
 use crate::transport::orphans;
@@ -78,6 +80,16 @@ impl RunEnding {
     }
 }
 
+/// How long signals are listened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum SignalScope {
+    /// As long as the program lives, so that nothing can keep a signal from being heard.
+    #[default]
+    Program,
+    /// As long as somebody follows the urgency: one of many runs of a program, which listens by itself in between.
+    Run,
+}
+
 /// The runtime that must not be stuck once a signal came, or else the program exits.
 pub(crate) struct RunningTask {
     /// The one runtime that everything runs on.
@@ -95,27 +107,29 @@ pub(crate) type Cleanup = Box<dyn FnOnce() -> usize + Send>;
 pub(crate) fn listen(
     stop: watch::Sender<Option<RunEnd>>,
     ending: RunEnding,
+    scope: SignalScope,
     running: Option<RunningTask>,
     budget: Option<Duration>,
 ) -> watch::Receiver<Urgency> {
     let [soon, now] = ending.words();
     let (sender, receiver) = watch::channel(Urgency::None);
+    let followed = (scope == SignalScope::Run).then(|| sender.clone());
     let (ready, listening) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-        runtime.block_on(async move {
+        let listens = async move {
             survive_full_files();
             let Ok(mut signals) = Signals::new() else { return };
             // Whoever does not wait for it loses nothing but time.
             let _ = ready.send(());
             let (runtime, cleanup) = running.map(|running| (running.runtime, running.cleanup)).unzip();
             tokio::select! {
-                () = signals.next() => {}
+                _ = signals.next() => {}
                 () = wait_until_budget_nearly_spent(budget) => {
                     let _ = stop.send(Some(RunEnd::OutOfTime));
                     let _ = sender.send(Urgency::Spent);
                     tokio::select! {
-                        () = signals.next() => {}
+                        _ = signals.next() => {}
                         () = sleep(CLEANUP_TIME + OVERTIME) => {
                             let _ = sender.send(Urgency::Overdue);
                             wait_until_stuck(runtime.as_ref()).await;
@@ -139,12 +153,26 @@ pub(crate) fn listen(
             print_notice(ending.stuck_words());
             run_cleanup(cleanup, &mut signals).await;
             exit_now(Exit::Interrupted);
+        };
+        runtime.block_on(async {
+            tokio::select! {
+                () = listens => {}
+                () = wait_until_unfollowed(followed) => {}
+            }
         });
     });
     // A signal that comes before it is listened for would end the program without a report, or be lost. Where the
     // system gives no thread or no signals, the channel closes.
     let _ = listening.recv();
     receiver
+}
+
+/// Returns once nobody follows the urgency any more.
+async fn wait_until_unfollowed(urgency: Option<watch::Sender<Urgency>>) {
+    match urgency {
+        Some(urgency) => urgency.closed().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Returns when so little of the budget is left that the run must stop.
@@ -158,7 +186,7 @@ async fn wait_until_budget_nearly_spent(budget: Option<Duration>) {
 /// Waits for the next signal; `true` where the runtime is stuck before it comes.
 async fn is_stuck_before_signal(signals: &mut Signals, running: Option<&Handle>) -> bool {
     tokio::select! {
-        () = signals.next() => false,
+        _ = signals.next() => false,
         () = wait_until_stuck(running) => true,
     }
 }
@@ -176,7 +204,7 @@ async fn run_cleanup(cleanup: Option<Cleanup>, signals: &mut Signals) -> Option<
     let Some(cleanup) = cleanup else { return Some(0) };
     tokio::select! {
         failures = tokio::task::spawn_blocking(cleanup) => Some(failures.unwrap_or_default()),
-        () = signals.next() => None,
+        _ = signals.next() => None,
     }
 }
 
@@ -191,6 +219,7 @@ fn exit_after_budget(failures: Option<usize>) -> Exit {
 
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
 fn exit_now(exit: Exit) -> ! {
+    terminal::restore();
     orphans::kill_all_children();
     end_run_folders();
     std::process::exit(exit as i32);
@@ -201,24 +230,34 @@ fn print_notice(words: &str) {
     let _ = writeln!(std::io::stderr().lock(), "\n{words}");
 }
 
+/// The meaning of a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SignalKind {
+    /// The user pressed Ctrl-C.
+    Interrupt,
+    /// The program shall end.
+    Terminate,
+}
+
 /// Listens without a gap between one signal and the next.
-struct Signals(#[cfg(unix)] [tokio::signal::unix::Signal; 3], #[cfg(windows)] tokio::signal::windows::CtrlC);
+pub(crate) struct Signals(#[cfg(unix)] [tokio::signal::unix::Signal; 3], #[cfg(windows)] tokio::signal::windows::CtrlC);
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let heard = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+    pub(crate) fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{self, signal};
+        type Kind = unix::SignalKind;
+        let heard = [Kind::interrupt(), Kind::terminate(), Kind::hangup()].map(signal);
         let [interrupt, terminate, hangup] = heard;
         Ok(Self([interrupt?, terminate?, hangup?]))
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) -> SignalKind {
         let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
+            _ = interrupt.recv() => SignalKind::Interrupt,
+            _ = terminate.recv() => SignalKind::Terminate,
+            _ = hangup.recv() => SignalKind::Terminate,
         }
     }
 }
@@ -237,12 +276,13 @@ pub(crate) fn survive_full_files() {}
 
 #[cfg(windows)]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    pub(crate) fn new() -> std::io::Result<Self> {
         tokio::signal::windows::ctrl_c().map(Self)
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) -> SignalKind {
         self.0.recv().await;
+        SignalKind::Interrupt
     }
 }
 

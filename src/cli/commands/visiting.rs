@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use super::signals::{self, RunEnding, RunningTask, Urgency};
+use super::signals::{self, RunEnding, RunningTask, SignalScope, Urgency};
 use crate::block;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -142,7 +142,7 @@ pub(crate) fn work_with<T>(
     let runtime = runtime.map_err(no_runtime)?;
     let (wish, stop) = Stop::new();
     let running = RunningTask { runtime: runtime.handle().clone(), cleanup: Box::new(|| 0) };
-    let mut urgency = signals::listen(wish, RunEnding::Plain, Some(running), None);
+    let mut urgency = signals::listen(wish, RunEnding::Plain, SignalScope::Program, Some(running), None);
     let environment = Arc::clone(&console.environment.variables);
     let options = Options { environment, ..Options::new(0, stop.clone()) };
     let shown = current.clone();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use globset::GlobBuilder;
 use indexmap::IndexMap;
 use serde_json::json;
 
@@ -36,6 +37,7 @@ fn server(keys: ServerKeys, folder: &Path, found: &mut Vec<Diagnostic>) -> Optio
         let unknown = Diagnostic::error("unknown-name", message, secret.span).of_kind(MistakeKind::UnknownName);
         found.push(unknown.with_help(help));
     }
+    found.extend(keys.watch.iter().filter_map(bad_glob));
     let command = match &keys.command {
         Some(command) => Some(command_words(command, found)?),
         None => None,
@@ -73,9 +75,27 @@ fn server(keys: ServerKeys, folder: &Path, found: &mut Vec<Diagnostic>) -> Optio
         // A built-in server keeps its data in memory, for one run, and one with a store in a copy.
         scratch: keys.scratch || is_builtin || keys.store.is_some(),
         store: keys.store.map(|store| store.0),
+        watch: keys.watch,
         needs: keys.needs,
         protocol: keys.protocol,
     })
+}
+
+/// The mistake in a pattern of files, if there is one.
+fn bad_glob(pattern: &Located<String>) -> Option<Diagnostic> {
+    let mistake = |message: String| Diagnostic::error("bad-glob", message, pattern.span);
+    let written = &pattern.value;
+    if written.trim().is_empty() {
+        let help = "write for example `../src/**/*.py`".to_owned();
+        return Some(mistake("the pattern is empty".to_owned()).with_help(help));
+    }
+    if Path::new(written).is_absolute() {
+        let help = "write it relative to the folder of this suite, for example `../src/**/*.py`".to_owned();
+        return Some(mistake(format!("`{written}` is an absolute path, which no other machine has")).with_help(help));
+    }
+    let error = GlobBuilder::new(written).literal_separator(true).build().err()?;
+    let help = "`*` stands for anything but `/`, `**` for folders, `{a,b}` for one of two, and `[` is written `[[]`";
+    Some(mistake(format!("`{written}` is no pattern: {}", error.kind())).with_help(help.to_owned()))
 }
 
 /// An address that is known before anything is filled in, but for a port, can be looked at.
@@ -124,6 +144,7 @@ impl Server {
             inputs: Inputs::new(),
             scratch: false,
             store: None,
+            watch: Vec::new(),
             needs: Vec::new(),
             protocol: vec![Protocol::Auto],
         }

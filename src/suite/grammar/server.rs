@@ -56,6 +56,9 @@ settings! {
         /// The file or folder in which the server keeps its data. Every process that mcprove starts gets a copy of its own in
         /// the place of that path, so the data may be changed.
         pub(crate) store: Option<WrittenStore> => beside(PROCESS),
+        /// The server's sources: files, folders, and patterns such as `../src/**/*.py`, relative to the suite's file. When
+        /// one of them changes, `mcprove run --watch` runs the suite again, on a server that is started anew.
+        pub(crate) watch: Vec<Located<String>>,
         /// Variables of the environment, such as `env.TOKEN`; if one is not set, every case on this server is skipped.
         pub(crate) needs: Vec<NeededVariable> => shape(NEEDED_VARIABLES),
         /// The protocol revision: `auto` detects it; a list runs every case once per revision.

@@ -36,6 +36,8 @@ pub struct Server {
     pub scratch: bool,
     /// The file or folder in which it keeps its data; each of its processes gets a copy.
     pub store: Option<Store>,
+    /// The patterns of its sources, whose changes start it anew while somebody watches.
+    pub watch: Vec<Located<String>>,
     /// The variables without which no case runs on it.
     pub needs: Vec<NeededVariable>,
     /// The revisions to speak, each in a run of its own.

@@ -114,12 +114,12 @@ mod adopted {
         }
     }
 
-    /// The names of the strays that had to be ended so far, each with how many there were.
-    pub fn killed_orphans() -> BTreeMap<String, usize> {
+    /// The names of the strays that had to be ended since the last call, each with how many there were.
+    pub fn take_killed_orphans() -> BTreeMap<String, usize> {
         kill_unneeded();
         let mut counted = BTreeMap::new();
-        for name in KILLED.lock().values() {
-            *counted.entry(name.clone()).or_default() += 1;
+        for name in std::mem::take(&mut *KILLED.lock()).into_values() {
+            *counted.entry(name).or_default() += 1;
         }
         counted
     }
@@ -204,10 +204,10 @@ mod adopted {
     pub fn kill_all_children() {}
 
     /// Orphans are not known on this system.
-    pub fn killed_orphans() -> BTreeMap<String, usize> {
+    pub fn take_killed_orphans() -> BTreeMap<String, usize> {
         BTreeMap::new()
     }
 }
 
-pub use self::adopted::{adopt_orphans, kill_all_children, killed_orphans};
+pub use self::adopted::{adopt_orphans, kill_all_children, take_killed_orphans};
 pub(crate) use self::adopted::{kill_unneeded, running_in_group};
