@@ -79,10 +79,10 @@ fn families_table(score: &Score, style: &Style) -> String {
         let gap = " ".repeat(name_width.saturating_sub(terminal::columns(&name)));
         // What does not apply is not counted, even if something of it was planned.
         let faults = match family.status {
-            Status::NotApplicable => format!("{}", family.leaves.of),
+            Status::NotApplicable => format!("0/{}", family.leaves.of),
             Status::Covered | Status::Partial | Status::Uncovered => family.leaves.to_string(),
         };
-        format!("{status}  {name}{gap}  {faults:>3} faults  [{}]\n", family.id)
+        format!("{status}  {name}{gap}  {faults} faults  [{}]\n", family.id)
     };
     score.families.iter().map(row).collect()
 }

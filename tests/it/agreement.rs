@@ -30,6 +30,7 @@ const BEYOND_SCHEMA: &[(&str, &str, &str)] = &[
     ("bad-path", "", "the syntax of a path"),
     ("bad-recording", "", "the content of another file"),
     ("bad-regex", "", "the syntax of a regular expression"),
+    ("bad-glob", "", "the syntax of a pattern of paths"),
     ("bad-rows", "", "the content of another file, or how many rows all tests have"),
     ("bad-schema", "", "a JSON Schema in the suite"),
     ("bad-snapshot", "", "the content of another file"),

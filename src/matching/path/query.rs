@@ -59,9 +59,9 @@ impl Query {
 /// The reason and the cure where a JSONPath has the mark of a dotted path for JSON within a text.
 fn inner_json(text: &str) -> Option<String> {
     text.contains(".json()").then_some(())?;
-    let dotted = text.trim_start_matches(['$', '.']);
-    let written =
-        if super::dotted::Dotted::parse(dotted).is_ok() { dotted } else { "result.content[0].text.json().id" };
+    // `$..name` finds names anywhere, which no dotted path does.
+    let dotted = text.strip_prefix("$.").filter(|rest| super::dotted::Dotted::parse(rest).is_ok());
+    let written = dotted.unwrap_or("result.content[0].text.json().id");
     Some(format!(
         "`{}` is not a valid JSONPath: only a path without `$` reads JSON within a text; write for example `{}`",
         show::quote(text),
