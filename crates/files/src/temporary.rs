@@ -67,7 +67,10 @@ impl TemporaryFolder {
     }
 
     /// Removes it now; returns true if nothing is left at its path.
-    #[expect(clippy::disallowed_methods, reason = "nothing tells when the last program that writes to a folder is gone")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "nothing tells when the last program that writes to a folder is gone"
+    )]
     pub fn remove(&mut self) -> bool {
         if let Some(folder) = self.folder() {
             empty(folder, std::thread::sleep);
