@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style as Paint};
 use serde::Serialize;
 
-use crate::event::{Cell, Figure, Gate, SectionTable, SuiteScore, Tone};
+use crate::event::{Cell, Figure, Gate, RunFinished, SectionTable, SuiteScore, Tone};
 use crate::source::{Color, Style, visible_line};
 use crate::taxonomy::probe;
 use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status};
@@ -104,6 +104,18 @@ pub enum Scope {
     One,
     /// All suites and servers together.
     Total,
+}
+
+/// The levels that a run has a score at, and the thresholds, which are about the last of them.
+pub(crate) fn levels_of(run: &RunFinished) -> (Vec<&Score>, &[Gate]) {
+    let planned = run.coverage.iter().flat_map(|found| [&found.declared, &found.exercised]);
+    let scores = planned.chain(run.proof.as_ref().map(|proof| &proof.proven)).collect();
+    let gates = match (&run.proof, &run.coverage) {
+        (Some(proof), _) => proof.gates.as_slice(),
+        (None, Some(found)) => found.gates.as_slice(),
+        (None, None) => &[],
+    };
+    (scores, gates)
 }
 
 /// The levels side by side, as printed at the end of `run`; the last one is what the gates are about.

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 
 use crate::event::{RunFinished, Section, SectionPart, SuiteScore};
 use crate::report::comparison;
-use crate::report::coverage::{levels_table, sentences, suites_table};
+use crate::report::coverage::{levels_of, levels_table, sentences, suites_table};
 use crate::report::fold::Report;
-use crate::taxonomy::score::Score;
 
 use super::escape::{inline, item, paragraph, preformatted};
 use super::table::table;
@@ -14,16 +13,10 @@ use super::table::table;
 /// Declared, exercised and proven, as far as there are figures.
 pub(super) fn coverage(report: &Report) -> String {
     let Some(run) = report.run_finished() else { return String::new() };
-    let levels = run.coverage.iter().flat_map(|found| [&found.declared, &found.exercised]);
-    let scores: Vec<&Score> = levels.chain(run.proof.as_ref().map(|proof| &proof.proven)).collect();
+    let (scores, gates) = levels_of(run);
     if scores.is_empty() {
         return String::new();
     }
-    let gates = match (&run.proof, &run.coverage) {
-        (Some(proof), _) => proof.gates.as_slice(),
-        (None, Some(found)) => found.gates.as_slice(),
-        (None, None) => &[],
-    };
     let told: String = sentences(&scores, gates).iter().map(|line| paragraph(&line.to_text())).collect();
     told + &table(&levels_table(&scores), "Fault coverage by family") + &of_suites(run)
 }

@@ -11,7 +11,6 @@ use std::fmt::Write as _;
 
 use crate::event::{CaseResult, Coverage, Outcome, RunFinished, Section, SectionPart, SectionTable};
 use crate::source::{Color, Style, duration_text, replace_command_brackets, visible, visible_line};
-use crate::taxonomy::score::Score;
 
 use super::cause::Cause;
 use super::comparison::{self, Comparison};
@@ -254,16 +253,10 @@ fn and_more(count: usize) -> String {
 }
 
 fn coverage(run: &RunFinished) -> String {
-    let levels = run.coverage.iter().flat_map(|found| [&found.declared, &found.exercised]);
-    let scores: Vec<&Score> = levels.chain(run.proof.as_ref().map(|proof| &proof.proven)).collect();
+    let (scores, gates) = coverage::levels_of(run);
     if scores.is_empty() {
         return String::new();
     }
-    let gates = match (&run.proof, &run.coverage) {
-        (Some(proof), _) => proof.gates.as_slice(),
-        (None, Some(found)) => found.gates.as_slice(),
-        (None, None) => &[],
-    };
     let mut text = format!("### Fault coverage\n\n{}", table(&coverage::levels_table(&scores)));
     for sentence in coverage::sentences(&scores, gates) {
         let _ = write!(text, "\n{}\n", sentence.to_text());

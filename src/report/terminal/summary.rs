@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::event::{CaseResult, Gate, Outcome, Reason, Section, ServerReady, SuiteScore};
+use crate::event::{CaseResult, Outcome, Reason, Section, ServerReady, SuiteScore};
 use crate::source::{Style, duration_text, printable, visible_line};
 use crate::suite::builtin_name;
-use crate::taxonomy::score::Score;
 
-use super::super::coverage::{Scope, claimed_line, figures_line, levels, suites_table};
+use super::super::coverage::{Scope, claimed_line, figures_line, levels, levels_of, suites_table};
 use super::super::fold::{Report, SuiteReport, Totals};
 use super::super::wording;
 use super::chosen_tools;
@@ -398,11 +397,10 @@ fn stale_snapshots(report: &Report, style: &Style) -> String {
 /// The fault coverage of the run, and the result of the proof.
 fn coverage(report: &Report, families: Families, style: &Style) -> String {
     let Some(finished) = report.run_finished() else { return String::new() };
-    let mut scores: Vec<&Score> = Vec::new();
-    let (mut gates, mut claimed, mut suites): (&[Gate], &[String], &[SuiteScore]) = (&[], &[], &[]);
+    let (scores, gates) = levels_of(finished);
+    let (mut claimed, mut suites): (&[String], &[SuiteScore]) = (&[], &[]);
     if let Some(found) = &finished.coverage {
-        scores.extend([&found.declared, &found.exercised]);
-        (gates, claimed, suites) = (&found.gates, &found.claimed, &found.suites);
+        (claimed, suites) = (&found.claimed, &found.suites);
     }
     let claims = claimed_line(claimed, style);
     let Some(proof) = &finished.proof else {
@@ -413,14 +411,9 @@ fn coverage(report: &Report, families: Families, style: &Style) -> String {
         }
         return suite_scores(suites, style) + &levels(&scores, gates, style) + &claims;
     };
-    scores.push(&proof.proven);
     let best = proof::best(proof, style);
     let gap = if best.is_empty() { "" } else { "\n" };
-    best + gap
-        + &suite_scores(suites, style)
-        + &levels(&scores, &proof.gates, style)
-        + &claims
-        + &proof::figures(proof, style)
+    best + gap + &suite_scores(suites, style) + &levels(&scores, gates, style) + &claims + &proof::figures(proof, style)
 }
 
 /// The scores of each suite, if there are several, and that the score below them is none of theirs.
