@@ -27,6 +27,9 @@ pub mod demo;
 #[doc(hidden)]
 pub mod diagnosis;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod diff;
+#[cfg(feature = "cli")]
 mod doctor;
 #[doc(hidden)]
 pub mod drift;
@@ -46,6 +49,9 @@ pub mod invariants;
 pub mod lint;
 #[doc(hidden)]
 pub mod matching;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod mock;
 #[doc(hidden)]
 pub mod plan;
 #[doc(hidden)]

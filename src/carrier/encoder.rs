@@ -75,7 +75,7 @@ impl<'a> ReplyEncoder<'a> {
                     if is_event_stream(&http) { ConnectionBreak::InEvent } else { ConnectionBreak::AfterHeaders };
                 return vec![scheduled(self.fail(HttpFailure::Reset(place), Some((http, bytes.clone()))))];
             }
-            ReplyContent::Message(message) => self.with_ids(message.clone()).to_string().into_bytes(),
+            ReplyContent::Message(message) => with_ids(message.clone(), self.ids).to_string().into_bytes(),
             ReplyContent::Bytes(bytes) => bytes.clone(),
             ReplyContent::Stalled => return Vec::new(),
         };
@@ -132,30 +132,30 @@ impl<'a> ReplyEncoder<'a> {
             Err(failure) => self.fail(failure, Some((http, bytes))),
         }
     }
+}
 
-    /// The message with the ids of this session for those that were recorded.
-    fn with_ids(&self, mut message: Value) -> Value {
-        let is_response = message.get("method").is_none();
-        if is_response && let Some(id) = message.get_mut("id") {
-            self.replace(id);
-        }
-        if let Some(token) = message.get_mut("params").and_then(|params| params.get_mut("progressToken")) {
-            self.replace(token);
-        }
-        message
+/// A message with the ids of this session for those that were recorded.
+pub fn with_ids(mut message: Value, ids: &[(Value, Value)]) -> Value {
+    let is_response = message.get("method").is_none();
+    if is_response && let Some(id) = message.get_mut("id") {
+        replace(id, ids);
     }
+    if let Some(token) = message.get_mut("params").and_then(|params| params.get_mut("progressToken")) {
+        replace(token, ids);
+    }
+    message
+}
 
-    fn replace(&self, id: &mut Value) {
-        for (recorded, now) in self.ids.iter().rev() {
-            if id == recorded {
-                *id = now.clone();
-                return;
-            }
-            // An id whose type was changed stays changed.
-            if id.as_str().is_some_and(|text| recorded.is_i64() && text.parse().ok() == recorded.as_i64()) {
-                *id = now.to_string().into();
-                return;
-            }
+fn replace(id: &mut Value, ids: &[(Value, Value)]) {
+    for (recorded, now) in ids.iter().rev() {
+        if id == recorded {
+            *id = now.clone();
+            return;
+        }
+        // An id whose type was changed stays changed.
+        if id.as_str().is_some_and(|text| recorded.is_i64() && text.parse().ok() == recorded.as_i64()) {
+            *id = now.to_string().into();
+            return;
         }
     }
 }

@@ -6,5 +6,5 @@ mod encoder;
 mod link;
 
 pub use self::clock::clock;
-pub use self::encoder::{ReplyEncoder, RequestContext, asked_text};
+pub use self::encoder::{ReplyEncoder, RequestContext, asked_text, with_ids};
 pub use self::link::{BegunExchange, LinkPlayer, SaidMessage, on_link, play_on_link};

@@ -69,6 +69,7 @@ enum CliCommand {
     Check(commands::check::CheckArgs),
     Plan(commands::plan::PlanArgs),
     Report(commands::report::ReportArgs),
+    Diff(commands::diff::DiffArgs),
     Explain(commands::explain::ExplainArgs),
     Findings(commands::findings::FindingsArgs),
     Convert(commands::convert::ConvertArgs),
@@ -81,6 +82,7 @@ enum CliCommand {
     Relay(commands::relay::RelayArgs),
     Schema(commands::schema::SchemaArgs),
     Serve(commands::serve::ServeArgs),
+    Mock(commands::mock::MockArgs),
     Completions(commands::completions::CompletionsArgs),
 }
 
@@ -124,11 +126,12 @@ impl CliCommand {
             | Self::Findings(_) => "",
             Self::Prove(_) => "nothing was proven",
             Self::Grow(_) => "nothing was added",
-            Self::Run(_) | Self::Serve(_) | Self::Relay(_) => "nothing was run",
+            Self::Run(_) | Self::Serve(_) | Self::Mock(_) | Self::Relay(_) => "nothing was run",
             Self::Compliance(_) | Self::Lint(_) | Self::Ci(_) | Self::Audit(_) => "nothing was checked",
             Self::Fuzz(_) => "nothing was called",
             Self::Init(_) => "no suite was written",
             Self::Snapshot(_) => "nothing was recorded",
+            Self::Diff(_) => "nothing was compared",
             Self::Tools(_) => "nothing was listed",
             Self::Doctor(_) => "nothing was examined",
             Self::Call(_) | Self::Read(_) | Self::Prompt(_) | Self::Complete(_) => "nothing was asked",
@@ -178,6 +181,7 @@ pub fn main() -> ExitCode {
         CliCommand::Check(args) => commands::check::check(args, console),
         CliCommand::Plan(args) => commands::plan::plan(args, console),
         CliCommand::Report(args) => commands::report::report(&args, console),
+        CliCommand::Diff(args) => commands::diff::diff(&args, console),
         CliCommand::Explain(args) => commands::explain::explain(&args, console),
         CliCommand::Audit(args) => commands::audit::audit(*args, console),
         CliCommand::Ci(args) => commands::ci::ci(*args, console),
@@ -188,6 +192,7 @@ pub fn main() -> ExitCode {
         CliCommand::Relay(args) => return commands::relay::relay(&args, console),
         CliCommand::Schema(args) => Ok(commands::schema::schema(&args, console)),
         CliCommand::Serve(args) => commands::serve::serve(&args, console),
+        CliCommand::Mock(args) => return commands::mock::mock(&args, console),
         CliCommand::Completions(args) => Ok(commands::completions::completions(&args, console)),
     };
     report_orphans(console);

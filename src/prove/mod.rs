@@ -51,6 +51,8 @@ use crate::runner::{Bail, Options};
 use crate::taxonomy::Registry;
 
 pub use self::recording::{RecordedCase, RunRecorder, RunRecording, TargetRecording, file};
+#[cfg(feature = "cli")]
+pub(crate) use self::recording::{RequestKey, request_in, title};
 pub(crate) use self::suggest::{last_expect, requests, shared_name};
 
 pub use self::suggest::{FileRelation, MISSING_MARK, MissingSuite, head_including, missing_suites};

@@ -85,7 +85,8 @@ fn no_file_speaks_to_a_terminal_or_a_log() {
     let reports =
         ["text", "github", "tap", "markdown", "junit"].map(|format| format!("report spoilt --format {format}"));
     let reports: Vec<&str> = reports.iter().map(String::as_str).collect();
-    for (file, commands) in [("events", reports.as_slice()), ("recording", &["prove --recording spoilt"])] {
+    let recordings = ["prove --recording spoilt", "report spoilt", "mock spoilt", "diff recording spoilt"];
+    for (file, commands) in [("events", reports.as_slice()), ("recording", &recordings)] {
         let whole = lines(&scene, file);
         for at in [0, whole.len() / 2, whole.len() - 1] {
             let line: Value = serde_json::from_str(&whole[at]).unwrap();

@@ -2,13 +2,18 @@
 
 use std::fs;
 
+use mcprove::report::FORMATS;
+
 use crate::harness::Scene;
 
 #[test]
 fn secrets_are_in_no_file() {
     let scene = Scene::copied("cases/secrets", "secrets");
     let reports = ["junit", "json", "ndjson", "text"].map(|name| format!("--report {name}=out/{name}"));
-    let run = format!("TOKEN=hunter2-is-secret mcprove run suite.yml --transcript out {}", reports.join(" "));
+    let run = format!(
+        "TOKEN=hunter2-is-secret mcprove run suite.yml --transcript out --record out/recording {}",
+        reports.join(" ")
+    );
     assert_eq!(scene.line(&run).status, 1);
     let written: Vec<String> = scene.line("list out").stdout.lines().map(|file| format!("show {file}")).collect();
     assert!(written.len() > reports.len(), "{written:?}");
@@ -41,6 +46,22 @@ fn a_recording_becomes_the_same_report() {
     for (format, live) in [("junit", "live.xml"), ("json", "live.json"), ("ndjson", "events.ndjson")] {
         let again = scene.run(&format!("report events.ndjson --as {format}")).stdout;
         assert_eq!(again, scene.line(&format!("show {live}")).stdout, "{format}");
+    }
+}
+
+/// Somebody who has nothing but the recording of a run gets every report, the same as the one that was made with it.
+#[test]
+fn a_recording_makes_every_report_elsewhere() {
+    let (scene, elsewhere) = (Scene::copied("cases/reports", "recorded-here"), Scene::bare("recorded-elsewhere"));
+    let formats: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let reports: Vec<String> = formats.iter().map(|name| format!("--report {name}=out/{name}")).collect();
+    scene.run(&format!("run suite.yml --record run.recording {}", reports.join(" ")));
+    fs::copy(scene.folder.join("run.recording"), elsewhere.folder.join("run.recording")).unwrap();
+    for format in formats {
+        let seen = elsewhere.run(&format!("report run.recording --as {format} --output {format}"));
+        assert_eq!((seen.status, seen.stderr.as_str()), (0, ""), "{format}");
+        let made = |scene: &Scene, file: String| fs::read_to_string(scene.folder.join(file)).unwrap();
+        assert_eq!(made(&elsewhere, format.to_owned()), made(&scene, format!("out/{format}")), "{format}");
     }
 }
 

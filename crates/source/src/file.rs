@@ -1,7 +1,7 @@
 //! Files that are read whole, and how large they may be: a device, or what somebody else wrote, must not fill the memory.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Take};
 use std::path::Path;
 
 /// The most bytes of what people write: suites, rows, registries, baselines, certificates.
@@ -14,21 +14,33 @@ pub const RECORDED: u64 = 1 << 30;
 ///
 /// # Errors
 ///
+/// Fails as [`open`] does, and where a device gives more bytes.
+pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut file = open(path, most + 1)?;
+    let expected = file.get_ref().metadata().map_or(0, |about| about.len().min(most));
+    bytes.reserve(usize::try_from(expected).unwrap_or(0));
+    let length = file.read_to_end(&mut bytes)?;
+    if length as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
+}
+
+/// A file of which at most so many bytes are read.
+///
+/// # Errors
+///
 /// Fails where the system refuses, with [`ErrorKind::FileTooLarge`] where there are more, and for a named pipe: opening
 /// one lasts until somebody writes to it.
-pub fn read_bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn open(path: &Path, most: u64) -> io::Result<Take<File>> {
     if is_named_pipe(path) {
         return Err(io::Error::new(ErrorKind::Unsupported, "it is a pipe; save its output to a file first"));
     }
-    let mut bytes = Vec::new();
     let file = File::open(path)?;
-    let expected = file.metadata().map_or(0, |about| about.len().min(most));
-    bytes.reserve(usize::try_from(expected).unwrap_or(0));
-    let length = file.take(most + 1).read_to_end(&mut bytes)?;
-    if length as u64 > most {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB", most >> 20)));
-    }
-    Ok(bytes)
+    let is_larger = file.metadata().is_ok_and(|about| about.is_file() && about.len() > most);
+    if is_larger { Err(too_large(most)) } else { Ok(file.take(most)) }
+}
+
+fn too_large(most: u64) -> io::Error {
+    io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB", most >> 20))
 }
 
 /// A path leads to a pipe that was not opened for this process, as a shell does for `<(…)`.

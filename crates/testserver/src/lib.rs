@@ -18,7 +18,7 @@ mod fixtures;
 #[cfg(feature = "http")]
 pub mod http;
 mod prompts;
-mod random;
+pub mod random;
 mod resources;
 mod schema;
 mod server;

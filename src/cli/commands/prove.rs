@@ -39,9 +39,9 @@ pub(crate) fn prove(args: ProveArgs, console: &Console) -> Result<Exit, Exit> {
 
 /// Proves from a recording; reports show its baseline run.
 fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<Exit, Exit> {
-    let mut file = RecordingFile::open(path, console)?;
+    let file = RecordingFile::open(path, console)?;
     if args.suites.paths.is_empty() {
-        args.suites.paths = std::mem::take(&mut file.suites);
+        args.suites.paths = file.suites().to_vec();
     }
     args.proving.check(&args.thresholds, console)?;
     let registry = registry(args.registry.as_deref(), console)?;

@@ -1,6 +1,8 @@
 //! The recording of a run, and the proof from it.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufReader, Take};
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ use crate::coverage::gates;
 use crate::event::Proof;
 use crate::files::FilePlace;
 use crate::plan::Plan;
-use crate::prove::file::{self, RecordingHeader};
+use crate::prove::file::{self, RecordedParts, RecordedText, RecordingHeader, RecordingReader};
 use crate::prove::{
     MISSING_MARK, MissingSuite, ProveError, ProveResult, ProveSettings, RecordedSecrets, RunRecording, missing_suites,
     prove,
@@ -22,9 +24,9 @@ use crate::prove::{
 use crate::redact::Redactor;
 use crate::report::sink;
 use crate::report::{MutantCounts, Survivors, Ticker};
-use crate::runner::{Options, Thresholds, redactor};
-use crate::source::file::{RECORDED, WRITTEN, read_text};
-use crate::source::{duration_text, nearest};
+use crate::runner::{Options, Thresholds, redactor, variables_in};
+use crate::source::file::{RECORDED, WRITTEN, open, read_text};
+use crate::source::{duration_text, nearest, visible_line};
 use crate::suite::why_unreadable;
 use crate::taxonomy::{Registry, Variant};
 
@@ -34,7 +36,7 @@ pub(crate) struct ProvingArgs {
     /// After the run, proves which faults the suite would catch: imitates each of them in the recorded traffic and checks that a case fails.
     #[arg(long)]
     pub(crate) prove: bool,
-    /// Records the run in this file, for `mcprove prove --recording FILE`, which needs no server.
+    /// Records the run in this file, without secrets, for `report`, `mock`, `diff` and `prove --recording`, which need no server.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<FilePlace>,
     /// Tries only the mutants with this name, or those of this variant, leaf or family: `TOOL`, `FAULT-TIMEOUT-SLOW`, `answer-late`.
@@ -194,13 +196,19 @@ impl ProvingArgs {
     /// Writes the recording, if `--record` asks for it.
     pub(crate) fn write_recording(
         &self,
-        plan: &Plan,
+        (plan, registry): (&Plan, &Registry),
         recording: &RunRecording,
+        events: &str,
         redactor: &Redactor,
         console: &Console,
     ) -> Result<(), Exit> {
         let Some(path) = &self.record else { return Ok(()) };
-        let text = file::write(&header(plan), &recording.clone().without_secrets(redactor));
+        let texts: Vec<RecordedText> = suite_texts(plan)
+            .map(|(file, text)| RecordedText { file: redactor.text(file), text: redactor.text(text) })
+            .collect();
+        let recording = &recording.clone().without_secrets(redactor);
+        let header = RecordingHeader { taxonomy: registry.taxonomy.to_string(), ..header(plan) };
+        let text = file::write(&header, RecordedParts { texts: &texts, recording, events });
         sink::write(path, &text).map_err(|error| console.fail(Exit::Environment, error, None))
     }
 }
@@ -220,38 +228,61 @@ fn proof_line(counts: MutantCounts, is_whole: bool, suite: &str) -> Option<Strin
 }
 
 fn header(plan: &Plan) -> RecordingHeader {
-    let suites = plan.suites.iter().map(|planned| planned.suite.file.clone()).collect();
-    // Filters of the command line are no part of a suite.
-    let texts = plan.sources.names().zip(plan.sources.texts()).filter(|(name, _)| !name.starts_with('<'));
     // A checkout with other line ends is the same suite.
-    let texts: Vec<String> = texts.map(|(_, text)| text.replace("\r\n", "\n")).collect();
-    RecordingHeader { suites, fingerprint: file::fingerprint(texts.iter().map(String::as_str)) }
+    let texts: Vec<String> = suite_texts(plan).map(|(_, text)| text.replace("\r\n", "\n")).collect();
+    let variables: BTreeSet<String> = texts.iter().flat_map(|text| variables_in(text)).collect();
+    RecordingHeader {
+        suites: plan.suites.iter().map(|planned| planned.suite.file.clone()).collect(),
+        fingerprint: file::fingerprint(texts.iter().map(String::as_str)),
+        environment: variables.into_iter().collect(),
+        ..RecordingHeader::default()
+    }
 }
 
-/// A recording that was read, before its plan is known.
+/// The files of a plan's suites, with their texts.
+fn suite_texts(plan: &Plan) -> impl Iterator<Item = (&str, &str)> {
+    // Filters of the command line are no part of a suite.
+    plan.sources.names().zip(plan.sources.texts()).filter(|(name, _)| !name.starts_with('<'))
+}
+
+/// A recording whose first line was read, before its plan is known.
 pub(crate) struct RecordingFile<'a> {
     path: &'a Path,
-    text: String,
-    /// The suites that were recorded.
-    pub(crate) suites: Vec<String>,
+    reader: RecordingReader<BufReader<Take<File>>>,
 }
 
 impl<'a> RecordingFile<'a> {
     pub(crate) fn open(path: &'a Path, console: &Console) -> Result<Self, Exit> {
-        let text = read_text(path, RECORDED).map_err(|error| unusable(path, &why_unreadable(&error), console))?;
-        let header = file::head(&text).map_err(|reason| unusable(path, &reason, console))?;
-        Ok(Self { path, text, suites: header.suites })
+        let file = open(path, RECORDED).map_err(|error| unusable(path, &why_unreadable(&error), console))?;
+        let reader = RecordingReader::new(BufReader::new(file)).map_err(|reason| unusable(path, &reason, console))?;
+        Ok(Self { path, reader })
+    }
+
+    /// The suites that were recorded.
+    pub(crate) fn suites(&self) -> &[String] {
+        &self.reader.header.suites
+    }
+
+    /// The recording of a run, whatever its suite.
+    pub(crate) fn run(self, console: &Console) -> Result<RunRecording, Exit> {
+        self.reader.run().map_err(|reason| unusable(self.path, &reason, console))
+    }
+
+    /// The events of a run, one a line.
+    pub(crate) fn events(self, console: &Console) -> Result<String, Exit> {
+        self.reader.events().map_err(|reason| unusable(self.path, &reason, console))
     }
 
     /// The recording, if it is one of this plan.
-    pub(crate) fn recording(&self, plan: &Plan, console: &Console) -> Result<RunRecording, Exit> {
-        let read = file::parse_recording(&self.text, &header(plan).fingerprint);
+    pub(crate) fn recording(self, plan: &Plan, console: &Console) -> Result<RunRecording, Exit> {
+        let is_ours = self.reader.require_this_program();
+        let read = is_ours.and_then(|()| file::parse_recording(self.reader, &header(plan).fingerprint));
         read.map_err(|reason| unusable(self.path, &reason, console))
     }
 }
 
 fn unusable(path: &Path, reason: &str, console: &Console) -> Exit {
-    console.fail(Exit::Usage, format!("`{}` cannot be used: {reason}", path.display()), None)
+    console.fail(Exit::Usage, format!("`{}` cannot be used: {reason}", visible_line(&path.display().to_string())), None)
 }
 
 /// The mutants that a word names: one, or those of a variant, a leaf or a family.

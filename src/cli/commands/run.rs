@@ -193,7 +193,8 @@ impl RunArgs {
         console: &Console,
     ) -> Result<Option<Box<Proof>>, Exit> {
         let Some((recording, redactor)) = watch.recording() else { return Ok(None) };
-        let mut written = self.proving.write_recording(&run.plan, &recording, &redactor, console);
+        let made_by = (&run.plan, run.registry);
+        let mut written = self.proving.write_recording(made_by, &recording, &watch.event_lines(), &redactor, console);
         let mut proof = None;
         // Half a run proves nothing.
         if self.proving.prove && !options.stop.is_set() {

@@ -19,7 +19,7 @@ use crate::findings::{Keeper, KeptFinding};
 use crate::prove::{RunRecorder, RunRecording};
 use crate::redact::Redactor;
 use crate::report::sink::{self, EventLog, SinkError};
-use crate::report::{self, Cases, Detail, Details, FailureOrder, Families, Format, Live, Report, View};
+use crate::report::{self, Cases, Detail, Details, FailureOrder, Families, Format, Live, Report, View, ndjson};
 use crate::runner::{Observer, SessionFrames, Stop};
 use crate::source::file::RECORDED;
 
@@ -143,6 +143,12 @@ impl RunWatch {
     pub(crate) fn recording(&mut self) -> Option<(RunRecording, Redactor)> {
         let redactor = self.redactor.clone();
         self.recorder.take().map(|recorder| (recorder.finish(), redactor))
+    }
+
+    /// The events so far, one a line, and the end that was held back.
+    pub(crate) fn event_lines(&self) -> String {
+        let end = self.held.clone().map(|finished| Event::RunFinished(Box::new(finished)));
+        self.report.events().iter().chain(&end).map(ndjson::line).collect()
     }
 
     /// Tells the end that was held back, with what was proven meanwhile.

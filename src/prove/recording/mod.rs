@@ -21,6 +21,8 @@ use crate::redact::Redactor;
 use crate::transport::{Owner, TransportKind};
 use crate::wire::{Catalog, HttpHead, ListKind, Tool};
 
+#[cfg(feature = "cli")]
+pub(crate) use self::key::request_in;
 pub(crate) use self::key::{ExchangeKey, MessageNumber, RequestKey, SessionCounter, SessionNumbers, read_message};
 pub use self::recorder::RunRecorder;
 
@@ -67,6 +69,17 @@ impl RunRecording {
     pub fn unplayable(&self, case: &str) -> Option<&str> {
         let owner = Owner::of_case(case);
         self.targets.values().find_map(|target| target.unplayable.get(&owner)).map(String::as_str)
+    }
+
+    /// The name of each target's server, as its suite has it; with the suite's file where several have one of that name.
+    pub fn server_names(&self) -> BTreeMap<String, String> {
+        let servers: BTreeSet<(&str, &str)> =
+            self.targets.values().map(|target| (target.file.as_str(), target.server.as_str())).collect();
+        let is_only = |name: &str| servers.iter().filter(|(_, server)| *server == name).count() == 1;
+        let spelled = |TargetRecording { file, server, .. }: &TargetRecording| {
+            if is_only(server) { server.clone() } else { format!("{file}@{server}") }
+        };
+        self.targets.iter().map(|(name, target)| (name.clone(), spelled(target))).collect()
     }
 
     /// The same without secrets, as it may be written.
@@ -139,6 +152,19 @@ impl TargetRecording {
             answer["result"].get("capabilities").cloned()
         });
         declared.next().unwrap_or_default()
+    }
+
+    /// The server was asked for a list, and gave one.
+    pub fn has_list(&self, kind: ListKind) -> bool {
+        let mut asked = self.discovery().filter(|exchange| exchange.method() == Some(kind.method()));
+        asked.any(|page| page.answer().is_some_and(|answer| answer["result"][kind.member()].is_array()))
+    }
+
+    /// The answer to the handshake; `Null` where none was recorded.
+    pub fn handshake(&self) -> Value {
+        let answers = self.discovery().filter(|one| matches!(one.method(), Some("initialize" | "server/discover")));
+        let mut results = answers.filter_map(|exchange| exchange.answer()?.get("result").cloned());
+        results.next().unwrap_or_default()
     }
 
     fn discovery(&self) -> impl Iterator<Item = &MessageExchange> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::file::{RecordingHeader, fingerprint, parse_recording, write};
+use super::file::{RecordedParts, RecordedText, RecordingHeader, RecordingReader, fingerprint, write};
 use super::*;
 use crate::fault::{ClientMessage, ServerEnd, ServerReply};
 use crate::transport::{Owner, TransportKind};
@@ -58,15 +58,35 @@ fn recording() -> RunRecording {
     }
 }
 
+const EVENTS: &str = "{\"case-started\":{\"text\":\"\\\",\\\"seal\\\":\\\"0\\\"}\"}}\n{\"run-finished\":{}}\n";
+
 fn written() -> (String, String) {
     let print = fingerprint(["suite: a\n"].into_iter());
-    (write(&RecordingHeader { suites: vec!["a.yml".to_owned()], fingerprint: print.clone() }, &recording()), print)
+    let header = RecordingHeader {
+        taxonomy: "1.1.0".to_owned(),
+        suites: vec!["a.yml".to_owned()],
+        fingerprint: print.clone(),
+        environment: vec!["TOKEN".to_owned()],
+        ..RecordingHeader::default()
+    };
+    let texts = [RecordedText { file: "a.yml".to_owned(), text: "suite: a\n".to_owned() }];
+    (write(&header, RecordedParts { texts: &texts, recording: &recording(), events: EVENTS }), print)
+}
+
+fn parse_recording(text: &str, fingerprint: &str) -> Result<RunRecording, String> {
+    super::file::parse_recording(RecordingReader::new(text.as_bytes())?, fingerprint)
 }
 
 #[test]
 fn what_is_written_can_be_read() {
     let (text, print) = written();
     assert_eq!(parse_recording(&text, &print), Ok(recording()));
+    let reader = || RecordingReader::new(text.as_bytes()).unwrap();
+    assert_eq!(reader().events().as_deref(), Ok(EVENTS));
+    let RecordingHeader { taxonomy, suites, environment, .. } = reader().header;
+    assert_eq!((taxonomy.as_str(), suites, environment), ("1.1.0", vec!["a.yml".to_owned()], vec!["TOKEN".to_owned()]));
+    assert_eq!(reader().require_this_program(), Ok(()));
+    assert!(text.contains("suite: a\\n"), "{text}");
 }
 
 #[test]
@@ -79,15 +99,17 @@ fn what_was_touched_is_refused() {
     let lines: Vec<&str> = text.lines().collect();
     check("", "it is no recording");
     check("suite: a\ntests: []\n", "it is no recording");
-    check(&text.replacen("\"add\"", "\"sub\"", 1), "line 3 was changed");
-    check(&text.replacen("\"passed\"", "\"failed\"", 1), "line 7 was changed");
+    check(&text.replacen("\"add\"", "\"sub\"", 1), "line 4 was changed");
+    check(&text.replacen("\"passed\"", "\"failed\"", 1), "line 8 was changed");
     check(&[&lines[..4], &lines[5..]].concat().join("\n"), "line 5 was changed");
     check(&lines[..lines.len() - 1].join("\n"), "its end is missing");
     check(&text[..text.len() - 40], "its end is missing");
-    check(&text.replacen("\"recording\":2", "\"recording\":9", 1), "it was made by");
-    check(&text.replacen("mcprove 0.", "mcprove 9.", 1), "it was made by mcprove 9.");
+    check(&format!("{text}{}", lines[3]), &format!("line {} was changed", lines.len() + 1));
+    check(&text.replacen("\"recording\":3", "\"recording\":9", 1), "it has format 9, was made by mcprove");
     let other = fingerprint(["suite: b\n"].into_iter());
     assert!(parse_recording(&text, &other).unwrap_err().contains("another suite"));
+    let newer = RecordingReader::new("{\"recording\":3,\"program\":\"mcprove 9\\u001b[2J\"}".as_bytes()).unwrap();
+    assert!(newer.require_this_program().unwrap_err().contains("made by mcprove 9\\u{1b}[2J"));
 }
 
 #[test]

@@ -140,6 +140,11 @@ async fn answer(server: &ServerState, mut request: Request) -> Result<Response, 
     }
 }
 
+/// The refusal of a request of a foreign page or to a foreign name; `None` for one that may come.
+pub fn refuse_foreign(headers: &HeaderMap) -> Option<Response> {
+    guard::check(headers).err().map(IntoResponse::into_response)
+}
+
 /// Opens a stream of a session, or goes on with one that broke.
 fn listen(server: &ServerState, headers: &HeaderMap) -> Result<Response, Refused> {
     if !guard::accepts(headers, "text/event-stream") {
