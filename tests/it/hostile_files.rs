@@ -95,7 +95,9 @@ fn no_file_speaks_to_a_terminal_or_a_log() {
                 spoilt[at] = line.to_string();
                 spoilt.join("\n") + "\n"
             };
-            check(&scene, "spoilt", spoilt(&line, 7).into_iter().map(with), commands);
+            // Nothing behind the first line of a recording is read if it was changed.
+            let every = if file == "recording" && at > 0 { 97 } else { 7 };
+            check(&scene, "spoilt", spoilt(&line, every).into_iter().map(with), commands);
         }
     }
 
