@@ -5,6 +5,9 @@ use crate::source::did_you_mean;
 
 use super::{Baseline, BaselineEntry};
 
+/// The beginning of the name under which ids hold what belongs to no case.
+const BESIDE_CASES: &str = "::protocol of ";
+
 /// The part of the suites that a run covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BaselineScope {
@@ -101,6 +104,14 @@ impl<'a> BaselineMatches<'a> {
     }
 
     fn stale(&self, entry: &BaselineEntry) -> Finding {
+        if entry.case.as_str().contains(BESIDE_CASES) {
+            let message = match &entry.check {
+                Some(check) => format!("`{check}` was not found this time"),
+                None => "the server kept the protocol this time".to_owned(),
+            };
+            let found = finding(entry, "stale-entry", &message, "listed as a known failure");
+            return Finding { help: Some("remove the entry: the server no longer does it".to_owned()), ..found };
+        }
         let meant = did_you_mean(entry.case.as_str(), self.ids.iter().map(String::as_str));
         Finding {
             help: Some(meant.unwrap_or_else(|| "remove the entry; `mcprove plan` lists the cases".to_owned())),

@@ -118,8 +118,6 @@ pub enum Reason {
     NothingExpanded,
     /// This program failed.
     Internal(String),
-    /// The same was found in so many sessions of the server.
-    SeenInSessions(usize),
 }
 
 /// The event that ended a run before its last case.
@@ -220,8 +218,7 @@ impl Reason {
             | Self::CrashNotReproduced
             | Self::RepetitionsFailed { because: None, .. }
             | Self::ExpansionTimedOut(_)
-            | Self::NothingExpanded
-            | Self::SeenInSessions(_) => Vec::new(),
+            | Self::NothingExpanded => Vec::new(),
         }
     }
 }
@@ -340,7 +337,6 @@ impl fmt::Display for Reason {
                 write!(to, "its cases could not be derived from the server's lists within {limit}")
             }
             Self::NothingExpanded => to.write_str("it became no cases"),
-            Self::SeenInSessions(sessions) => write!(to, "seen in {sessions} sessions of this server"),
         }
     }
 }

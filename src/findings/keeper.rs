@@ -84,9 +84,22 @@ impl Keeper {
 
     /// Hears what travelled, secrets included.
     pub fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
+        let is_this = |judged: &SessionJudged| {
+            judged.file == session.file && judged.server == session.server && judged.revision == session.revision
+        };
+        let (own, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.judged).into_iter().partition(is_this);
+        self.judged = others;
         if let Some(case) = &session.case {
+            let sessions = self.running.get_mut(case).filter(|sessions| sessions.len() < MOST_SESSIONS);
+            if sessions.is_none() && own.is_empty() {
+                return;
+            }
+            let said = SentCalls::of(session, redactor).seen_from(Some(case));
+            for judged in own {
+                self.session_judged(&judged, Some(&said));
+            }
             if let Some(sessions) = self.running.get_mut(case).filter(|sessions| sessions.len() < MOST_SESSIONS) {
-                sessions.push(SentCalls::of(session, redactor).seen_from(Some(case)));
+                sessions.push(said);
             }
             return;
         }
@@ -94,11 +107,6 @@ impl Keeper {
         let (here, elsewhere) = std::mem::take(&mut self.pending).into_iter().partition(is_here);
         self.pending = elsewhere;
         let here: Vec<CaseResult> = here;
-        let is_this = |judged: &SessionJudged| {
-            judged.file == session.file && judged.server == session.server && judged.revision == session.revision
-        };
-        let (own, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.judged).into_iter().partition(is_this);
-        self.judged = others;
         if here.is_empty() && own.is_empty() {
             return;
         }

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{
-    CaseInfo, CaseResult, CaseStarted, Event, Finding, Outcome, Reason, RequirementLevel, RunEnd, RunFinished,
-    RunStarted, ServerReady, SessionJudged, ToolsChosen,
+    CaseInfo, CaseResult, CaseStarted, Event, Finding, Outcome, RequirementLevel, RunEnd, RunFinished, RunStarted,
+    ServerReady, SessionJudged, ToolsChosen,
 };
 
 use super::limit;
@@ -219,20 +219,18 @@ impl Report {
         self.events.iter().filter_map(|event| if let Event::SessionJudged(found) = event { Some(found) } else { None })
     }
 
-    /// One case for each server and revision that broke the protocol outside of any case.
+    /// One case for each server and revision that broke the protocol outside of any case, in declared order.
     pub fn protocol_cases(&self) -> Vec<CaseResult> {
-        let mut cases: Vec<(CaseResult, usize)> = Vec::new();
+        let mut cases: Vec<CaseResult> = Vec::new();
         for judged in self.judgements().filter(|judged| !judged.findings.is_empty()) {
             let case = protocol_case(judged);
-            match cases.iter_mut().find(|(known, _)| known.case.id == case.case.id) {
-                Some((known, sessions)) => {
-                    merge(known, case);
-                    *sessions += 1;
-                }
-                None => cases.push((case, 1)),
+            match cases.iter_mut().find(|known| known.case.id == case.case.id) {
+                Some(known) => merge(known, case),
+                None => cases.push(case),
             }
         }
-        cases.into_iter().map(|(case, sessions)| with_sessions(case, sessions)).collect()
+        cases.sort_by(|a, b| declaration_order(&a.case, &b.case));
+        cases
     }
 
     /// The suites in the order of the command line; cases of files that it does not name follow, by name.
@@ -298,11 +296,4 @@ fn merge(known: &mut CaseResult, more: CaseResult) {
             known.findings.push(finding);
         }
     }
-}
-
-fn with_sessions(mut case: CaseResult, sessions: usize) -> CaseResult {
-    if sessions > 1 {
-        case.reason = Some(Reason::SeenInSessions(sessions));
-    }
-    case
 }

@@ -24,13 +24,14 @@ use super::snapshot::{self, SnapshotRecorder};
 use super::suite_steps::tear_down_and_report;
 use super::target::{CASE_TIMEOUT, RunTarget};
 use super::verdict::{
-    Notices, add_exit, add_violations, after_teardown, apply_known_failures, badness, continues_after_restart,
-    downgrade_should, join_parts, of_findings, skip_reason_of, skipped_by, with_notices, without_limited_steps,
+    Notices, add_exit, after_teardown, apply_known_failures, badness, continues_after_restart, downgrade_should,
+    explain_by_violations, join_parts, of_findings, skip_reason_of, skipped_by, with_notices, without_limited_steps,
     without_own_limits,
 };
 use super::witness::ValidCallError;
 use super::{Options, SessionFrames, check, crash, finding, hang, injected, rerun, rounds};
 use crate::carrier;
+use crate::diagnosis;
 use crate::event::{
     Attempt, CaseResult, CaseStarted, CheckResult, Event, FailureClass, Finding, Outcome, Phase, Reason,
 };
@@ -42,7 +43,7 @@ use crate::source::duration_text;
 use crate::source::template::{Names, fill, from_json};
 use crate::suite::{Action, Handshake, Order};
 use crate::transport::Owner;
-use crate::wire::MAX_COMPARED_MEMORY;
+use crate::wire::{Frame, MAX_COMPARED_MEMORY};
 
 /// The event that a case begins an attempt.
 fn start_event(case: &Case, attempt: u32) -> Event {
@@ -221,7 +222,7 @@ impl CaseRun<'_> {
         let mut result = self.run_script(&opened).await;
         let found = self.take_violations(&opened);
         if !found.is_empty() {
-            add_violations(&mut result, &found, &opened.session.frames());
+            self.note_violations(&mut result, &found, &opened.session.frames());
         }
         let again = self.with_turn(SessionUse::Again);
         let alone = Box::pin(again.run_in_own_session());
@@ -289,15 +290,14 @@ impl CaseRun<'_> {
         let mut found = self.take_violations(&opened);
         let has_passed = result.outcome == Outcome::Passed && found.is_empty() && self.faults.is_none();
         let is_reusable = has_passed && case.session == SessionNeed::InTurn && self.may_reuse();
-        let mut exit = None;
-        if let Some(opened) = if is_reusable { self.leave(opened, &mut found).await } else { Some(opened) } {
-            let ended = end(target, &opened.session, SessionEndReason::CaseOver(case)).await;
-            found.extend(ended.violations);
-            exit = ended.exit;
-        }
+        let ending = if is_reusable { self.leave(opened, &mut found).await } else { Some(opened) };
         // A broken message may be the fault's.
         if case.inject.iter().all(Fault::keeps_protocol) {
-            add_violations(&mut result, &found, &frames);
+            self.note_violations(&mut result, &found, &frames);
+        }
+        let mut exit = None;
+        if let Some(opened) = ending {
+            exit = end(target, &opened.session, SessionEndReason::CaseOver(case)).await.exit;
         }
         // A step that expects the end, a restart, and an interrupt have reasons of their own.
         let may_end = self.faults.is_some_and(|faults| faults.has_ended()) || part.steps.iter().any(expects_the_end);
@@ -577,6 +577,16 @@ impl CaseRun<'_> {
         result.protocol_revision = opened.session.server.revision.to_string();
         result.frames = opened.session.frames_of(self.owner);
         result
+    }
+
+    /// Takes note of violations: one that a failure of the case comes from explains it, and others are the server's.
+    fn note_violations(&self, result: &mut CheckResult, found: &[OwnedViolation], frames: &[Frame]) {
+        if found.is_empty() {
+            return;
+        }
+        let found = diagnosis::of_violations(found, frames);
+        let others = explain_by_violations(&mut result.findings, found);
+        self.target.scan_results.add_beside(Some(self.case), others);
     }
 
     /// Takes the violations that the scans found during the case and that no other case reports.

@@ -19,7 +19,7 @@ use super::sessions::TargetSessions;
 use super::snapshot::Purpose;
 use super::suite_steps::{set_up, tear_down};
 use super::target::RunTarget;
-use super::verdict::{add_findings, without_own_limits, without_unread_answers};
+use super::verdict::{without_own_limits, without_unread_answers};
 use super::{Options, SessionPurpose, Stop, finding, snapshot};
 use crate::diagnosis;
 use crate::event::{CheckResult, Code, Finding, Outcome, Phase, RunEnd};
@@ -68,9 +68,7 @@ pub(crate) async fn run_check(
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
     let judged = without_own_limits(CheckResult { findings, duration: begun.elapsed(), ..probed });
-    let mut judged = without_unread_answers(judged, servers.not_read.load(Ordering::Relaxed));
-    add_findings(&mut judged, servers.take_broken_messages());
-    judged
+    without_unread_answers(judged, servers.not_read.load(Ordering::Relaxed))
 }
 
 /// Leaves tools that the server lists and does not know to the findings about the whole server, where each stands once.
@@ -103,8 +101,6 @@ pub(crate) struct TargetServers<'a> {
     captured: CapturedTexts,
     /// The check strikes messages with faults, which may break them.
     strikes: AtomicBool,
-    /// The messages that break the published schema, the first of each code and place.
-    broken_messages: Mutex<Vec<Finding>>,
     /// The memory that a message may take to be read, in bytes; `None` for any message.
     largest_message: Option<usize>,
     /// What its sessions are for.
@@ -122,7 +118,6 @@ impl<'a> TargetServers<'a> {
             learned: Mutex::default(),
             captured: CapturedTexts::default(),
             strikes: AtomicBool::new(false),
-            broken_messages: Mutex::default(),
             largest_message: None,
             purpose: SessionPurpose::Verdict,
             not_read: Arc::default(),
@@ -204,8 +199,8 @@ impl<'a> TargetServers<'a> {
         Ok(session)
     }
 
-    /// Takes note of the messages of a session that break the published schema, and that no other case reports. The
-    /// other rules are about what was said before, and a check may have said what no client says.
+    /// Takes note of the messages of a session that break the published schema. The other rules are about what was said
+    /// before, and a check may have said what no client says.
     fn note_broken_messages(&self, session: &Session) {
         let found = session.take_all_violations();
         if found.is_empty() {
@@ -214,19 +209,10 @@ impl<'a> TargetServers<'a> {
         let (frames, scan_results) = (session.frames(), &self.target().scan_results);
         let mut left = scan_results.take_unclaimed(Some(self.case), found, session, &frames);
         left.retain(|owned| owned.violation.is_about_one_message());
-        if left.is_empty() || self.strikes.load(Ordering::Relaxed) {
-            return;
+        let is_judged = self.purpose == SessionPurpose::Verdict && !self.strikes.load(Ordering::Relaxed);
+        if is_judged && !left.is_empty() {
+            scan_results.add_beside(Some(self.case), diagnosis::of_violations(&left, &frames));
         }
-        let mut broken = self.broken_messages.lock();
-        for finding in diagnosis::of_violations(&left, &frames) {
-            if broken.iter().all(|known| (&known.code, &known.path) != (&finding.code, &finding.path)) {
-                broken.push(finding);
-            }
-        }
-    }
-
-    fn take_broken_messages(&self) -> Vec<Finding> {
-        std::mem::take(&mut *self.broken_messages.lock())
     }
 
     fn setup_names(&self) -> Names {

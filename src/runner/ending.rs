@@ -6,7 +6,8 @@ use super::target::RunTarget;
 use super::{SessionFrames, SessionPurpose};
 use crate::diagnosis;
 use crate::event::Finding;
-use crate::plan::Case;
+use crate::fault::Fault;
+use crate::plan::{Body, Case};
 use crate::session::{OwnedViolation, Session, UnreportedExit};
 use crate::transport::{Shutdown, ShutdownOrder};
 
@@ -37,7 +38,7 @@ pub(crate) enum SessionEndReason<'a> {
 
 /// The end of a session.
 pub(crate) struct EndedSession {
-    /// Violations that are left to the caller to report.
+    /// Violations in a reused session, left to the caller.
     pub(crate) violations: Vec<OwnedViolation>,
     /// The exit of the server that no failed request reported, left to the caller to report.
     pub(crate) exit: Option<Finding>,
@@ -76,8 +77,9 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEn
     match reason {
         SessionEndReason::CasesOver | SessionEndReason::Unused => {
             let violations = target.scan_results.take_unclaimed(None, violations, session, &closed.frames);
-            let found = diagnosis::of_violations(&violations, &closed.frames);
-            target.report(&revision, exit.as_ref().map(Finding::from).into_iter().chain(found));
+            target.scan_results.add_beside(None, diagnosis::of_violations(&violations, &closed.frames));
+            let broken = target.scan_results.take_beside(None);
+            target.report(&revision, exit.as_ref().map(Finding::from).into_iter().chain(broken));
             target.emitter.session(target.frames_of(revision, None, closed));
             EndedSession { violations: Vec::new(), exit: None, shutdown, frames: None }
         }
@@ -94,9 +96,15 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEn
                 | SessionEndReason::ReusedAndPassed
                 | SessionEndReason::ReusedAndFailed => SessionPurpose::Verdict,
             };
+            // A check may have said what no client says, and a fault may have broken a message.
+            if matches!(case.body, Body::Script(_)) && case.inject.iter().all(Fault::keeps_protocol) {
+                target.scan_results.add_beside(Some(case), diagnosis::of_violations(&violations, &closed.frames));
+            }
+            // Whoever keeps findings takes the calls that led to one from the session that follows.
+            target.report(&revision, target.scan_results.take_beside(Some(case)));
             let frames = target.frames_of(revision, Some(case), closed);
             target.emitter.session(SessionFrames { purpose, ..frames });
-            EndedSession { violations, exit, shutdown, frames: None }
+            EndedSession { violations: Vec::new(), exit, shutdown, frames: None }
         }
         SessionEndReason::ReusedAndPassed | SessionEndReason::ReusedAndFailed => {
             let frames = Some(target.frames_of(revision, None, closed));
@@ -105,9 +113,9 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEn
     }
 }
 
-/// Reports the violations of a session so far, which belong to no case.
-pub(crate) fn report_violations(target: &RunTarget, session: &Session) {
+/// Takes in the violations of a session so far, which belong to no case.
+pub(crate) fn note_violations(target: &RunTarget, session: &Session) {
     let frames = session.frames();
     let violations = target.scan_results.take_unclaimed(None, session.take_all_violations(), session, &frames);
-    target.report(&session.server.revision.to_string(), diagnosis::of_violations(&violations, &frames));
+    target.scan_results.add_beside(None, diagnosis::of_violations(&violations, &frames));
 }

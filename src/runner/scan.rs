@@ -1,14 +1,14 @@
-//! The results of the scans of all sessions of a target, kept for the cases that stand for a rule each.
+//! The results of the scans of all sessions of a target.
 //!
-//! A case that stands for one rule, or that a block derived, is not to fail because another rule was broken meanwhile:
-//! where a case of the target looks for a code, whatever breaks it is that case's to tell, wherever it came up.
+//! A broken rule is the server's, not that of the case during which it came up: where a case of the target looks for a
+//! code, whatever breaks it is that case's to tell; else it is a finding about the whole server, told once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use parking_lot::Mutex;
 
 use crate::diagnosis;
-use crate::event::{CheckResult, Finding, Outcome, Reason};
+use crate::event::{CheckResult, Code, Finding, Outcome, Reason};
 use crate::plan::Case;
 use crate::session::{OwnedViolation, Session};
 use crate::wire::{Frame, ScanRule};
@@ -31,6 +31,10 @@ struct ScanState {
     found: BTreeMap<&'static str, Vec<Finding>>,
     /// The number of times that each code could have been found.
     seen: BTreeMap<&'static str, u32>,
+    /// What is still to be reported beside the cases, each with the id of the case during which it came up.
+    beside: Vec<(Option<String>, Finding)>,
+    /// By code: the places and messages that are or were among those.
+    told: BTreeMap<Code, BTreeSet<String>>,
 }
 
 impl ScanResults {
@@ -59,6 +63,35 @@ impl ScanResults {
         let is_about_else = case.is_none_or(|case| case.rule.is_some() || case.is_derived);
         let is_left = |owned: &OwnedViolation| !is_about_else || !state.claimed.contains(owned.violation.code);
         found.into_iter().filter(is_left).collect()
+    }
+
+    /// Takes in violations that explain no failure of the case during which they came up: the first at each place, and of
+    /// whole messages the first few.
+    pub(crate) fn add_beside(&self, case: Option<&Case>, found: Vec<Finding>) {
+        let mut state = self.0.lock();
+        for finding in found {
+            let (key, most) = match &finding.path {
+                Some(place) => (place.clone(), MOST_PLACES),
+                None => (finding.message.clone(), MOST_TOLD),
+            };
+            let told = state.told.entry(finding.code.clone()).or_default();
+            if told.len() < most && told.insert(key) {
+                let during = case.map(|case| case.name.clone()).unwrap_or_default();
+                state.beside.push((case.map(|case| case.id.clone()), finding.with_evidence("during", during)));
+            }
+        }
+    }
+
+    /// The findings about the whole server that came up during a case in a session of its own, or all for `None`, each
+    /// once; without those that a case looks for.
+    pub(crate) fn take_beside(&self, case: Option<&Case>) -> Vec<Finding> {
+        let mut state = self.0.lock();
+        let is_asked = |during: &Option<String>| case.is_none_or(|case| during.as_ref() == Some(&case.id));
+        let (asked, others) = std::mem::take(&mut state.beside).into_iter().partition(|(during, _)| is_asked(during));
+        state.beside = others;
+        let asked: Vec<(Option<String>, Finding)> = asked;
+        let found = asked.into_iter().map(|(_, finding)| finding);
+        found.filter(|finding| !state.claimed.contains(finding.code.as_str())).collect()
     }
 
     /// Takes in how often each code could have been found in a session that is over.
@@ -143,5 +176,19 @@ mod tests {
         let results = ScanResults::default();
         results.0.lock().found.insert("bad-ttl", vec![found(None)]);
         assert_eq!(results.check(&codes).outcome, Outcome::Skipped, "another rule is broken");
+    }
+
+    #[test]
+    fn what_no_case_looks_for_is_told_once() {
+        let results = ScanResults::default();
+        results.claim(&["bad-ttl".to_owned()]);
+        let line = |message: &str| Finding::new("stray-output", message);
+        let messages = |found: Vec<Finding>| found.into_iter().map(|found| found.message).collect::<Vec<_>>();
+        results.add_beside(None, vec![line("hello"), Finding::new("bad-ttl", "no number"), line("hello")]);
+        assert_eq!(messages(results.take_beside(None)), ["hello"]);
+        results.add_beside(None, ["hello", "one", "two", "three"].map(line).to_vec());
+        results.add_beside(None, vec![found(Some("result.uri")), found(Some("result.uri")), found(Some("result.id"))]);
+        assert_eq!(messages(results.take_beside(None)), ["one", "two", "it is no URI", "it is no URI"]);
+        assert_eq!(results.take_beside(None), []);
     }
 }

@@ -95,7 +95,8 @@ impl TargetSessions {
         self.shared.finish(&self.target).await;
         if let Some(revision) = self.target.known_revision() {
             let of_calls = self.target.history.iter().flat_map(History::judge);
-            let judged = self.target.shutdowns.judge().into_iter().chain(of_calls);
+            let broken = self.target.scan_results.take_beside(None);
+            let judged = broken.into_iter().chain(self.target.shutdowns.judge()).chain(of_calls);
             self.target.report(revision.as_str(), judged.chain(self.target.untold_ends.take()));
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex, OnceCell};
 
-use super::ending::{SessionEndReason, end, report_violations};
+use super::ending::{SessionEndReason, end, note_violations};
 use super::opening::{self, OpenSession, SessionError, SessionOpening};
 use super::resolve::Starts;
 use super::store_copies::StoreUse;
@@ -142,7 +142,7 @@ impl SharedServer {
         let mut state = self.state.lock().await;
         match Arc::try_unwrap(state.session.take()?) {
             Ok(opened) if opened.session.is_untouched() => {
-                report_violations(target, &opened.session);
+                note_violations(target, &opened.session);
                 return Some(opened.session);
             }
             Ok(opened) => state.session = Some(Arc::new(opened)),
@@ -225,7 +225,9 @@ async fn list_catalog(target: &RunTarget, session: &Session) -> Result<Arc<Catal
         }
         Err(failure) => {
             let broken = diagnosis::of_violations(&session.take_violations(&Owner::Session), &session.frames());
-            let found = verdict::merge_violations(vec![Finding::from(&failure)], broken);
+            let mut found = vec![Finding::from(&failure)];
+            let others = verdict::explain_by_violations(&mut found, broken);
+            target.scan_results.add_beside(None, others);
             let first = target.at_server(found[0].clone());
             target.report(&revision, found);
             Err(first)

@@ -3,14 +3,12 @@
 //! Everything here is a function of results and findings; nothing speaks to a server.
 
 use super::exchange::blank;
-use crate::diagnosis;
 use crate::event::{
     CaseResult, CheckResult, FailureClass, Finding, Outcome, Phase, Reason, RequirementLevel, StepProblem,
 };
 use crate::plan::{Body, Case};
-use crate::session::OwnedViolation;
 use crate::suite::{Action, RuleLevel, Step};
-use crate::wire::{Frame, MAX_COMPARED_MEMORY};
+use crate::wire::MAX_COMPARED_MEMORY;
 
 /// The result of steps of which one went wrong: a failure, unless no step could be judged.
 pub(crate) fn of_findings(found: Vec<Finding>) -> CheckResult {
@@ -121,27 +119,6 @@ pub(crate) fn without_limited_steps(mut result: CheckResult, limited: Option<Lim
     result
 }
 
-pub(crate) fn add_violations(result: &mut CheckResult, found: &[OwnedViolation], frames: &[Frame]) {
-    if !found.is_empty() {
-        add_findings(result, diagnosis::of_violations(found, frames));
-    }
-}
-
-/// Adds what was found beside the verdict of a case.
-pub(crate) fn add_findings(result: &mut CheckResult, found: Vec<Finding>) {
-    if found.is_empty() {
-        return;
-    }
-    let is_failure = found.iter().any(|found| found.level == RequirementLevel::Must);
-    if is_failure && matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) {
-        result.outcome = Outcome::Failed;
-        result.reason = None;
-    } else if result.outcome == Outcome::Passed {
-        result.outcome = Outcome::Warned;
-    }
-    result.findings = merge_violations(std::mem::take(&mut result.findings), found);
-}
-
 /// The notices of a conversation beside the verdict.
 #[derive(Default)]
 pub(crate) struct Notices {
@@ -190,19 +167,22 @@ pub(crate) fn add_exit(result: &mut CheckResult, exit: Option<Finding>) {
         let class = found.class;
         matches!(class, Some(FailureClass::Timeout | FailureClass::ConnectionLost | FailureClass::ConnectionRefused))
     };
-    match result.findings.iter_mut().find(is_symptom) {
-        Some(symptom) => {
-            let has = |symptom: &Finding, name: &str| symptom.evidence.iter().any(|(known, _)| known == name);
-            let more = exit.evidence.into_iter().filter(|(name, _)| !has(symptom, name)).collect::<Vec<_>>();
-            symptom.evidence.extend(more);
-        }
-        None => add_findings(result, vec![exit]),
+    if let Some(symptom) = result.findings.iter_mut().find(is_symptom) {
+        let has = |symptom: &Finding, name: &str| symptom.evidence.iter().any(|(known, _)| known == name);
+        let more = exit.evidence.into_iter().filter(|(name, _)| !has(symptom, name)).collect::<Vec<_>>();
+        symptom.evidence.extend(more);
+        return;
     }
+    if matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Inconclusive) {
+        (result.outcome, result.reason) = (Outcome::Failed, None);
+    }
+    result.findings.push(exit);
 }
 
-/// Findings, and the violations behind them: the finding about an answer that a violation took the place of gets the
-/// code and the evidence of the violation.
-pub(crate) fn merge_violations(mut found: Vec<Finding>, violations: Vec<Finding>) -> Vec<Finding> {
+/// The finding about an answer that a violation took the place of gets the code and the evidence of the violation;
+/// returns the violations that explain no finding.
+pub(crate) fn explain_by_violations(found: &mut [Finding], violations: Vec<Finding>) -> Vec<Finding> {
+    let mut others = Vec::new();
     for violation in violations {
         let is_same = |found: &&mut Finding| match found.step_problem.as_deref() {
             Some(StepProblem::BrokenAnswer { code, frame }) => {
@@ -217,10 +197,10 @@ pub(crate) fn merge_violations(mut found: Vec<Finding>, violations: Vec<Finding>
                 found.evidence.retain(|(_, text)| *text != violation.message);
                 found.evidence.extend(violation.evidence);
             }
-            None => found.push(violation),
+            None => others.push(violation),
         }
     }
-    found
+    others
 }
 
 /// The result of a case: breaking a rule that only advises is a warning.

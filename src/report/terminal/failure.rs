@@ -156,8 +156,7 @@ impl<'a> Selected<'a> {
     /// The other findings.
     fn others(&self) -> String {
         let times = |count: usize| if count == 1 { "once".to_owned() } else { format!("{count} times") };
-        let repeated =
-            self.repeated.iter().map(|(code, count)| format!("  {code} {} more in this case\n", times(*count)));
+        let repeated = self.repeated.iter().map(|(code, count)| format!("  {code} {} more\n", times(*count)));
         let before = self.shown_before.iter().map(|code| format!("  {code} as well, which is shown above\n"));
         repeated.chain(before).collect()
     }
