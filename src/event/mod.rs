@@ -17,6 +17,7 @@ mod reproduction;
 mod rule;
 mod section;
 mod texts;
+mod trace;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,7 @@ pub use self::reproduction::{
 };
 pub use self::rule::RuleInfo;
 pub use self::section::{Cell, Section, SectionPart, SectionTable, Tone};
+pub use self::trace::{ServerEnded, SessionTraced, Span, SpanKind};
 
 /// The version of this vocabulary; a reader refuses what is newer than itself.
 pub const FORMAT: u32 = 1;
@@ -61,6 +63,8 @@ pub enum Event {
     CaseFinished(Box<CaseResult>),
     /// A server broke the protocol in frames that belong to no case.
     SessionJudged(SessionJudged),
+    /// A session is over; only where a report has a timeline.
+    SessionTraced(Box<SessionTraced>),
     /// The last event of every run, an interrupted one included.
     RunFinished(Box<RunFinished>),
 }

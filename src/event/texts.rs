@@ -5,7 +5,7 @@
 
 use super::{
     Addition, Attempt, CaseResult, Coverage, Event, Exchange, FaultAtSubject, Finding, Kill, LeftOut, Missing,
-    MutantResult, Proof,
+    MutantResult, Proof, SessionTraced,
 };
 use crate::source::map_texts;
 
@@ -16,6 +16,7 @@ impl Event {
             Self::CaseFinished(result) => case(result, change),
             Self::SessionJudged(judged) => judged.findings.iter_mut().for_each(|found| finding(found, change)),
             Self::ServerReady(ready) => option(&mut ready.implementation, change),
+            Self::SessionTraced(traced) => trace(traced, change),
             Self::ToolsChosen(chosen) => {
                 for tool in chosen.writing.iter_mut().chain(&mut chosen.left_alone) {
                     *tool = change(tool);
@@ -55,7 +56,8 @@ impl Event {
             | Self::ToolsChosen(_)
             | Self::RunFinished(_)
             | Self::RunStarted(_)
-            | Self::CaseStarted(_) => &mut [],
+            | Self::CaseStarted(_)
+            | Self::SessionTraced(_) => &mut [],
         };
         for found in findings {
             if let Some(reproduction) = &mut found.reproduction {
@@ -159,6 +161,14 @@ fn finding(found: &mut Finding, change: &dyn Fn(&str) -> String) {
             quote.marked = (0, text.len());
             quote.text = text;
         }
+    }
+}
+
+fn trace(traced: &mut SessionTraced, change: &dyn Fn(&str) -> String) {
+    option(&mut traced.case, change);
+    for span in &mut traced.spans {
+        span.title = change(&span.title);
+        option(&mut span.case, change);
     }
 }
 

@@ -78,7 +78,7 @@ impl Keeper {
             }
             Event::SessionJudged(judged) => self.judged.push(judged.clone()),
             Event::RunFinished(finished) => self.isolation(finished.isolation.as_ref()),
-            Event::RunStarted(_) | Event::ServerReady(_) | Event::ToolsChosen(_) => {}
+            Event::RunStarted(_) | Event::ServerReady(_) | Event::ToolsChosen(_) | Event::SessionTraced(_) => {}
         }
     }
 

@@ -104,6 +104,7 @@ impl Observer for RunObserver {
             | Event::ServerReady(_)
             | Event::ToolsChosen(_)
             | Event::CaseStarted(_)
+            | Event::SessionTraced(_)
             | Event::RunFinished(_) => {}
         }
     }

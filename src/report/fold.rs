@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::event::{
     CaseInfo, CaseResult, CaseStarted, Event, Finding, Outcome, RequirementLevel, RunEnd, RunFinished, RunStarted,
-    ServerReady, SessionJudged, ToolsChosen,
+    ServerReady, SessionJudged, SessionTraced, ToolsChosen,
 };
 
 use super::limit;
@@ -117,6 +117,7 @@ impl Report {
             | Event::ToolsChosen(_)
             | Event::CaseStarted(_)
             | Event::SessionJudged(_)
+            | Event::SessionTraced(_)
             | Event::RunFinished(_) => {}
         }
         self.events.push(limit::event(event));
@@ -217,6 +218,13 @@ impl Report {
     /// The findings outside of any case, in order.
     pub fn judgements(&self) -> impl Iterator<Item = &SessionJudged> {
         self.events.iter().filter_map(|event| if let Event::SessionJudged(found) = event { Some(found) } else { None })
+    }
+
+    /// The sessions that were traced, in the order in which they ended.
+    pub(crate) fn traces(&self) -> impl Iterator<Item = &SessionTraced> {
+        self.events
+            .iter()
+            .filter_map(|event| if let Event::SessionTraced(traced) = event { Some(&**traced) } else { None })
     }
 
     /// One case for each server and revision that broke the protocol outside of any case, in declared order.

@@ -40,6 +40,10 @@ pub(crate) fn event(event: &Event) -> Event {
             chosen.writing.iter_mut().chain(&mut chosen.left_alone).for_each(shorten);
             shorten(&mut chosen.revision);
         }
+        Event::SessionTraced(traced) => {
+            traced.spans.iter_mut().for_each(|span| shorten(&mut span.title));
+            shorten(&mut traced.revision);
+        }
         Event::CaseStarted(started) => [&mut started.id, &mut started.name].into_iter().for_each(shorten),
         Event::RunFinished(end) => {
             if let Some(proof) = &mut end.proof {

@@ -80,7 +80,11 @@ impl Live {
             Event::CaseStarted(started) => self.on_started(started),
             Event::CaseFinished(result) => self.on_finished(result),
             Event::SessionJudged(judged) if !judged.findings.is_empty() => self.print(&protocol_case(judged)),
-            Event::SessionJudged(_) | Event::ServerReady(_) | Event::ToolsChosen(_) | Event::RunFinished(_) => {}
+            Event::SessionJudged(_)
+            | Event::SessionTraced(_)
+            | Event::ServerReady(_)
+            | Event::ToolsChosen(_)
+            | Event::RunFinished(_) => {}
         }
     }
 
@@ -104,7 +108,11 @@ impl Live {
             Event::CaseFinished(result) => log.on_finished(result),
             Event::SessionJudged(judged) if !judged.findings.is_empty() => log.on_judged(&protocol_case(judged)),
             Event::RunFinished(_) => self.log = None,
-            Event::RunStarted(_) | Event::SessionJudged(_) | Event::ServerReady(_) | Event::ToolsChosen(_) => {}
+            Event::RunStarted(_)
+            | Event::SessionJudged(_)
+            | Event::SessionTraced(_)
+            | Event::ServerReady(_)
+            | Event::ToolsChosen(_) => {}
         }
     }
 
@@ -169,7 +177,9 @@ impl Live {
 
     fn tell_running(&self) {
         let names: Vec<&str> = self.running.iter().map(|running| running.name.as_str()).collect();
-        self.bar.set_message(terminal::crop(&names.join(", "), self.style.width.saturating_sub(40)));
+        // Many terminals draw the parts of a joined emoji side by side, and a line that wraps is drawn anew below itself.
+        let names = names.join(", ").replace('\u{200d}', "");
+        self.bar.set_message(terminal::crop(&names, self.style.width.saturating_sub(40)));
     }
 }
 

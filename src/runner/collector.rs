@@ -137,7 +137,11 @@ impl RunCollector<'_> {
                 self.summary.count_session(judged);
             }
             Event::ServerReady(ready) => self.judge.ready(ready),
-            Event::RunStarted(_) | Event::ToolsChosen(_) | Event::CaseStarted(_) | Event::RunFinished(_) => {}
+            Event::RunStarted(_)
+            | Event::ToolsChosen(_)
+            | Event::CaseStarted(_)
+            | Event::SessionTraced(_)
+            | Event::RunFinished(_) => {}
         }
     }
 }

@@ -31,6 +31,7 @@ impl IsolationRun {
             | Event::ServerReady(_)
             | Event::ToolsChosen(_)
             | Event::SessionJudged(_)
+            | Event::SessionTraced(_)
             | Event::RunFinished(_) => {}
         }
     }

@@ -59,6 +59,7 @@ mod suite;
 mod suite_steps;
 mod target;
 mod tool_settings;
+mod trace;
 mod untold_ends;
 mod verdict;
 mod visit;

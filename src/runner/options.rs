@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::argument_memory::ArgumentMemory;
 use super::{RunFolder, Snapshots};
@@ -302,6 +302,10 @@ pub enum SessionPurpose {
 /// Everything that travelled in one session.
 #[derive(Debug, Clone)]
 pub struct SessionFrames {
+    /// When the session began.
+    pub began: Instant,
+    /// From then to its end.
+    pub lasted: Duration,
     /// The suite's file.
     pub file: String,
     /// The server's name in the suite.

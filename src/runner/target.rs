@@ -370,6 +370,8 @@ impl RunTarget {
     /// The frames of a closed session, as they are handed on.
     pub(crate) fn frames_of(&self, revision: String, case: Option<&Case>, closed: ClosedSession) -> SessionFrames {
         SessionFrames {
+            began: closed.began,
+            lasted: closed.lasted,
             file: self.suite().file.clone(),
             server: self.server_name().to_owned(),
             target: self.id(),

@@ -133,6 +133,7 @@ impl Observer for ReportedRun {
             | Event::ToolsChosen(_)
             | Event::CaseStarted(_)
             | Event::SessionJudged(_)
+            | Event::SessionTraced(_)
             | Event::RunFinished(_) => self.0.apply(event),
         }
     }

@@ -91,6 +91,22 @@ async function filter() {
   check((await count()) === all, "an empty filter hides cases");
 }
 
+async function timeline() {
+  const width = () => execute("return document.querySelector('.lanes')?.clientWidth ?? 0");
+  const before = await width();
+  if (before === 0) return;
+  await execute("document.getElementById('timeline').scrollIntoView()");
+  if (folder) writeFileSync(join(folder, "timeline.png"), Buffer.from(await ask("GET", `/session/${session}/screenshot`), "base64"));
+  await execute("document.querySelector('#zoom button').focus()");
+  await press(ENTER, ENTER);
+  check(Math.abs((await width()) - 4 * before) < 8, `zooming in twice makes ${before} pixels ${await width()}`);
+  const [needed, there] = await execute("const at = document.documentElement; return [at.scrollWidth, at.clientWidth]");
+  check(needed <= there, "the timeline makes the page scroll sideways");
+  if (folder) writeFileSync(join(folder, "timeline-zoomed.png"), Buffer.from(await ask("GET", `/session/${session}/screenshot`), "base64"));
+  const link = await execute("const at = document.querySelector('.timeline a'); at?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, view: window })); return at?.getAttribute('href')");
+  if (link) check((await execute("return location.hash")) === link, "a bar does not lead to its case");
+}
+
 /** A page whose script does not run shows the same, but for the filter. */
 async function withoutScript(url) {
   const text = () => execute("return document.body.innerText.length");
@@ -99,6 +115,7 @@ async function withoutScript(url) {
   await cdp("Emulation.setScriptExecutionDisabled", { value: true });
   await post("url", { url });
   check(await execute("const at = document.getElementById('filter'); return !at || at.hidden"), "the filter needs its script and is shown without it");
+  check(await execute("const at = document.getElementById('zoom'); return !at || at.hidden"), "zooming needs its script and is shown without it");
   check((await text()) > before * 0.9, "without a script the page says less");
 }
 
@@ -112,6 +129,7 @@ try {
   await post("url", { url });
   await walk();
   await filter();
+  await timeline();
   await post("url", { url });
   await execute(axe + "; window.axe = axe;");
   const open = (is) => execute(`document.querySelectorAll("details").forEach((at) => { at.open = arguments[0]; })`, is);

@@ -256,6 +256,9 @@ impl RunRequest {
         let cases = plan.cases().count();
         let mut watch = RunWatch::new(&args.report, args.transcript.clone(), cases, console)?;
         watch.show_details(View { survivors: args.proving.survivors(), ..args.details.view() });
+        if args.proving.record.is_some() {
+            watch.trace();
+        }
         watch.recorder = (args.proving.records() || self.brief_proof.is_some()).then(RunRecorder::default);
         watch.keeper = args.keeping.keeper(plan, now);
         watch.calls = ObservedCalls::new(GeneratedCases::of(plan), self.serving);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::observed_calls::ObservedCalls;
 use super::run_findings::Severities;
@@ -26,7 +27,7 @@ use crate::source::file::RECORDED;
 /// The parts of a run that are shown at its end.
 #[derive(Debug, Args)]
 pub(crate) struct DetailArgs {
-    /// Shows every case with its time.
+    /// Shows every case with its time, its last requests and their answers, and all details.
     #[arg(long, short)]
     verbose: bool,
     /// Shows only failures and totals.
@@ -68,6 +69,8 @@ pub(crate) struct RunWatch {
     logs: Vec<EventLog>,
     transcripts: Option<FolderPlace>,
     sessions: usize,
+    /// The beginning of the run, where a report has a timeline.
+    traced_since: Option<Instant>,
     /// The failures that a baseline could list.
     failures: BaselineWriter,
     /// Writes the run down, where it is to be played back.
@@ -100,6 +103,8 @@ impl RunWatch {
         let grows = |(format, place): &(Format, FilePlace)| format.name == "ndjson" && **place != *Path::new("-");
         let (logs, targets): (Vec<_>, Vec<_>) = targets.iter().cloned().partition(grows);
         let fail = |error: SinkError| console.fail(Exit::Environment, error, None);
+        // Recordings are for every report that may be made later.
+        let is_traced = !logs.is_empty() || targets.iter().any(|(format, _)| ["html", "ndjson"].contains(&format.name));
         let logs = logs.iter().map(|(_, path)| EventLog::create(path)).collect::<Result<_, _>>().map_err(fail)?;
         transcripts.as_ref().map_or(Ok(()), forget_transcripts).map_err(fail)?;
         let live = Live::new(console.error_style, total);
@@ -110,6 +115,7 @@ impl RunWatch {
             logs,
             transcripts,
             sessions: 0,
+            traced_since: is_traced.then(Instant::now),
             failures: BaselineWriter::default(),
             recorder: None,
             held: None,
@@ -131,6 +137,11 @@ impl RunWatch {
     /// The sections that blocks wrote.
     pub(crate) fn sections(&self) -> Vec<Section> {
         self.report.run_finished().map(|finished| finished.sections.clone()).unwrap_or_default()
+    }
+
+    /// Takes note of what travels when, for a timeline.
+    pub(crate) fn trace(&mut self) {
+        self.traced_since.get_or_insert_with(Instant::now);
     }
 
     /// Chooses how much is shown.
@@ -219,6 +230,7 @@ impl Observer for RunWatch {
             | Event::ServerReady(_)
             | Event::ToolsChosen(_)
             | Event::CaseStarted(_)
+            | Event::SessionTraced(_)
             | Event::RunFinished(_) => {}
         }
         self.live.apply(event);
@@ -238,6 +250,12 @@ impl Observer for RunWatch {
             keeper.session(session, redactor);
         }
         self.calls.session(session, redactor);
+        if let Some(since) = self.traced_since {
+            let mut traced =
+                Event::SessionTraced(Box::new(session.trace(session.began.saturating_duration_since(since))));
+            traced.change_texts(&|text| redactor.text(text));
+            self.event(&traced);
+        }
         let Some(folder) = &self.transcripts else { return };
         self.sessions += 1;
         let name = file_name(self.sessions, session);

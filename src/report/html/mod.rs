@@ -14,6 +14,7 @@ mod proof;
 mod table;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod tools;
 
 use std::fmt::Write as _;
@@ -66,6 +67,7 @@ fn render(report: &Report) -> String {
         PageSection { id: "proof", title: "Proof by tool and field", body: proofs },
         PageSection { id: "compared", title: "Compared", body: coverage::comparisons(report) },
         PageSection { id: "blocks", title: "Measured", body: coverage::sections(report) },
+        PageSection { id: "timeline", title: "Timeline", body: timeline::timeline(report, &numbered) },
         PageSection { id: "latency", title: "Latency", body: latency::latency(&numbered) },
         PageSection {
             id: "cases",

@@ -1,7 +1,7 @@
 "use strict";
 // Opens what a link points to.
 const reveal = () => {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(location.hash.slice(1));
   if (!target) return;
   for (let at = target; at; at = at.parentElement) if (at.localName === "details") at.open = true;
   if (target.localName === "tr") {
@@ -36,4 +36,24 @@ if (filter) {
   filter.addEventListener("input", apply);
   filter.addEventListener("submit", (event) => event.preventDefault());
   filter.hidden = false;
+}
+
+// Makes the timeline longer, about the middle of what is seen.
+const zoom = document.getElementById("zoom");
+if (zoom) {
+  const view = document.querySelector(".timeline");
+  const lanes = document.querySelector(".lanes");
+  const zoomed = document.getElementById("zoomed");
+  let factor = 1;
+  zoom.addEventListener("click", (event) => {
+    const by = Number(event.target.value);
+    if (!by) return;
+    const before = factor;
+    factor = Math.min(256, Math.max(1, factor * by));
+    const middle = (view.scrollLeft + view.clientWidth / 2) * (factor / before);
+    lanes.style.width = `${factor * 100}%`;
+    view.scrollLeft = middle - view.clientWidth / 2;
+    zoomed.textContent = factor === 1 ? "" : `${factor} ×`;
+  });
+  zoom.hidden = false;
 }

@@ -33,9 +33,9 @@ fn the_policy_allows_this_style_and_this_script_only() {
 
 /// The elements that a page may have.
 const ELEMENTS: &[&str] = &[
-    "!DOCTYPE", "a", "b", "body", "code", "details", "div", "form", "h1", "h2", "h3", "head", "header", "html",
-    "input", "label", "li", "main", "meta", "nav", "ol", "output", "p", "pre", "rect", "script", "section", "span",
-    "style", "summary", "svg", "table", "tbody", "td", "th", "thead", "title", "tr", "ul",
+    "!DOCTYPE", "a", "b", "body", "button", "code", "details", "div", "form", "h1", "h2", "h3", "head", "header",
+    "html", "input", "label", "li", "main", "meta", "nav", "ol", "output", "p", "pre", "rect", "script", "section",
+    "span", "style", "summary", "svg", "table", "tbody", "td", "th", "thead", "title", "tr", "ul",
 ];
 
 /// Every element and attribute is ours, and nothing hidden is left.

@@ -35,6 +35,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 
 use self::answered::OpenCalls;
 use self::own_texts::OwnTexts;
@@ -327,6 +328,10 @@ impl Session {
 /// The frames and violations of a closed conversation.
 #[derive(Debug, Clone)]
 pub struct ClosedSession {
+    /// When the conversation began.
+    pub began: Instant,
+    /// From then to its end.
+    pub lasted: Duration,
     /// Violations that belong to no case.
     pub violations: Vec<OwnedViolation>,
     /// Every frame that is kept.

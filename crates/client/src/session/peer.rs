@@ -205,6 +205,8 @@ impl Connection {
         let (transport, frames) = (state.transport, state.transcript.take_frames());
         let forgotten = state.transcript.take_forgotten();
         ClosedSession {
+            began: state.started,
+            lasted: state.now(),
             violations,
             frames,
             forgotten,

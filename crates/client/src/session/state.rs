@@ -153,7 +153,7 @@ pub(crate) struct SessionState {
     pub listener: Option<MessageListener>,
     /// `stdio`, `memory`, `http` or `sse`.
     pub transport: TransportKind,
-    started: Instant,
+    pub(crate) started: Instant,
     waiting: BTreeMap<Id, WaitingRequest>,
     /// The frame of the last notification to the server, as long as nothing that was sent after it is answered.
     notified: Option<u32>,
