@@ -43,6 +43,22 @@ impl Dotted {
         Ok(current)
     }
 
+    /// The slip on the way to the place at which the last step would find or miss something: a name that is nearly one
+    /// that is there, or a level that was left out. Optional members are often absent, so a missing one is no slip.
+    pub(crate) fn slip(&self, value: &Json) -> Option<String> {
+        let (_, parents) = self.0.steps.split_last()?;
+        let may_be_absent = match self.0.steps.first()? {
+            PathStep::Member(name) => ["result", "error"].contains(&name.as_str()) && value.get(name).is_none(),
+            PathStep::Index(_) | PathStep::Json | PathStep::Each | PathStep::Where(..) => false,
+        };
+        if may_be_absent {
+            return None;
+        }
+        // An answer has few members of its own, so that the first step counts even if it is the last one.
+        let way = if parents.is_empty() { self.clone() } else { Self(DottedPath { steps: parents.to_vec() }) };
+        way.find(value).err().filter(|reason| reason.contains("did you mean"))
+    }
+
     /// Changes the value at the path, if there is one; JSON within a text is written back as text.
     pub(crate) fn edit(&self, value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
         self.0.edit(value, change)

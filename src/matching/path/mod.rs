@@ -63,6 +63,15 @@ impl ValuePath {
         }
     }
 
+    /// The slip for which the path can find nothing in this value, or miss anything: a mistyped name or a level that was
+    /// left out, before its last step. `None` for a JSONPath that can match several values.
+    pub fn slip(&self, value: &Json) -> Option<String> {
+        match &self.way {
+            PathSyntax::Dotted(dotted) => dotted.slip(value),
+            PathSyntax::Query(_) => None,
+        }
+    }
+
     /// Changes every value at the path; the answer says how many there were.
     pub fn edit(&self, value: &mut Json, change: &mut dyn FnMut(&mut Json)) -> usize {
         match &self.way {

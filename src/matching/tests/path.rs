@@ -44,6 +44,30 @@ fn finds_values() {
 }
 
 #[test]
+fn slips_are_told_from_what_is_absent() {
+    let optional = json!({"result": {"items": [], "error": 1}});
+    for (path, value, expected) in [
+        ("result.items[0].secret", answer(), None),
+        ("result.content[5]", answer(), None),
+        ("result.itens[0].secret", answer(), Some("did you mean `items`?")),
+        ("items[0].secret", answer(), Some("did you mean `result.items`?")),
+        ("items", answer(), Some("did you mean `result.items`?")),
+        ("result.item", answer(), None),
+        ("result._meta.trace", answer(), None),
+        ("error", optional.clone(), None),
+        ("error.data", optional.clone(), None),
+        ("result.x", json!({"error": {"code": 1}}), None),
+        ("$.result.itens[*].secret", answer(), None),
+    ] {
+        let found = ValuePath::parse(path).unwrap().slip(&value);
+        match expected {
+            Some(end) => assert!(found.is_some_and(|reason| reason.ends_with(end)), "{path}"),
+            None => assert_eq!(found, None, "{path}"),
+        }
+    }
+}
+
+#[test]
 fn names_what_is_there_instead() {
     misses("reslt.x", "the answer has no field `reslt`; its only field is `result`; did you mean `result`?");
     misses(

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::super::{mismatch::Mismatch, path::ValuePath, read, show};
+use super::super::{mismatch::Mismatch, mismatch::MismatchWeight, path::ValuePath, read, show};
 use super::{Absence, Checks, ValuePlace};
 use crate::source::{Diagnostic, Node, Span, grammar::Key, grammar::Need, grammar::Shape, grammar::key};
 
@@ -48,7 +48,11 @@ impl PathChecks {
         let full = full.as_deref().unwrap_or(path.as_str());
         match path.find(root) {
             Ok(value) => self.checks.check(&value, ValuePlace::Path(full), found),
-            Err(_) if self.checks.absent() == Absence::Right => {}
+            Err(_) if self.checks.absent() == Absence::Right => found.extend(path.slip(root).map(|reason| {
+                let message = format!("nothing can be absent there: {reason}");
+                let doubt = Mismatch::new("leads-nowhere", self.span, message, "leads nowhere in this answer");
+                doubt.with_path(full).with_actual(show::compact(root)).with_weight(MismatchWeight::Warns)
+            })),
             Err(reason) => found.push(
                 Mismatch::missing(self.span, reason, "finds nothing").with_path(full).with_actual(show::compact(root)),
             ),
