@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::event::{CaseResult, Outcome, Reason, Section, ServerReady, SuiteScore};
+use crate::event::{CaseResult, Exchange, Outcome, Phase, Reason, Section, ServerReady, SuiteScore};
 use crate::source::{Style, duration_text, printable, visible_line};
 use crate::suite::builtin_name;
 
 use super::super::coverage::{Scope, claimed_line, figures_line, levels, levels_of, suites_table};
 use super::super::fold::{Report, SuiteReport, Totals};
 use super::super::wording;
+use super::answer::answer_text;
 use super::chosen_tools;
 use super::comparison::comparisons;
 use super::failure;
@@ -25,6 +26,9 @@ use super::{next, section, table};
 
 /// Suites in which everything passed are listed up to this number of suites.
 const SUITES: usize = 4;
+
+/// The last requests of a case that are shown with their answers.
+const ANSWERS: usize = 3;
 
 /// The most reasons for which cases are not shown.
 const REASONS: usize = 8;
@@ -167,7 +171,13 @@ fn has_included_cases(report: &Report) -> bool {
     report.suites().iter().any(|suite| !is_named(suite.file) && builtin_name(suite.file).is_none())
 }
 
-/// Every case of a suite on a line, with its time.
+/// A long answer is cut, and its beginning, which says nothing, is the same but for the id.
+fn without_envelope(answer: &str) -> &str {
+    let result = answer.starts_with("{\"jsonrpc\"").then(|| answer.split_once("\"result\":")).flatten();
+    result.map_or(answer, |(_, result)| result)
+}
+
+/// Every case of a suite on a line, with its time, and below it what was asked and answered.
 fn case_lines(suite: &SuiteReport<'_>, style: &Style) -> String {
     let several = suite.has_several_servers();
     let line = |case: &&CaseResult| {
@@ -179,9 +189,31 @@ fn case_lines(suite: &SuiteReport<'_>, style: &Style) -> String {
         let name = layout::wrap(&wording::name(&case.case, several), room);
         let time = layout::flush_right(&format!("    {mark} {}", name.last().map_or("", String::as_str)), &time, style);
         let name = name.join("\n      ");
-        format!("    {} {name}{}\n", layout::paint(mark, look, style), layout::paint(&time, DIM, style))
+        let line = format!("    {} {name}{}\n", layout::paint(mark, look, style), layout::paint(&time, DIM, style));
+        line + &answer_lines(&case.exchanges, style)
     };
     suite.cases.iter().map(line).collect()
+}
+
+/// The requests of a case with their answers, each on a line; of many the last ones. A look at the end whether the server
+/// still answers says nothing that its outcome does not.
+fn answer_lines(exchanges: &[Exchange], style: &Style) -> String {
+    let mut own: Vec<&Exchange> = exchanges.iter().filter(|exchange| exchange.phase == Phase::Steps).collect();
+    let asks_nothing = |exchange: &mut &Exchange| ["ping", "server/discover"].contains(&exchange.title.as_str());
+    while own.len() > 1 && own.pop_if(asks_nothing).is_some() {}
+    let left_out = own.len().saturating_sub(ANSWERS);
+    let earlier = (left_out > 0).then(|| format!("{left_out} earlier; `--transcript FOLDER` writes every frame"));
+    let answered = own[left_out..].iter().map(|exchange| {
+        let (room, asked) = (style.width.saturating_sub(9), format!("{} {}", exchange.title, exchange.sent));
+        let asked = visible_line(asked.trim_end());
+        let answer = layout::crop(
+            without_envelope(&answer_text(&exchange.received)),
+            room.saturating_sub(layout::columns(&asked)).max(room / 2),
+        );
+        format!("{} → {answer}", layout::crop(&asked, room.saturating_sub(layout::columns(&answer))))
+    });
+    let line = |line: String| format!("      {}\n", layout::paint(&line, DIM, style));
+    earlier.into_iter().chain(answered).map(line).collect()
 }
 
 fn suite_mark(suite: &SuiteReport<'_>) -> (&'static str, anstyle::Style) {
