@@ -8,6 +8,7 @@ mod baseline;
 mod calls;
 mod commands;
 mod console;
+mod env_file;
 mod environment;
 mod exit;
 mod flags_after_dashes;
@@ -22,6 +23,7 @@ mod terminal;
 mod watch;
 mod written_files;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
@@ -45,6 +47,9 @@ struct CliArguments {
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
     color: ColorWhen,
+    /// Reads environment variables for `{{ env.NAME }}` from a file of NAME=value lines; what is set already stays.
+    #[arg(long, global = true, value_name = "FILE")]
+    env_file: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -84,6 +89,7 @@ enum CliCommand {
     Serve(commands::serve::ServeArgs),
     Mock(commands::mock::MockArgs),
     Completions(commands::completions::CompletionsArgs),
+    Man(commands::man::ManArgs),
 }
 
 impl CliCommand {
@@ -123,6 +129,7 @@ impl CliCommand {
             | Self::Explain(_)
             | Self::Schema(_)
             | Self::Completions(_)
+            | Self::Man(_)
             | Self::Findings(_) => "",
             Self::Prove(_) => "nothing was proven",
             Self::Grow(_) => "nothing was added",
@@ -152,8 +159,12 @@ pub fn main() -> ExitCode {
             return code.into();
         }
     };
-    let CliArguments { command, color } = arguments;
-    let console = &Console::new(color, environment, command.nothing_done_text());
+    let CliArguments { command, color, env_file } = arguments;
+    let mut console = Console::new(color, environment, command.nothing_done_text());
+    if let Err(exit) = env_file::add_variables(&mut console, &env_file) {
+        return exit.into();
+    }
+    let console = &console;
     if command.takes_a_server() {
         let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         flags_after_dashes::warning(&CliArguments::command(), &typed).inspect(|warning| console.note(warning));
@@ -194,6 +205,7 @@ pub fn main() -> ExitCode {
         CliCommand::Serve(args) => commands::serve::serve(&args, console),
         CliCommand::Mock(args) => return commands::mock::mock(&args, console),
         CliCommand::Completions(args) => Ok(commands::completions::completions(&args, console)),
+        CliCommand::Man(args) => commands::man::man(&args, console),
     };
     report_orphans(console);
     done.unwrap_or_else(|exit| exit).into()

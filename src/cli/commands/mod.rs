@@ -25,6 +25,7 @@ mod grow_draft;
 mod grow_servers;
 pub(crate) mod init;
 pub(crate) mod lint;
+pub(crate) mod man;
 pub(crate) mod mock;
 mod observed_calls;
 mod other_server;
