@@ -6,6 +6,7 @@
 //! Everything that a server said is hostile: texts are cut in `limit` and shown through `source::visible`.
 
 mod additions;
+mod agent;
 mod cause;
 mod comparison;
 pub mod coverage;
@@ -77,6 +78,7 @@ pub const FORMATS: &[Format] = &[
     markdown::FORMAT,
     tap::FORMAT,
     sarif::FORMAT,
+    agent::FORMAT,
 ];
 
 /// The names of all formats, for `--help`: `` `text`, `junit` ``.
