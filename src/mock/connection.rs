@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Map, Value};
+
 use crate::fault::{ClientMessage, MessageExchange};
 use crate::prove::RequestKey;
 use crate::transport::Owner;
+
+/// The methods that take arguments.
+const TAKE_ARGUMENTS: [&str; 2] = ["tools/call", "prompts/get"];
 
 /// A message apart from its ids and from what differs from client to client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +35,14 @@ impl MockKey {
             ClientMessage::Message { method, params, .. } if method == "initialize" => {
                 let version = params["protocolVersion"].as_str().unwrap_or_default();
                 RequestKey::Message(method.clone(), version.to_owned())
+            }
+            ClientMessage::Message { id, method, params } if TAKE_ARGUMENTS.contains(&method.as_str()) => {
+                let mut params = params.clone();
+                // Clients may leave them out where there are none.
+                if params.is_object() && params["arguments"].is_null() {
+                    params["arguments"] = Value::Object(Map::new());
+                }
+                RequestKey::of(&ClientMessage::Message { id: id.clone(), method: method.clone(), params })
             }
             ClientMessage::Message { .. } | ClientMessage::Raw(_) => RequestKey::of(sent),
         };

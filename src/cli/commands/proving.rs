@@ -203,9 +203,8 @@ impl ProvingArgs {
         console: &Console,
     ) -> Result<(), Exit> {
         let Some(path) = &self.record else { return Ok(()) };
-        let texts: Vec<RecordedText> = suite_texts(plan)
-            .map(|(file, text)| RecordedText { file: redactor.text(file), text: redactor.text(text) })
-            .collect();
+        let texts: Vec<RecordedText> =
+            suite_texts(plan).filter_map(|(file, text)| RecordedText::without_secrets(file, text, redactor)).collect();
         let recording = &recording.clone().without_secrets(redactor);
         let header = RecordingHeader { taxonomy: registry.taxonomy.to_string(), ..header(plan) };
         let text = file::write(&header, RecordedParts { texts: &texts, recording, events });

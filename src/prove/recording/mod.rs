@@ -7,6 +7,7 @@ pub mod file;
 mod key;
 mod pairing;
 mod recorder;
+mod suite_text;
 #[cfg(test)]
 mod tests;
 
