@@ -130,7 +130,7 @@ fn tell(trouble: &Trouble<'_>) -> String {
     told.concat()
 }
 
-/// The place of the expectation that did not hold, where it is another than that of its case.
+/// The place of the expectation that did not hold, as programs open it.
 fn expectation(found: &Finding) -> Option<String> {
     found.quote.as_ref().map(|quote| format!("{}:{}:{}", quote.file, quote.line, quote.column))
 }
