@@ -22,18 +22,15 @@ pub struct LatencyChange {
     /// In the second run.
     #[serde(rename = "after_ms", serialize_with = "milliseconds")]
     pub after: Duration,
+    /// The tool itself became slower or faster, and not only a call of it.
+    pub notable: bool,
 }
 
-/// The least difference that is worth a word; a busy machine makes smaller ones.
+/// The fewest calls in each run whose latencies say anything: a busy machine delays single ones.
+const LEAST_CALLS: usize = 5;
+
+/// The least difference that is worth a word.
 const LEAST_DIFFERENCE: Duration = Duration::from_millis(20);
-
-impl LatencyChange {
-    /// The tool takes at least twice the time, or half of it, and one notices.
-    pub fn is_notable(&self) -> bool {
-        let (less, more) = (self.before.min(self.after), self.before.max(self.after));
-        more >= less + LEAST_DIFFERENCE && more >= less * 2
-    }
-}
 
 fn milliseconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64((time.as_secs_f64() * 1e6).round() / 1e3)
@@ -41,17 +38,27 @@ fn milliseconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error
 
 /// The tools that were served in both runs.
 pub(crate) fn compare(before: &RunRecording, after: &RunRecording) -> Vec<LatencyChange> {
-    let (old, new) = (medians(before), medians(after));
+    let (old, mut new) = (latencies(before), latencies(after));
     let both = old.into_iter().filter_map(|(called, before)| {
-        let after = *new.get(&called)?;
-        let (server, tool) = called;
-        Some(LatencyChange { server, tool, before, after })
+        let after = new.remove(&called)?;
+        let ((server, tool), notable) = (called, is_notable(&before, &after));
+        Some(LatencyChange { server, tool, before: quartile(&before, 2), after: quartile(&after, 2), notable })
     });
     both.collect()
 }
 
-/// The median time to the answer, by server and tool.
-fn medians(of: &RunRecording) -> BTreeMap<(String, String), Duration> {
+/// Judges sorted latencies: the median is twice as long or short, one notices, and the middle halves lie apart.
+fn is_notable(before: &[Duration], after: &[Duration]) -> bool {
+    let (quick, slow) = if quartile(before, 2) <= quartile(after, 2) { (before, after) } else { (after, before) };
+    let (less, more) = (quartile(quick, 2), quartile(slow, 2));
+    before.len().min(after.len()) >= LEAST_CALLS
+        && more >= less + LEAST_DIFFERENCE
+        && more >= less * 2
+        && quartile(slow, 1) > quartile(quick, 3)
+}
+
+/// The sorted times to the answer, by server and tool.
+fn latencies(of: &RunRecording) -> BTreeMap<(String, String), Vec<Duration>> {
     let names = of.server_names();
     let mut times: BTreeMap<(String, String), Vec<Duration>> = BTreeMap::new();
     for (id, target) in &of.targets {
@@ -62,7 +69,8 @@ fn medians(of: &RunRecording) -> BTreeMap<(String, String), Duration> {
             }
         }
     }
-    times.into_iter().map(|(called, times)| (called, median(times))).collect()
+    times.values_mut().for_each(|times| times.sort_unstable());
+    times
 }
 
 /// The time to the answer.
@@ -72,7 +80,7 @@ fn latency(exchange: &MessageExchange) -> Option<Duration> {
     exchange.replies.iter().find(|reply| reply.response().is_some_and(is_answer)).map(|reply| reply.after)
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
+/// The quartile of sorted latencies: the second is the median.
+fn quartile(sorted: &[Duration], which: usize) -> Duration {
+    sorted.get(sorted.len() * which / 4).copied().unwrap_or_default()
 }

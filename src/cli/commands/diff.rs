@@ -59,7 +59,7 @@ fn text(compared: &RunDiff) -> String {
     for line in &compared.unpaired {
         let _ = writeln!(text, "{}", visible_line(line));
     }
-    for latency in compared.latencies.iter().filter(|latency| latency.is_notable()) {
+    for latency in compared.latencies.iter().filter(|latency| latency.notable) {
         let (server, tool) = (visible_line(&latency.server), visible_line(&latency.tool));
         let whose = if is_one { String::new() } else { format!(" of {server}") };
         let word = if latency.after > latency.before { "slower" } else { "faster" };
