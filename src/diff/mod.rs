@@ -1,10 +1,12 @@
-//! Differences between two recordings of runs: lists and answers of servers, verdicts of cases, latencies of tools.
+//! Differences between two recordings of runs: lists and answers of servers, rules of the protocol, verdicts of cases,
+//! latencies of tools.
 //!
 //! Which changes of a server break callers is for [`drift`](crate::drift) to say; here, recordings become what it
 //! compares. Pure. Start reading in [`compare_runs`].
 
 mod latency;
 mod recorded;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -15,7 +17,17 @@ pub use self::latency::LatencyChange;
 
 use self::recorded::{RecordedServer, only_asked_lists};
 use crate::drift::{ServerChange, ServerSnapshot, compare};
+use crate::event::CaseResult;
 use crate::prove::RunRecording;
+
+/// A recorded run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ComparedRun {
+    /// Its messages and verdicts.
+    pub recording: RunRecording,
+    /// What its servers did outside of any case, one for each server and revision that broke the protocol.
+    pub protocol: Vec<CaseResult>,
+}
 
 /// The differences between two recordings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,6 +38,8 @@ pub struct RunDiff {
     pub unpaired: Vec<String>,
     /// The cases whose verdicts differ, and those that only one of them has.
     pub cases: Vec<ServerChange>,
+    /// The rules of the protocol that only one run saw broken.
+    pub rules: Vec<ServerChange>,
     /// The median latency of each tool that both called.
     pub latencies: Vec<LatencyChange>,
 }
@@ -42,14 +56,16 @@ pub struct ServerDiff {
 }
 
 impl RunDiff {
-    /// All changes, of cases and of servers.
+    /// All changes, of cases, rules and servers.
     pub fn changes(&self) -> impl Iterator<Item = &ServerChange> {
-        self.cases.iter().chain(self.servers.iter().flat_map(|server| &server.changes))
+        self.cases.iter().chain(&self.rules).chain(self.servers.iter().flat_map(|server| &server.changes))
     }
 }
 
 /// Compares two recordings of runs.
-pub fn compare_runs(before: &RunRecording, after: &RunRecording) -> RunDiff {
+pub fn compare_runs(before: &ComparedRun, after: &ComparedRun) -> RunDiff {
+    let rules = rules::compare(before, after);
+    let (before, after) = (&before.recording, &after.recording);
     let (cases, latencies) = (verdict::compare(&before.cases, &after.cases), latency::compare(before, after));
     let (before, after) = (recorded::servers(before), recorded::servers(after));
     let earlier = ServerSnapshot::new(before.iter().map(|old| old.server.clone()).collect());
@@ -77,5 +93,5 @@ pub fn compare_runs(before: &RunRecording, after: &RunRecording) -> RunDiff {
         of.into_iter().map(words).collect::<Vec<_>>()
     };
     let unpaired = [only_in(unpaired, "first"), only_in(added, "second")].concat();
-    RunDiff { servers, unpaired, cases, latencies }
+    RunDiff { servers, unpaired, cases, rules, latencies }
 }

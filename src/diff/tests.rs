@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::drift::ChangeLevel;
-use crate::event::Outcome;
+use crate::event::{Finding, Outcome, RequirementLevel, SessionJudged};
 use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerReply};
 use crate::prove::{RecordedCase, TargetRecording};
 use crate::transport::Owner;
@@ -38,7 +38,7 @@ fn lists(tools: &[&str]) -> Vec<MessageExchange> {
     ]
 }
 
-fn run(exchanges: Vec<MessageExchange>) -> RunRecording {
+fn run(exchanges: Vec<MessageExchange>) -> ComparedRun {
     let target = TargetRecording {
         file: "a.yml".to_owned(),
         server: "s".to_owned(),
@@ -46,11 +46,50 @@ fn run(exchanges: Vec<MessageExchange>) -> RunRecording {
         exchanges,
         ..TargetRecording::default()
     };
-    RunRecording { targets: [("a.yml@s/auto".to_owned(), target)].into(), cases: Vec::new() }
+    let recording = RunRecording { targets: [("a.yml@s/auto".to_owned(), target)].into(), cases: Vec::new() };
+    ComparedRun { recording, protocol: Vec::new() }
+}
+
+/// A run in which that server broke rules.
+fn breaking(server: &str, rules: &[(&'static str, RequirementLevel)]) -> ComparedRun {
+    let judged = SessionJudged {
+        file: "a.yml".to_owned(),
+        line: 1,
+        suite: "s".to_owned(),
+        from_command_line: false,
+        server: server.to_owned(),
+        revision: "2025-11-25".to_owned(),
+        findings: Vec::new(),
+    };
+    let finding =
+        |(code, level): &(&'static str, RequirementLevel)| Finding { level: *level, ..Finding::new(*code, "wrong") };
+    let findings = rules.iter().map(finding).collect();
+    let protocol = vec![CaseResult { findings, ..CaseResult::beside(judged.info(), Outcome::Failed, String::new()) }];
+    ComparedRun { protocol, ..run(vec![]) }
+}
+
+#[test]
+fn broken_rules_are_compared() {
+    use RequirementLevel::{Must, Should};
+    let whole = || breaking("s", &[("stray-output", Must)]);
+    for (before, after, expected) in [
+        (whole(), whole(), vec![]),
+        (run(vec![]), whole(), vec!["breaking rule-broken protocol/s/stray-output"]),
+        (whole(), run(vec![]), vec!["compatible rule-kept protocol/s/stray-output"]),
+        // Once for each rule, however often it was broken.
+        (run(vec![]), breaking("s", &[("a", Should), ("a", Should)]), vec!["compatible rule-broken protocol/s/a"]),
+        // Nobody knows what a server did before it was asked.
+        (run(vec![]), breaking("another", &[("a", Must)]), vec![]),
+    ] {
+        assert_eq!(lines(&compare_runs(&before, &after)), expected);
+    }
 }
 
 fn changes(before: Vec<MessageExchange>, after: Vec<MessageExchange>) -> Vec<String> {
-    let diff = compare_runs(&run(before), &run(after));
+    lines(&compare_runs(&run(before), &run(after)))
+}
+
+fn lines(diff: &RunDiff) -> Vec<String> {
     let line = |change: &ServerChange| format!("{} {} {}", change.level.as_str(), change.what, change.at);
     diff.changes().map(line).collect()
 }
