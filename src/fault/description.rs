@@ -38,7 +38,7 @@ pub(crate) fn describe(before: &[ServerReply], after: &[ServerReply]) -> Vec<Str
 }
 
 /// Every difference between two values, one line each.
-pub(crate) fn of_values(before: &Value, after: &Value) -> Vec<String> {
+pub(crate) fn value_differences(before: &Value, after: &Value) -> Vec<String> {
     let mut found = Vec::new();
     difference("", before, after, &mut found);
     found.truncate(MAX_LINES);

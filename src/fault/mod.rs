@@ -48,6 +48,7 @@ pub use self::preset::{NAMED, UNNAMED, decode_named, types};
 pub use self::strike::{AppliedFault, NotApplied};
 pub use self::words::Arrival;
 
+pub(crate) use self::description::value_differences;
 pub(crate) use self::effect::page_items;
 pub(crate) use self::fullest::fullest_content;
 pub(crate) use self::paging::{limit as requested_limit, page as page_of};

@@ -229,7 +229,7 @@ impl FaultPlayer {
             for (fault, count) in faults().filter(|(fault, _)| fault.hears.is_about_messages()) {
                 let before = message.clone();
                 fault.hears.change(&mut message, &self.names(&exchange.request, count));
-                let changes = description::of_values(&before, &message);
+                let changes = description::value_differences(&before, &message);
                 note(fault, changes.iter().map(|change| format!("heard as {change}")).collect());
             }
             if message != original {

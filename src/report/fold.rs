@@ -25,6 +25,8 @@ pub struct Report {
     totals: Totals,
     /// The event that ended the run in the middle of its cases.
     cut_off_by: Option<RunEnd>,
+    /// The runs before this one, the earliest first.
+    earlier: Vec<Report>,
 }
 
 /// The number of cases by outcome; every case is counted once.
@@ -160,6 +162,17 @@ impl Report {
         let mut report = Self::default();
         events.into_iter().for_each(|event| report.apply(event));
         report
+    }
+
+    /// The same run with those before it, the earliest first, which documents may compare it with.
+    #[must_use]
+    pub fn after(self, earlier: Vec<Self>) -> Self {
+        Self { earlier, ..self }
+    }
+
+    /// The runs before this one, the earliest first.
+    pub fn earlier(&self) -> &[Self] {
+        &self.earlier
     }
 
     /// The events in the order in which they came, long texts cut.

@@ -185,6 +185,8 @@ impl RunArgs {
     }
 
     /// Writes the recording of a run, proves what can be proven from it, and only then reports the end of the run.
+    ///
+    /// The recording is written once more with its proof: a proof takes long, and may be stopped.
     fn prove(
         &self,
         run: &PreparedRun,
@@ -195,6 +197,7 @@ impl RunArgs {
         let Some((recording, redactor)) = watch.recording() else { return Ok(None) };
         let made_by = (&run.plan, run.registry);
         let mut written = self.proving.write_recording(made_by, &recording, &watch.event_lines(), &redactor, console);
+        let recorded = self.proving.record.is_some().then(|| recording.clone());
         let mut proof = None;
         // Half a run proves nothing.
         if self.proving.prove && !options.stop.is_set() {
@@ -208,6 +211,9 @@ impl RunArgs {
             written = self.proving.write_missing(proof, &run.plan, console).and(written);
         }
         watch.close(proof.clone(), &options.stop);
+        if let Some(recorded) = recorded.filter(|_| proof.is_some() && written.is_ok()) {
+            written = self.proving.write_recording(made_by, &recorded, &watch.event_lines(), &redactor, console);
+        }
         written.map(|()| proof)
     }
 

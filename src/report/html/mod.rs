@@ -8,6 +8,7 @@ mod cases;
 mod coverage;
 mod escape;
 mod failures;
+mod history;
 mod latency;
 mod overview;
 mod proof;
@@ -67,6 +68,7 @@ fn render(report: &Report) -> String {
         PageSection { id: "proof", title: "Proof by tool and field", body: proofs },
         PageSection { id: "compared", title: "Compared", body: coverage::comparisons(report) },
         PageSection { id: "blocks", title: "Measured", body: coverage::sections(report) },
+        PageSection { id: "history", title: "History", body: history::history(report, &numbered) },
         PageSection { id: "timeline", title: "Timeline", body: timeline::timeline(report, &numbered) },
         PageSection { id: "latency", title: "Latency", body: latency::latency(&numbered) },
         PageSection {

@@ -3,8 +3,8 @@ use insta::assert_snapshot;
 use sha2::{Digest, Sha256};
 
 use super::{POLICY, SCRIPT, STYLE};
-use crate::event::{CaseResult, Event, Finding};
-use crate::report::tests::fixture::{exchange, failed, passed};
+use crate::event::{CaseResult, Event, Finding, Outcome, RunStarted};
+use crate::report::tests::fixture::{HOSTILE, exchange, failed, passed};
 use crate::report::tests::machines::hostile;
 use crate::report::tests::proofs::{hostile_proof, recorded_proof};
 use crate::report::tests::{check_generated, rich};
@@ -58,6 +58,35 @@ fn no_text_of_a_server_is_markup() {
     check_markup(&page(&rich()));
     check_markup(&page(&hostile()));
     check_markup(&page(&hostile_proof()));
+    check_markup(&page(&rich().after(vec![healthier()])));
+}
+
+/// The rich run, with everything passed that failed, and with other answers.
+fn healthier() -> Report {
+    let rich = rich();
+    let events = rich.events().iter().cloned().map(|event| match event {
+        Event::CaseFinished(mut case) if case.outcome == Outcome::Failed => {
+            case.outcome = Outcome::Passed;
+            case.exchanges.iter_mut().for_each(|exchange| exchange.received = format!("{{\"{HOSTILE}\":1}}"));
+            Event::CaseFinished(case)
+        }
+        Event::RunStarted(started) => {
+            Event::RunStarted(RunStarted { started_unix_ms: started.started_unix_ms - 86_400_000, ..started })
+        }
+        other => other,
+    });
+    Report::of(&events.collect::<Vec<_>>())
+}
+
+#[test]
+fn the_history_of_a_run() {
+    let section = |report: Report| {
+        let text = page(&report);
+        let (_, section) = text.split_once("<section id=\"history\"").unwrap();
+        section.split_once("</section>").unwrap().0.to_owned()
+    };
+    assert_snapshot!(section(rich().after(vec![healthier()])));
+    assert!(section(rich().after(vec![rich()])).contains("Every case ended as it did before."));
 }
 
 #[test]
