@@ -8,8 +8,9 @@ mod marks;
 mod spelled;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use parking_lot::RwLock;
 use serde_json::Value;
 
@@ -75,6 +76,8 @@ struct KnownSecrets {
     shortest: usize,
     /// The secrets that nothing gives back, since servers invented them.
     captured: Vec<String>,
+    /// Finds the least of any form that says too much, all in one search: most texts hold none. Made when it is needed.
+    revealing: OnceLock<Option<AhoCorasick>>,
 }
 
 impl KnownSecrets {
@@ -99,6 +102,20 @@ impl KnownSecrets {
         self.endings = of(&self.forms, telling_end);
         self.shortest = self.forms.last().map_or(0, |form| form.len().min(TELLING));
         self.spelled = self.secrets.iter().map(|secret| Spelled::of(secret)).collect();
+        self.revealing = OnceLock::new();
+    }
+
+    /// A text may hold a form, or a beginning or an end of one that says too much.
+    fn may_be_in(&self, text: &str) -> bool {
+        let least = |form: &String| telling(form).unwrap_or(form.len());
+        let beginnings = self.forms.iter().map(|form| &form[..least(form)]);
+        let endings = self.endings.iter().map(|(place, form)| &form[*place..]);
+        let build = || {
+            // Secrets are few and learned one by one: an automaton that is quickly made beats one that is quickly asked.
+            let mut builder = AhoCorasick::builder();
+            builder.kind(Some(AhoCorasickKind::NoncontiguousNFA)).build(beginnings.chain(endings)).ok()
+        };
+        self.revealing.get_or_init(build).as_ref().is_none_or(|revealing| revealing.is_match(text))
     }
 }
 
@@ -221,13 +238,18 @@ impl Redactor {
         if known.forms.is_empty() || text.len() < known.shortest {
             return text.to_owned();
         }
+        let without_spelled = |text: String| {
+            let spelled = spelled::find(&text, &known.spelled);
+            mask(text, &spelled)
+        };
+        if !known.may_be_in(text) {
+            return without_spelled(text.to_owned());
+        }
         // Whole forms first: the beginning of one form may be the whole beginning of another.
         let whole = known.forms.iter().fold(text.to_owned(), |text, form| {
             if holds(&text, form) { text.replace(form.as_str(), MASK) } else { text }
         });
-        let spelled = spelled::find(&whole, &known.spelled);
-        let whole = mask(whole, &spelled);
-        without_endings(without_beginnings(whole, &known.beginnings), &known.endings)
+        without_endings(without_beginnings(without_spelled(whole), &known.beginnings), &known.endings)
     }
 
     /// A text has a whole secret, in any of its forms.
