@@ -352,7 +352,10 @@ impl CaseRun<'_> {
             Err(ended) => *ended,
         };
         let again = self.with_turn(SessionUse::Again).run_in_own_session().await;
-        target.report(&revision, ended.exit.filter(|_| !crash::has_ended_server(&again)));
+        let exit = ended.exit.filter(|_| !crash::has_ended_server(&again));
+        // A rule that was broken is broken, whatever the case comes to with a fresh server.
+        target.scan_results.add_beside(Some(self.case), ended.broken);
+        target.report(&revision, exit.into_iter().chain(target.scan_results.take_beside(Some(self.case))));
         // After the frames of the case itself, which are the ones that count.
         ended.frames.into_iter().for_each(|frames| target.emitter.session(frames));
         again
@@ -369,12 +372,13 @@ impl CaseRun<'_> {
         }
         let reason = if has_passed { SessionEndReason::ReusedAndPassed } else { SessionEndReason::ReusedAndFailed };
         let mut ended = end(self.target, &opened.session, reason).await;
+        ended.violations.extend(found);
         let is_clean = has_passed && ended.exit.is_none() && ended.violations.is_empty();
         if is_clean || self.limits.stop.is_set() {
             ended.frames.take().into_iter().for_each(|frames| self.target.emitter.session(frames));
             return Ok(result);
         }
-        Err(Box::new(ended))
+        Err(Box::new(ended.with_broken_rules(self.target, self.case, &opened.session)))
     }
 
     /// Runs the script without a handshake against the server of a session that is free.

@@ -10,6 +10,7 @@ use crate::fault::Fault;
 use crate::plan::{Body, Case};
 use crate::session::{OwnedViolation, Session, UnreportedExit};
 use crate::transport::{Shutdown, ShutdownOrder};
+use crate::wire::ScanRule;
 
 /// The time for which a shared server is watched after its last message, so that a crash right after it is seen.
 const SHARED_WATCH: Duration = Duration::from_millis(2);
@@ -40,12 +41,30 @@ pub(crate) enum SessionEndReason<'a> {
 pub(crate) struct EndedSession {
     /// Violations in a reused session, left to the caller.
     pub(crate) violations: Vec<OwnedViolation>,
+    /// Those of them that are the server's, whatever earlier cases have left behind, and that no case looks for.
+    pub(crate) broken: Vec<Finding>,
     /// The exit of the server that no failed request reported, left to the caller to report.
     pub(crate) exit: Option<Finding>,
     /// The end of a process of ours by an order.
     pub(crate) shutdown: Option<Shutdown>,
     /// The frames of a reused session, left to the caller to hand on.
     pub(crate) frames: Option<SessionFrames>,
+}
+
+impl EndedSession {
+    /// Takes in the violations of a reused session that rest on one message; others may rest on what earlier cases began.
+    pub(crate) fn with_broken_rules(mut self, target: &RunTarget, case: &Case, session: &Session) -> Self {
+        let (alone, others) = std::mem::take(&mut self.violations)
+            .into_iter()
+            .partition(|owned| owned.violation.rule.is_some_and(ScanRule::needs_no_past));
+        self.violations = others;
+        let frames = self.frames.as_ref().map(|frames| frames.frames.as_slice()).unwrap_or_default();
+        let alone = target.scan_results.take_unclaimed(Some(case), alone, session, frames);
+        if !session.has_faults() && case.inject.iter().all(Fault::keeps_protocol) {
+            self.broken = diagnosis::of_violations(&alone, frames);
+        }
+        self
+    }
 }
 
 /// Ends a session and its server.
@@ -81,7 +100,7 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEn
             let broken = target.scan_results.take_beside(None);
             target.report(&revision, exit.as_ref().map(Finding::from).into_iter().chain(broken));
             target.emitter.session(target.frames_of(revision, None, closed));
-            EndedSession { violations: Vec::new(), exit: None, shutdown, frames: None }
+            EndedSession { violations: Vec::new(), broken: Vec::new(), exit: None, shutdown, frames: None }
         }
         SessionEndReason::CaseOver(case) | SessionEndReason::SearchOver(case) | SessionEndReason::Shutdown(case, _) => {
             let violations = target.scan_results.take_unclaimed(Some(case), violations, session, &closed.frames);
@@ -104,11 +123,11 @@ pub(crate) async fn end(target: &RunTarget, session: &Session, reason: SessionEn
             target.report(&revision, target.scan_results.take_beside(Some(case)));
             let frames = target.frames_of(revision, Some(case), closed);
             target.emitter.session(SessionFrames { purpose, ..frames });
-            EndedSession { violations: Vec::new(), exit, shutdown, frames: None }
+            EndedSession { violations: Vec::new(), broken: Vec::new(), exit, shutdown, frames: None }
         }
         SessionEndReason::ReusedAndPassed | SessionEndReason::ReusedAndFailed => {
             let frames = Some(target.frames_of(revision, None, closed));
-            EndedSession { violations, exit: exit.as_ref().map(Finding::from), shutdown, frames }
+            EndedSession { violations, broken: Vec::new(), exit: exit.as_ref().map(Finding::from), shutdown, frames }
         }
     }
 }

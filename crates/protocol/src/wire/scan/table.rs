@@ -61,6 +61,12 @@ impl ScanRule {
     pub fn is_about_one_message(self) -> bool {
         self == Self::InvalidMessage || [SCHEMA, CONTENT].contains(&SCANS[self as usize].variant)
     }
+
+    /// Whether it is broken rests on one line or message, and on nothing that was said before.
+    pub fn needs_no_past(self) -> bool {
+        let of_messages = [NOISE, ENVELOPE, SCHEMA, CONTENT].contains(&SCANS[self as usize].variant);
+        of_messages && ![Self::CacheScopeChanges, Self::TaskNotFinal, Self::TaskNotWorking].contains(&self)
+    }
 }
 
 const NOISE: &str = "PROTO-STDOUT-NOISE";
@@ -237,4 +243,25 @@ scans! {
     UndeclaredInput, "undeclared-input", CAPABILITY, V2026_07_28, "",
         "basic/patterns/mrtr#server-requirements-basic-workflow",
         "ask for input that the client did not declare";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ScanRule::{self, *};
+
+    #[test]
+    fn rules_about_one_message_and_rules_with_a_past() {
+        let rows: [(ScanRule, bool); 7] = [
+            (StrayOutput, true),
+            (MalformedEnvelope, true),
+            (InvalidSchema, true),
+            (BadUri, true),
+            (WrongId, false),
+            (ProgressNotIncreasing, false),
+            (CacheScopeChanges, false),
+        ];
+        for (rule, expected) in rows {
+            assert_eq!(rule.needs_no_past(), expected, "{rule:?}");
+        }
+    }
 }
