@@ -69,7 +69,9 @@ fn latencies(of: &RunRecording) -> BTreeMap<(String, String), Vec<Duration>> {
             }
         }
     }
-    times.values_mut().for_each(|times| times.sort_unstable());
+    for of_tool in times.values_mut() {
+        of_tool.sort_unstable();
+    }
     times
 }
 

@@ -93,6 +93,7 @@ pub(crate) struct SuiteReport<'a> {
     pub(crate) sessions: Vec<CaseResult>,
     /// Of the cases.
     pub(crate) totals: Totals,
+    has_several_servers: bool,
 }
 
 impl SuiteReport<'_> {
@@ -104,8 +105,7 @@ impl SuiteReport<'_> {
 
     /// Its cases talk to more than one server or revision, so that names must say to which.
     pub(crate) fn has_several_servers(&self) -> bool {
-        let target = |info: &CaseInfo| (info.server.clone(), info.revision.clone());
-        self.cases.windows(2).any(|pair| target(&pair[0].case) != target(&pair[1].case))
+        self.has_several_servers
     }
 }
 
@@ -279,6 +279,7 @@ impl Report {
         suites[named..].sort_by_key(|suite| suite.file);
         for suite in &mut suites {
             suite.cases.sort_by(|a, b| declaration_order(&a.case, &b.case));
+            suite.has_several_servers = suite.cases.windows(2).any(|pair| target(&pair[0].case) != target(&pair[1].case));
         }
         suites
     }
@@ -286,10 +287,16 @@ impl Report {
 
 fn find_or_add<'s, 'a>(suites: &'s mut Vec<SuiteReport<'a>>, file: &'a str, name: &'a str) -> &'s mut SuiteReport<'a> {
     let at = suites.iter().position(|suite| suite.file == file).unwrap_or_else(|| {
-        suites.push(SuiteReport { file, name, cases: Vec::new(), sessions: Vec::new(), totals: Totals::default() });
+        let (cases, sessions, totals) = (Vec::new(), Vec::new(), Totals::default());
+        suites.push(SuiteReport { file, name, cases, sessions, totals, has_several_servers: false });
         suites.len() - 1
     });
     &mut suites[at]
+}
+
+/// The server and the revision that a case is about.
+fn target(info: &CaseInfo) -> (&str, &str) {
+    (&info.server, &info.revision)
 }
 
 fn declaration_order(a: &CaseInfo, b: &CaseInfo) -> Ordering {

@@ -109,7 +109,7 @@ fn document(report: &Report) -> ReportDocument<'_> {
 
 fn suite_document<'a>(report: &'a Report, suite: SuiteReport<'a>) -> SuiteDocument<'a> {
     let parity = parity::of(&suite);
-    let SuiteReport { file, name, cases, totals, sessions: _ } = suite;
+    let SuiteReport { file, name, cases, totals, .. } = suite;
     let sessions = report.judgements().filter(|judged| judged.file == file).collect();
     SuiteDocument { file, name, totals, cases, sessions, parity }
 }

@@ -208,7 +208,12 @@ impl ProvingArgs {
         let recording = &recording.clone().without_secrets(redactor);
         let header = RecordingHeader { taxonomy: registry.taxonomy.to_string(), ..header(plan) };
         let text = file::write(&header, RecordedParts { texts: &texts, recording, events });
-        sink::write(path, &text).map_err(|error| console.fail(Exit::Environment, error, None))
+        sink::write(path, &text).map_err(|error| console.fail(Exit::Environment, error, None))?;
+        if let Some(lack) = recording.lack() {
+            let path = path.display().to_string();
+            console.note(&format!("`{}` {lack}; `--filter` records the suite in parts", visible_line(&path)));
+        }
+        Ok(())
     }
 }
 
@@ -262,9 +267,13 @@ impl<'a> RecordingFile<'a> {
         &self.reader.header.suites
     }
 
-    /// The recording of a run, whatever its suite.
+    /// The recording of a run, whatever its suite; says if messages are missing.
     pub(crate) fn run(self, console: &Console) -> Result<RunRecording, Exit> {
-        self.reader.run().map_err(|reason| unusable(self.path, &reason, console))
+        let run = self.reader.run().map_err(|reason| unusable(self.path, &reason, console))?;
+        if let Some(lack) = run.lack() {
+            console.note(&format!("`{}` {lack}", visible_line(&self.path.display().to_string())));
+        }
+        Ok(run)
     }
 
     /// The events of a run, one a line.

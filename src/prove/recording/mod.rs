@@ -27,6 +27,8 @@ pub(crate) use self::key::request_in;
 pub(crate) use self::key::{ExchangeKey, MessageNumber, RequestKey, SessionCounter, SessionNumbers, read_message};
 pub use self::recorder::RunRecorder;
 
+use self::pairing::NOT_WHOLE;
+
 /// A run as it can be played back.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunRecording {
@@ -70,6 +72,14 @@ impl RunRecording {
     pub fn unplayable(&self, case: &str) -> Option<&str> {
         let owner = Owner::of_case(case);
         self.targets.values().find_map(|target| target.unplayable.get(&owner)).map(String::as_str)
+    }
+
+    /// What of a long session is not in it, as a clause without its subject; `None` where nothing is missing.
+    pub fn lack(&self) -> Option<String> {
+        let reasons = self.targets.values().flat_map(|target| target.unplayable.values());
+        let cases = reasons.filter(|reason| *reason == NOT_WHOLE).count();
+        let noun = if cases == 1 { "case" } else { "cases" };
+        (cases > 0).then(|| format!("lacks messages of {cases} {noun}: a session is kept up to 24 MiB"))
     }
 
     /// The name of each target's server, as its suite has it; with the suite's file where several have one of that name.

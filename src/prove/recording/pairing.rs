@@ -13,7 +13,7 @@ use crate::transport::{Owner, ServerExit};
 use crate::wire::{Channel, Direction, Frame, HttpHead, RpcMessage, classify};
 
 /// The reason why a case with missing frames is not played back.
-const NOT_WHOLE: &str = "its session was too long to be kept whole";
+pub(crate) const NOT_WHOLE: &str = "its session was too long to be kept whole";
 
 /// The exchanges of a session.
 pub(crate) struct SessionExchanges {
