@@ -81,6 +81,9 @@ pub use mcprove_client::{session, transport};
 pub use mcprove_files as files;
 #[doc(hidden)]
 pub use mcprove_protocol::{generate, injection, path, redact, reliability, schema, wire};
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use mcprove_server as server;
 #[doc(hidden)]
 pub use mcprove_source as source;
 #[doc(hidden)]

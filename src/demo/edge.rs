@@ -54,7 +54,7 @@ where
 fn result_of(end: StreamsEnd) -> Result<(), ServeError> {
     match end {
         StreamsEnd::Closed => Ok(()),
-        StreamsEnd::ClientGone(error) => ignore_closed_client(Err(error)),
+        StreamsEnd::ClientGone(error) => Ok(ignore_closed_client(Err(error))?),
         StreamsEnd::Stopped(_) => Err(ServeError::FellOver),
     }
 }

@@ -157,6 +157,12 @@ impl Scene {
         served
     }
 
+    /// Starts `mcprove` with arguments that contain no quotes, for a test that writes to it and reads from it.
+    pub(crate) fn talk(&self, arguments: &str) -> Child {
+        let words: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
+        self.command(PROGRAM, &words, &[]).stdin(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap()
+    }
+
     fn start(&self, program: &str, line: &str, arguments: &[String], variables: &[(&str, &str)]) -> Running {
         let mut child = self.command(program, arguments, variables).spawn().unwrap();
         let (sender, said) = channel();
@@ -198,14 +204,23 @@ impl Scene {
 
     /// Asserts that no process that a run of this scene started is left.
     pub(crate) fn assert_nothing_survives(&self) {
+        self.assert_survivors(0);
+    }
+
+    /// Asserts that one of them is left, which the test talks to.
+    pub(crate) fn assert_one_survives(&self) {
+        self.assert_survivors(1);
+    }
+
+    fn assert_survivors(&self, count: usize) {
         let mark = format!("HOME={}", self.home().display());
         let since = Instant::now();
         // The kernel may need a moment to bury what was killed.
-        while !survivors(&mark).is_empty() && since.elapsed() < BURIAL {
+        while survivors(&mark).len() > count && since.elapsed() < BURIAL {
             std::thread::yield_now();
         }
         let left = survivors(&mark);
-        assert!(left.is_empty(), "these processes survived the run in {}: {left:?}", self.folder.display());
+        assert!(left.len() == count, "these processes survived the run in {}: {left:?}", self.folder.display());
     }
 }
 

@@ -14,7 +14,7 @@ use crate::harness::{files, root};
 /// Bottom to top, as in `docs/architecture.md`. A module may use only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
     &["files", "source"],
-    &["wire", "redact", "reliability"],
+    &["wire", "redact", "reliability", "server"],
     &["injection", "path", "schema", "testserver"],
     &["generate"],
     &["transport"],
@@ -35,7 +35,7 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// The packages that are one module of the layers; within them, the order of files is free.
-const WHOLE_PACKAGES: [&str; 3] = ["files", "source", "testserver"];
+const WHOLE_PACKAGES: [&str; 4] = ["files", "server", "source", "testserver"];
 
 /// Folders of built-in suites, each of which is a line in [`BUILTIN`].
 const SUITES: [&str; 2] = ["suites", "suites/packs"];

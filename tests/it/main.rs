@@ -5,6 +5,7 @@
 //! snapshots; `written` looks at what runs write; `interrupted` stops it half-way; `full_disk` leaves it no room; `stores` looks at what is left of copies; `leaks`
 //! looks at what many runs leave.
 //! `hostile_files` has every command read what somebody else wrote.
+//! `serve_mcp` is a client of the server for coding agents that cancels calls and leaves.
 //! `watching` changes suites and servers while `mcprove run --watch` looks on.
 //! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found;
 //! `security` attacks servers, also those of others; `safe_arguments` looks at what is sent where nobody wrote the arguments; `over_http` makes ports and certificates
@@ -57,6 +58,7 @@ mod replaying;
 mod robustness;
 mod safe_arguments;
 mod security;
+mod serve_mcp;
 mod starts;
 mod stores;
 mod strays;

@@ -2,10 +2,9 @@
 
 use std::sync::LazyLock;
 
-use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
+use mcprove_server::declared::DeclaredTool;
+use rmcp::model::{Prompt, Resource, ResourceTemplate};
 use serde::Deserialize;
-
-use super::schema::Schema;
 
 /// Everything that a server offers.
 #[derive(Deserialize)]
@@ -15,27 +14,6 @@ pub(crate) struct Declarations {
     pub(crate) resources: Vec<Resource>,
     pub(crate) resource_templates: Vec<ResourceTemplate>,
     pub(crate) prompts: Vec<Prompt>,
-}
-
-/// A tool and the schema to which its arguments are held.
-#[derive(Deserialize)]
-#[serde(from = "Tool")]
-pub(crate) struct DeclaredTool {
-    pub(crate) tool: Tool,
-    pub(crate) input: Schema,
-}
-
-impl From<Tool> for DeclaredTool {
-    fn from(tool: Tool) -> Self {
-        Self { input: Schema::of(tool.input_schema.clone()), tool }
-    }
-}
-
-impl DeclaredTool {
-    /// A call changes something.
-    pub(crate) fn changes(&self) -> bool {
-        self.tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) != Some(true)
-    }
 }
 
 impl Declarations {

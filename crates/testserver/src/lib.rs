@@ -2,8 +2,9 @@
 //!
 //! It is what `mcprove serve demo` runs and what mcprove measures itself against, so a finding about it is a bug here or
 //! in the check. [`serve`] holds one conversation over any pair of byte streams, in both eras of the protocol, and knows
-//! nothing about suites; [`http`] serves any number of them over streamable HTTP. A message travels `transport` (lines
-//! and envelopes) → `era` (which era, is it open) → `server` (rmcp's handler) → `tools`, `resources` or `prompts`.
+//! nothing about suites; [`http`] serves any number of them over streamable HTTP. A message travels through
+//! `mcprove-server` (lines and envelopes) → `era` (which era, is it open) → `server` (rmcp's handler) → `tools`,
+//! `resources` or `prompts`.
 //! [`faulty`] are the faults that can be built into it, and `fixtures` is what the official conformance suite asks for.
 #![cfg_attr(
     not(feature = "http"),
@@ -20,29 +21,24 @@ pub mod http;
 mod prompts;
 pub mod random;
 mod resources;
-mod schema;
 mod server;
 mod settings;
 mod store;
 mod tasks;
 mod tools;
-mod transport;
 
 #[cfg(all(test, feature = "http"))]
 mod tests;
 
 use std::io;
-use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
+use mcprove_server::converse;
 use parking_lot::Mutex;
-use rmcp::service::serve_directly;
 use thiserror::Error;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinError;
-use tokio::time::timeout;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use mcprove_server::{ConversationError, DRAIN_TIMEOUT, ignore_closed_client};
 
 pub use self::settings::{DamagedData, Settings, Spelling};
 
@@ -50,27 +46,15 @@ use self::faulty::ServerFault;
 use self::fixtures::Fixtures;
 use self::store::Store;
 
-/// The time that the last messages may take to be written to a client that stopped reading.
-pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Lines that are written at once at most; a flush follows each time.
-const LINES_AT_ONCE: usize = 256;
-
 /// Why a conversation ended before its input did.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// The input failed.
-    #[error("failed to read a request: {0}")]
-    Read(io::Error),
-    /// The output failed; a client that closed it is not an error.
-    #[error("failed to write an answer: {0}")]
-    Write(io::Error),
+    /// The input or the output failed, or the task that serves the conversation panicked.
+    #[error(transparent)]
+    Conversation(#[from] ConversationError),
     /// No more connections can be accepted.
     #[error("failed to accept connections: {0}")]
     Accept(io::Error),
-    /// The task that serves the conversation panicked.
-    #[error("the demo server stopped: {0}")]
-    Stopped(JoinError),
     /// It is a faulty server, and this is its fault.
     #[error("the server fell over, as this fault has it")]
     FellOver,
@@ -103,39 +87,12 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let conduct = conduct(settings, &fault)?;
-    let (answers, lines) = mpsc::unbounded_channel();
-    let (end, ended) = watch::channel(transport::Input::Open);
-    let transport = transport::Lines::new(reader, answers, end, fault.clone());
-    let service = era::Eras::new(server::Demo::new(conduct.directory(), ended.clone(), conduct));
-    // rmcp's own handshake ends the server at a notification that comes too early; `era` opens sessions instead.
-    let running = serve_directly(service, transport, None);
-    let stop = running.cancellation_token();
-    let mut serving = pin!(running.waiting());
-    let mut writing = pin!(write(lines, writer));
-
-    let written = tokio::select! {
-        served = &mut serving => {
-            served.map_err(ServeError::Stopped)?;
-            timeout(DRAIN_TIMEOUT, writing).await.unwrap_or(Ok(()))
-        }
-        written = &mut writing => {
-            stop.cancel();
-            serving.await.map_err(ServeError::Stopped)?;
-            written
-        }
-        () = fault.wait_for_crash() => return Err(ServeError::FellOver),
-    };
-    if let transport::Input::Failed(error) = &*ended.borrow() {
-        return Err(ServeError::Read(io::Error::new(error.kind(), error.to_string())));
-    }
-    ignore_closed_client(written)
-}
-
-/// Drops the failure to write to a client that went away.
-pub fn ignore_closed_client(written: io::Result<()>) -> Result<(), ServeError> {
-    match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(ServeError::Write(error)),
-        Err(_) | Ok(()) => Ok(()),
+    let crash = fault.clone();
+    let serving =
+        converse(reader, writer, fault, |ended| era::Eras::new(server::Demo::new(conduct.directory(), ended, conduct)));
+    tokio::select! {
+        served = serving => Ok(served?),
+        () = crash.wait_for_crash() => Err(ServeError::FellOver),
     }
 }
 
@@ -147,16 +104,4 @@ fn conduct(settings: Settings, fault: &Arc<ServerFault>) -> Result<server::Condu
     let data = stored.map(|store| Arc::new(Mutex::new(store)));
     let (rules, fixtures) = (Arc::new(rules), fixtures.map(Arc::new));
     Ok(server::Conduct { rules, fault: fault.clone(), fixtures, data, tasks: Arc::default() })
-}
-
-/// Writes every line that is queued; ends when the transport is gone and the queue is empty.
-async fn write<W: AsyncWrite + Unpin>(mut lines: mpsc::UnboundedReceiver<Vec<u8>>, mut writer: W) -> io::Result<()> {
-    let mut ready = Vec::new();
-    while lines.recv_many(&mut ready, LINES_AT_ONCE).await > 0 {
-        let bytes = ready.concat();
-        ready.clear();
-        writer.write_all(&bytes).await?;
-        writer.flush().await?;
-    }
-    writer.shutdown().await
 }

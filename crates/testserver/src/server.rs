@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use mcprove_server::declared::only_page;
+use mcprove_server::era::{MODERN, open_session};
+use mcprove_server::transport::Input;
 use parking_lot::MutexGuard;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
@@ -21,19 +24,7 @@ use super::fixtures::{self, Fixtures};
 use super::settings::Rules;
 use super::store::{SharedStore, Store};
 use super::tasks::{self, Book, Owner, Tasks};
-use super::transport::Input;
 use super::{prompts, resources, tools};
-
-/// Revisions that open with `initialize`; a client that asks for another one is offered the newest.
-pub(crate) const LEGACY: [ProtocolVersion; 4] = [
-    ProtocolVersion::V_2025_11_25,
-    ProtocolVersion::V_2025_06_18,
-    ProtocolVersion::V_2025_03_26,
-    ProtocolVersion::V_2024_11_05,
-];
-
-/// Revisions that a request can name for itself.
-pub(crate) const MODERN: [ProtocolVersion; 1] = [ProtocolVersion::V_2026_07_28];
 
 /// The milliseconds for which lists may be kept that never change while the server runs.
 const LISTS_STAY_FRESH: u64 = 3_600_000;
@@ -203,17 +194,10 @@ impl ServerHandler for Demo {
 
     async fn initialize(
         &self,
-        mut request: InitializeRequestParams,
+        request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        if !LEGACY.contains(&request.protocol_version) {
-            request.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
-        }
-        let mut answer = self.get_info().with_protocol_version(request.protocol_version.clone());
-        // Extensions came later.
-        answer.capabilities.extensions = None;
-        context.peer.set_peer_info(request);
-        Ok(answer)
+        Ok(open_session(self.get_info(), request, &context))
     }
 
     async fn list_tools(
@@ -342,17 +326,6 @@ impl ServerHandler for Demo {
             () = fixtures::relay(&context), if self.fixtures().is_some() => {}
         }
         Ok(())
-    }
-}
-
-/// Every list fits on one page, so no cursor was ever given out.
-fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
-    match request.and_then(|request| request.cursor) {
-        Some(cursor) => Err(ErrorData::invalid_params(
-            format!("no page has the cursor `{cursor}`; the list has one page, so leave `cursor` out"),
-            None,
-        )),
-        None => Ok(()),
     }
 }
 

@@ -23,13 +23,14 @@ pub(crate) struct ExplainArgs {
 }
 
 pub(crate) fn explain(args: &ExplainArgs, console: &Console) -> Result<Exit, Exit> {
+    let rules = rule_ids(console)?;
     let mut texts = Vec::new();
     for typed in &args.codes {
         // As it stands in an output, brackets around it included.
         let code = typed.trim().trim_start_matches('[').trim_end_matches(']');
-        let found = explanations(code, console)?;
+        let found = explanations(code, &rules, console)?;
         if found.is_empty() {
-            let help = resembling(code, console)?;
+            let help = resembling(code, &rules);
             return Err(console.fail(Exit::Usage, format!("nothing is called `{code}`"), Some(&help)));
         }
         texts.extend(found);
@@ -38,11 +39,10 @@ pub(crate) fn explain(args: &ExplainArgs, console: &Console) -> Result<Exit, Exi
 }
 
 /// Everything of that name: a code can be that of a mistake and of a lint.
-fn explanations(code: &str, console: &Console) -> Result<Vec<String>, Exit> {
+fn explanations(code: &str, rules: &[String], console: &Console) -> Result<Vec<String>, Exit> {
     let registry = Registry::builtin();
     let upper = code.to_uppercase();
     let leaf = if upper.starts_with("FAULT-") { upper.clone() } else { format!("FAULT-{upper}") };
-    let rules = rule_ids(console)?;
     let rule = rules.iter().any(|id| id == code);
     let rule = rule.then(|| explain_rule(&ExplainRequest { id: Some(code), revisions: &[], rules: &[] }, console));
     Ok([
@@ -61,9 +61,8 @@ fn explanations(code: &str, console: &Console) -> Result<Vec<String>, Exit> {
 }
 
 /// The names that resemble one, and where all of them are.
-fn resembling(code: &str, console: &Console) -> Result<String, Exit> {
+fn resembling(code: &str, rules: &[String]) -> String {
     let registry = Registry::builtin();
-    let rules = rule_ids(console)?;
     let mut names: Vec<&str> = rules.iter().map(String::as_str).collect();
     names.extend(explained_codes::codes().map(|code: &str| code));
     names.extend(lints().map(|lint| lint.id));
@@ -74,7 +73,7 @@ fn resembling(code: &str, console: &Console) -> Result<String, Exit> {
     names.extend(EXPECTATION.all_keys().map(|key| key.name));
     let near = nearest(code, names).map(|name| format!("did you mean `{name}`?"));
     let lists = "`mcprove compliance --list` has all rules, `mcprove lint --list` all lints, and `mcprove fault-coverage` the faults";
-    Ok(near.unwrap_or_else(|| lists.to_owned()))
+    near.unwrap_or_else(|| lists.to_owned())
 }
 
 /// The code of a failed expectation is the name of its matcher, with dashes.

@@ -50,6 +50,7 @@ mod saved_suite;
 pub(crate) mod schema;
 pub(crate) mod serve;
 mod serve_faulty;
+mod serve_mcp;
 pub(crate) mod signals;
 pub(crate) mod snapshot;
 mod snapshot_text;

@@ -1,4 +1,4 @@
-//! `mcprove serve`: example servers.
+//! `mcprove serve`: example servers, and this program as a server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::serve_faulty::{FaultyArgs, faulty};
+use super::serve_mcp::serve_mcp;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::loopback::loopback;
@@ -19,7 +20,7 @@ const TOKEN: &str = "MCPROVE_DEMO_TOKEN";
 const SECOND_TOKEN: &str = "MCPROVE_DEMO_SECOND_TOKEN";
 const LOW_SCOPE_TOKEN: &str = "MCPROVE_DEMO_LOW_SCOPE_TOKEN";
 
-/// Serves an example server over standard input and output, or over HTTP.
+/// Serves an example server over standard input and output, or over HTTP; or mcprove itself, for coding agents.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     #[command(subcommand)]
@@ -32,6 +33,10 @@ enum ServedServer {
     Demo(StartArgs),
     /// The demo server with one fault built in.
     Faulty(FaultyArgs),
+    /// mcprove as an MCP server for coding agents, over standard input and output: check, run, tools, call, prove, grow and explain.
+    ///
+    /// Whoever may call this server may start programs. Suites and recordings must be in the folder in which it was started, or below.
+    Mcp,
 }
 
 /// The address and the settings of the server.
@@ -101,6 +106,7 @@ pub(crate) fn serve(args: &ServeArgs, console: &Console) -> Result<Exit, Exit> {
     match &args.server {
         ServedServer::Demo(args) => start(args, Settings::default(), DemoFault::none(), console),
         ServedServer::Faulty(args) => faulty(args, console),
+        ServedServer::Mcp => serve_mcp(console),
     }
 }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use mcprove_server::schema::Schema;
+use mcprove_server::transport::LineObserver;
 use parking_lot::{Mutex, MutexGuard};
 use rmcp::model::{CallToolResult, ErrorData, ListToolsResult, ReadResourceResult, ServerResult};
 use serde_json::Value;
@@ -12,7 +14,6 @@ use tokio::sync::watch;
 
 use super::hooks::{CallResult, HookedRequest, Hooks, SOUND, ToolCall};
 use super::hooks_of;
-use crate::schema::Schema;
 use crate::settings::Settings;
 use crate::store::SharedStore;
 
@@ -60,6 +61,16 @@ struct KeptAnswer {
     store: SharedStore,
     call: String,
     answer: CallToolResult,
+}
+
+impl LineObserver for ServerFault {
+    fn answer_at_once(&self, line: &[u8]) -> Option<Vec<u8>> {
+        Self::answer_at_once(self, line)
+    }
+
+    fn has_crashed(&self) -> bool {
+        Self::has_crashed(self)
+    }
 }
 
 impl ServerFault {

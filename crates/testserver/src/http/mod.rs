@@ -25,16 +25,17 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 
+use mcprove_server::era::{LEGACY, MODERN};
+use mcprove_server::transport::Input;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use self::refused::Refused;
 use self::session::Sessions;
 use super::faulty::ServerFault;
-use super::server::{Conduct, LEGACY, MODERN};
+use super::server::Conduct;
 use super::settings::TokenUser;
 use super::store::SharedStore;
-use super::transport::Input;
 use super::{ServeError, Settings};
 
 const PATH: &str = "/mcp";

@@ -8,11 +8,11 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures_core::Stream;
+use mcprove_server::era::{LEGACY, MODERN};
+use mcprove_server::transport::envelope::{Refusal, UnreadId};
 use rmcp::model::ErrorCode;
 use serde_json::Value;
 
-use super::super::server::{LEGACY, MODERN};
-use super::super::transport::envelope::{Refusal, UnreadId};
 use super::authorization::{self, Caller};
 use super::refused::Refused;
 use super::{SESSION_ID, ServerState, guard, stateless};

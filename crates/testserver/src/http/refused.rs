@@ -2,11 +2,10 @@
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use mcprove_server::era::{LEGACY, MODERN};
+use mcprove_server::transport::envelope::{Refusal, UnreadId};
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
-
-use super::super::server::{LEGACY, MODERN};
-use super::super::transport::envelope::{Refusal, UnreadId};
 
 /// A request that goes no further.
 pub(crate) struct Refused {

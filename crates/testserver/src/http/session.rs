@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use mcprove_server::transport::Input;
+use mcprove_server::transport::envelope::{Judged, Refusal, UnreadId, judge};
 use parking_lot::Mutex;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, InitializeRequestParams, JsonRpcMessage,
@@ -19,8 +21,6 @@ use super::super::server::{Conduct, Demo};
 use super::super::settings::TokenUser;
 use super::super::store::SharedStore;
 use super::super::tasks::Owner;
-use super::super::transport::Input;
-use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
 use super::authorization::Caller;
 use super::exchange::{AnswerQueue, Line};
 use super::refused::{Refused, json_response};

@@ -2,14 +2,15 @@
 
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
+use mcprove_server::era::{MODERN, unknown_method};
+use mcprove_server::transport::envelope::{Judged, Refusal, UnreadId, judge};
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, JsonRpcRequest};
 use serde_json::Value;
 
-use super::super::era::unknown_method;
-use super::super::server::{Demo, MODERN};
+use super::super::era::SERVES;
+use super::super::server::Demo;
 use super::super::settings::Rules;
 use super::super::tasks::Owner;
-use super::super::transport::envelope::{Judged, Refusal, UnreadId, judge};
 use super::authorization::Caller;
 use super::refused::{Refused, json_response};
 use super::stream::{CancelOnDrop, Numbering, StreamOpening, events};
@@ -39,7 +40,8 @@ pub(crate) async fn answer(
     let checked = message.get("method").is_some().then(|| check(server, headers, &message)).transpose();
     if message["method"] == "initialize" && id.is_some() {
         checked?;
-        let refusal = Refusal::with_id(id.as_ref(), ErrorCode::METHOD_NOT_FOUND, unknown_method("initialize"));
+        let refusal =
+            Refusal::with_id(id.as_ref(), ErrorCode::METHOD_NOT_FOUND, unknown_method("initialize", SERVES).message);
         return Err(Refused::of(StatusCode::NOT_FOUND, refusal, UnreadId::LeftOut));
     }
     match judge(message) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use mcprove_server::transport::Input;
 use parking_lot::{Mutex, MutexGuard};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, ErrorData};
@@ -16,7 +17,6 @@ use super::task::{Stage, Task, Terms};
 use crate::faulty::ToolCall;
 use crate::random;
 use crate::server::Demo;
-use crate::transport::Input;
 
 /// The number of tasks that are listed at once.
 const PAGE: usize = 10;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use mcprove_server::era;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, CreateTaskResult, DetailedTask, ErrorData,
@@ -15,7 +16,6 @@ use serde_json::Value;
 use super::book::Tasks;
 use super::task::{Stage, State, Task};
 use super::{POLL, Support, TaskProtocol, task_id};
-use crate::era;
 use crate::server::Demo;
 
 /// The time for which a task is kept, in milliseconds.
@@ -91,7 +91,7 @@ fn detail(task: &Task, state: State) -> DetailedTask {
         Stage::Ended(Ok(result)) => {
             let mut result = ServerResult::CallToolResult(result);
             // It is no list.
-            era::complete(&mut result, 0);
+            era::complete(&mut result, &Demo::identity(), 0);
             TaskPayload::Completed { result: object(&result) }
         }
         Stage::Ended(Err(error)) => TaskPayload::Failed { error: object(&error) },

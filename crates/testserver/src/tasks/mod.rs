@@ -10,6 +10,7 @@ mod extension;
 mod legacy;
 mod task;
 
+use mcprove_server::transport::envelope::Augmentation;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientRequest, CustomRequest, CustomResult, ErrorCode, ErrorData,
@@ -24,10 +25,6 @@ use super::server::Demo;
 
 /// After how many milliseconds a client may ask again.
 const POLL: u64 = 100;
-
-/// A client's wish that its call becomes a task: the member `task` of 2025-11-25.
-#[derive(Clone)]
-pub(crate) struct Augmentation(pub(crate) Value);
 
 /// True if a tool can be called as a task.
 #[derive(Clone, Copy, PartialEq, Eq)]

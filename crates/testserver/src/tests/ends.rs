@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf, duplex, empty, sink};
 
-use crate::{ServeError, serve};
+use crate::{ConversationError, ServeError, serve};
 
 /// An input that fails at once.
 struct Broken;
@@ -23,7 +23,8 @@ async fn an_empty_input_is_a_conversation_too() {
 #[tokio::test(start_paused = true)]
 async fn a_broken_input_is_an_error() {
     let ended = serve(Broken, sink()).await;
-    assert!(matches!(ended, Err(ServeError::Read(error)) if error.kind() == io::ErrorKind::ConnectionReset));
+    let Err(ServeError::Conversation(ConversationError::Read(error))) = ended else { panic!("{ended:?}") };
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
 }
 
 #[tokio::test(start_paused = true)]

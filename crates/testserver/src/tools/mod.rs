@@ -3,12 +3,13 @@
 mod directory;
 mod slow;
 
+use mcprove_server::declared::{DeclaredTool, find_tool};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, ErrorData};
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
-use super::catalog::{DIRECTORY, DeclaredTool};
+use super::catalog::DIRECTORY;
 use super::server::Demo;
 
 /// The tool that works as a task only, and is offered by servers that have tasks.
@@ -18,7 +19,7 @@ pub(crate) const REHEARSE: &str = "rehearse";
 struct ValidArguments(Value);
 
 /// The tools of a server with or without tasks.
-pub(crate) fn offered_tools(has_tasks: bool) -> impl Iterator<Item = &'static DeclaredTool> {
+pub(crate) fn offered_tools(has_tasks: bool) -> impl Iterator<Item = &'static DeclaredTool> + Clone {
     DIRECTORY.tools.iter().filter(move |declared| has_tasks || declared.tool.name != REHEARSE)
 }
 
@@ -37,12 +38,7 @@ pub(crate) async fn run(
     context: &RequestContext<RoleServer>,
 ) -> Result<Result<Value, String>, ErrorData> {
     let name = &*request.name;
-    let offered = || offered_tools(demo.tasks().is_some());
-    let Some(found) = offered().find(|declared| declared.tool.name == name) else {
-        let names: Vec<_> = offered().map(|declared| format!("`{}`", declared.tool.name)).collect();
-        let message = format!("the server offers no tool `{name}`; the tools are {}", names.join(", "));
-        return Err(ErrorData::invalid_params(message, None));
-    };
+    let found = find_tool(offered_tools(demo.tasks().is_some()), name)?;
     let mut arguments = Value::Object(request.arguments.unwrap_or_default());
     let complaints = demo.fault().complaints(&found.input, &arguments);
     if !complaints.is_empty() {

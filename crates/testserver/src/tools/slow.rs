@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use mcprove_server::transport::Input;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, InputRequest, ProgressNotificationParam};
 use rmcp::service::RequestContext;
@@ -14,7 +15,6 @@ use super::ValidArguments;
 use crate::server::Demo;
 use crate::store::User;
 use crate::tasks::task_of;
-use crate::transport::Input;
 
 /// In how many steps work is done if the call does not say.
 const DEFAULT_STEPS: u32 = 5;

@@ -1,10 +1,10 @@
 //! Refusals of a request for its token: status, words, and the header `WWW-Authenticate` (RFC 6750, 3).
 
 use axum::http::{HeaderMap, StatusCode};
+use mcprove_server::transport::envelope::{Refusal, UnreadId};
 use rmcp::model::ErrorCode;
 use serde_json::Value;
 
-use super::super::super::transport::envelope::{Refusal, UnreadId};
 use super::super::refused::Refused;
 use super::{READ, WRITE, metadata};
 

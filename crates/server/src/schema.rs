@@ -14,7 +14,7 @@ use serde_json::Value;
 const SHOWN: usize = 80;
 
 /// A JSON Schema of an object.
-pub(crate) struct Schema {
+pub struct Schema {
     declared: Arc<JsonObject>,
     /// Compiled when something is first held against it, which takes longer than everything else that a server does
     /// before its first answer.
@@ -23,12 +23,12 @@ pub(crate) struct Schema {
 
 impl Schema {
     /// Takes a schema of an object.
-    pub(crate) fn new(schema: Value) -> Self {
+    pub fn new(schema: Value) -> Self {
         Self::of(Arc::new(object(schema)))
     }
 
     /// Takes a schema that is part of this program.
-    pub(crate) fn of(declared: Arc<JsonObject>) -> Self {
+    pub fn of(declared: Arc<JsonObject>) -> Self {
         Self { declared, validator: OnceLock::new() }
     }
 
@@ -36,17 +36,17 @@ impl Schema {
         self.validator.get_or_init(|| {
             let schema = Value::Object((*self.declared).clone());
             jsonschema::validator_for(&schema)
-                .unwrap_or_else(|error| panic!("a schema of the demo server does not compile: {error}"))
+                .unwrap_or_else(|error| panic!("a schema of the server does not compile: {error}"))
         })
     }
 
     /// The schema as a client sees it.
-    pub(crate) fn to_json_object(&self) -> Arc<JsonObject> {
+    pub fn to_json_object(&self) -> Arc<JsonObject> {
         self.declared.clone()
     }
 
     /// The mistakes in `arguments`, one sentence each; empty if they fit.
-    pub(crate) fn complaints(&self, arguments: &Value) -> Vec<String> {
+    pub fn complaints(&self, arguments: &Value) -> Vec<String> {
         let mut complaints = Vec::new();
         for error in self.validator().iter_errors(arguments) {
             for complaint in self.explain(&error) {
@@ -92,18 +92,27 @@ impl Schema {
 
     fn unfit(&self, name: &str, value: &Value) -> String {
         let value = shorten(&value.to_string());
-        let way_out = if self.is_required(name) { "" } else { ", or left out" };
+        let is_whole = !name.contains('/');
+        let way_out = if !is_whole || self.is_required(name) { "" } else { ", or left out" };
         format!("the parameter `{name}` is `{value}`; it must be {}{way_out}", self.expectation_of(name))
     }
 
     /// The expected value of a parameter in words, with an example.
     fn expectation_of(&self, name: &str) -> String {
-        let rule = &self.properties()[name];
+        let rule = self.rule_at(name);
         let expected = expectation(rule);
         match rule["examples"].get(0) {
             Some(example) => format!("{expected}, such as `{example}`"),
             None => expected,
         }
+    }
+
+    /// The rule of a parameter, or of a part of one: `suites/0` is the first of `suites`.
+    fn rule_at<'a>(&'a self, path: &str) -> &'a Value {
+        let (name, parts) = path.split_once('/').unwrap_or((path, ""));
+        let parts = parts.split('/').filter(|part| !part.is_empty());
+        let part_of = |rule: &'a Value, part: &str| rule.get("items").unwrap_or_else(|| &rule["properties"][part]);
+        parts.fold(&self.properties()[name], part_of)
     }
 
     /// The names of the parameters that `is_meant`.
@@ -132,11 +141,17 @@ fn expectation(rule: &Value) -> String {
     let kind = match rule["type"].as_str() {
         Some("integer") => "an integer",
         Some("string") => "a string",
+        Some("boolean") => "`true` or `false`",
+        Some("object") => "an object",
+        Some("array") => "a list",
         Some(_) | None => "a number",
     };
     let mut words = vec![kind.to_owned()];
     if let (Some(low), Some(high)) = (rule["minLength"].as_u64(), rule["maxLength"].as_u64()) {
         words.push(format!("of {low} to {high} characters"));
+    }
+    if let (Some(low), Some(high)) = (rule["minItems"].as_u64(), rule["maxItems"].as_u64()) {
+        words.push(format!("of {low} to {high} items"));
     }
     if let (Some(low), Some(high)) = (rule["minimum"].as_i64(), rule["maximum"].as_i64()) {
         words.push(format!("from {low} to {high}"));
@@ -152,5 +167,46 @@ fn shorten(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_mistake_names_the_parameter_and_what_it_must_be() {
+        let schema = Schema::new(json!({
+            "type": "object",
+            "properties": {
+                "suites": {
+                    "type": "array",
+                    "items": { "type": "string", "minLength": 1, "maxLength": 9 },
+                    "minItems": 1,
+                    "maxItems": 2,
+                    "examples": [["a.yml"]],
+                },
+                "fast": { "type": "boolean" },
+                "values": { "type": "object" },
+            },
+            "required": ["suites"],
+            "additionalProperties": false,
+        }));
+        for (arguments, expected) in [
+            (json!({}), r#"the parameter `suites` is missing; it must be a list of 1 to 2 items, such as `["a.yml"]`"#),
+            (json!({ "suites": [7] }), "the parameter `suites/0` is `7`; it must be a string of 1 to 9 characters"),
+            (
+                json!({ "suites": ["a"], "fast": "no" }),
+                r#"the parameter `fast` is `"no"`; it must be `true` or `false`, or left out"#,
+            ),
+            (
+                json!({ "suites": ["a"], "values": 1 }),
+                "the parameter `values` is `1`; it must be an object, or left out",
+            ),
+        ] {
+            assert_eq!(schema.complaints(&arguments), [expected]);
+        }
     }
 }

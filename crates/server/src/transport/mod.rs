@@ -5,7 +5,7 @@
 //! the server from reading.
 
 mod batch;
-pub(crate) mod envelope;
+pub mod envelope;
 
 use std::collections::VecDeque;
 use std::future::{Future, pending, ready};
@@ -25,14 +25,13 @@ use tokio::sync::{mpsc, watch};
 
 use self::batch::{Batches, Settled};
 use self::envelope::{Judged, Refusal, UnreadId, judge, judge_line};
-use super::faulty::ServerFault;
 
 /// Longer lines are refused instead of filling the memory.
 const LONGEST_LINE: usize = 32 * 1024 * 1024;
 
 /// The state of the input of a conversation.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub enum Input {
     /// More may come.
     Open,
     /// It is over.
@@ -43,10 +42,28 @@ pub(crate) enum Input {
 
 impl Input {
     /// Is nobody there any more?
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         !matches!(self, Self::Open)
     }
 }
+
+/// Sees each line before it is judged, and can act in the place of the server, as servers with a fault do.
+pub trait LineObserver: Send + Sync {
+    /// Gets a line of the client; returns a line that answers it before the server does.
+    fn answer_at_once(&self, _line: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// True if the server reads and answers no more.
+    fn has_crashed(&self) -> bool {
+        false
+    }
+}
+
+/// Leaves every line to the server.
+pub struct NoObserver;
+
+impl LineObserver for NoObserver {}
 
 /// The transport.
 pub(crate) struct Lines<R> {
@@ -63,7 +80,7 @@ pub(crate) struct Lines<R> {
     opening: Option<RequestId>,
     /// The revision of the session, once it is open.
     revision: Option<ProtocolVersion>,
-    fault: Arc<ServerFault>,
+    observer: Arc<dyn LineObserver>,
 }
 
 enum ReadLine {
@@ -78,7 +95,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         reader: R,
         answers: mpsc::UnboundedSender<Vec<u8>>,
         input: watch::Sender<Input>,
-        fault: Arc<ServerFault>,
+        observer: Arc<dyn LineObserver>,
     ) -> Self {
         Self {
             reader: BufReader::new(reader),
@@ -90,7 +107,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             batches: Batches::default(),
             opening: None,
             revision: None,
-            fault,
+            observer,
         }
     }
 
@@ -123,11 +140,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         if line.is_empty() {
             return None;
         }
-        if let Some(answer) = self.fault.answer_at_once(line) {
+        if let Some(answer) = self.observer.answer_at_once(line) {
             // A queue without a reader means that the client is gone.
             drop(self.answers.send(answer));
         }
-        if self.fault.has_crashed() {
+        if self.observer.has_crashed() {
             return None;
         }
         match judge_line(line) {
@@ -254,7 +271,7 @@ where
         loop {
             // rmcp runs every request as a task of its own. What was sent behind `initialize` without waiting must not
             // overtake it. rmcp drops this future and asks again after every answer it sends.
-            if self.opening.is_some() || self.fault.has_crashed() {
+            if self.opening.is_some() || self.observer.has_crashed() {
                 pending::<()>().await;
             }
             if let Some(message) = self.unread.pop_front() {

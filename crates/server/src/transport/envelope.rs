@@ -12,10 +12,12 @@ use rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::super::tasks::Augmentation;
+/// A client's wish that its call becomes a task: the member `task` of 2025-11-25.
+#[derive(Clone)]
+pub struct Augmentation(pub Value);
 
 /// The decision how to treat a message.
-pub(crate) enum Judged {
+pub enum Judged {
     /// rmcp answers it.
     Message(Box<ClientJsonRpcMessage>),
     /// It is a mistake.
@@ -27,7 +29,7 @@ pub(crate) enum Judged {
 }
 
 /// An error that is answered at once.
-pub(crate) struct Refusal {
+pub struct Refusal {
     id: Option<Value>,
     code: ErrorCode,
     message: String,
@@ -35,23 +37,23 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     /// A mistake in a message whose id cannot be read.
-    pub(crate) fn without_id(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn without_id(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { id: None, code, message: message.into() }
     }
 
     /// A mistake in the message that carries `id`, where that can be sent back.
-    pub(crate) fn with_id(id: Option<&Value>, code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn with_id(id: Option<&Value>, code: ErrorCode, message: impl Into<String>) -> Self {
         let id = id.filter(|id| can_be_sent_back(id)).cloned();
         Self { id, code, message: message.into() }
     }
 
     /// The code of the error.
-    pub(crate) fn code(&self) -> ErrorCode {
+    pub fn code(&self) -> ErrorCode {
         self.code
     }
 
     /// The answer. JSON-RPC has a null for an id that cannot be read, newer revisions leave it out.
-    pub(crate) fn into_answer(self, unread_id: UnreadId) -> Value {
+    pub fn into_answer(self, unread_id: UnreadId) -> Value {
         let mut answer = json!({ "jsonrpc": "2.0" });
         match (self.id, unread_id) {
             (Some(id), UnreadId::Null | UnreadId::LeftOut) => answer["id"] = id,
@@ -65,7 +67,7 @@ impl Refusal {
 
 /// The way in which an answer to a message without a readable id shows that.
 #[derive(Clone, Copy)]
-pub(crate) enum UnreadId {
+pub enum UnreadId {
     /// As JSON-RPC has it, up to 2025-06-18.
     Null,
     /// As MCP has it since 2025-11-25.
@@ -74,7 +76,7 @@ pub(crate) enum UnreadId {
 
 impl UnreadId {
     /// The way of a session of this revision; without one, that of the newest.
-    pub(crate) fn of(revision: Option<&ProtocolVersion>) -> Self {
+    pub fn of(revision: Option<&ProtocolVersion>) -> Self {
         match revision {
             Some(revision) if *revision < ProtocolVersion::V_2025_11_25 => Self::Null,
             Some(_) | None => Self::LeftOut,
@@ -101,7 +103,7 @@ const REQUESTS: [(&str, RequestDecoder); 12] = [
 ];
 
 /// Judges one line.
-pub(crate) fn judge_line(line: &[u8]) -> Judged {
+pub fn judge_line(line: &[u8]) -> Judged {
     match serde_json::from_slice(line) {
         Ok(Value::Array(messages)) => Judged::Batch(messages),
         Ok(message) => judge(message),
@@ -110,7 +112,7 @@ pub(crate) fn judge_line(line: &[u8]) -> Judged {
 }
 
 /// Judges one message.
-pub(crate) fn judge(message: Value) -> Judged {
+pub fn judge(message: Value) -> Judged {
     let Value::Object(mut message) = message else {
         return refuse(None, ErrorCode::INVALID_REQUEST, "a message must be an object");
     };
