@@ -279,7 +279,8 @@ impl Report {
         suites[named..].sort_by_key(|suite| suite.file);
         for suite in &mut suites {
             suite.cases.sort_by(|a, b| declaration_order(&a.case, &b.case));
-            suite.has_several_servers = suite.cases.windows(2).any(|pair| target(&pair[0].case) != target(&pair[1].case));
+            suite.has_several_servers =
+                suite.cases.windows(2).any(|pair| target(&pair[0].case) != target(&pair[1].case));
         }
         suites
     }

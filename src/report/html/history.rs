@@ -160,8 +160,8 @@ impl<'a> CaseHistory<'a> {
             return String::new();
         }
         let item = |one: &ExchangeDifference<'_>| {
-            let lines: String = one.says.iter().map(|line| format!("<div>{}</div>", code(line))).collect();
-            format!("<li><b>{}</b> {lines}</li>", inline(&terminal::crop(one.title, 200)))
+            let lines: Vec<String> = one.says.iter().map(|line| format!("<div>{}</div>", code(line))).collect();
+            format!("<li><b>{}</b> {}</li>", inline(&terminal::crop(one.title, 200)), lines.concat())
         };
         format!(
             "<details><summary>{}: what came when it passed → what came now</summary><ol class=\"exchanges\">{}</ol>\
@@ -188,7 +188,9 @@ fn exchange_differences<'a>(now: &'a [Exchange], passes: &[&'a CaseResult]) -> V
         let known = differences(now, &other.exchanges);
         let is_known =
             |title: &str, line: &String| known.iter().any(|one| one.title == title && one.says.contains(line));
-        found.iter_mut().for_each(|one| one.says.retain(|line| is_known(one.title, line)));
+        for one in &mut found {
+            one.says.retain(|line| is_known(one.title, line));
+        }
     }
     found.retain(|one| !one.says.is_empty());
     found

@@ -3,7 +3,7 @@ use insta::assert_snapshot;
 use sha2::{Digest, Sha256};
 
 use super::{POLICY, SCRIPT, STYLE};
-use crate::event::{CaseResult, Event, Finding, Outcome, RunStarted};
+use crate::event::{CaseResult, Event, Finding, Outcome};
 use crate::report::tests::fixture::{HOSTILE, exchange, failed, passed};
 use crate::report::tests::machines::hostile;
 use crate::report::tests::proofs::{hostile_proof, recorded_proof};
@@ -64,18 +64,21 @@ fn no_text_of_a_server_is_markup() {
 /// The rich run, with everything passed that failed, and with other answers.
 fn healthier() -> Report {
     let rich = rich();
-    let events = rich.events().iter().cloned().map(|event| match event {
-        Event::CaseFinished(mut case) if case.outcome == Outcome::Failed => {
+    let mut events = rich.events().to_vec();
+    for event in &mut events {
+        if let Event::RunStarted(started) = event {
+            started.started_unix_ms -= 86_400_000;
+        }
+        if let Event::CaseFinished(case) = event
+            && case.outcome == Outcome::Failed
+        {
             case.outcome = Outcome::Passed;
-            case.exchanges.iter_mut().for_each(|exchange| exchange.received = format!("{{\"{HOSTILE}\":1}}"));
-            Event::CaseFinished(case)
+            for exchange in &mut case.exchanges {
+                exchange.received = format!("{{\"{HOSTILE}\":1}}");
+            }
         }
-        Event::RunStarted(started) => {
-            Event::RunStarted(RunStarted { started_unix_ms: started.started_unix_ms - 86_400_000, ..started })
-        }
-        other => other,
-    });
-    Report::of(&events.collect::<Vec<_>>())
+    }
+    Report::of(&events)
 }
 
 #[test]
