@@ -87,7 +87,12 @@ impl Children {
             tokio::select! {
                 status = child.wait() => {
                     let (output, messages) = (Collected::text(output).await, Collected::text(messages).await);
-                    Ok(Some(EndedCommand { exit: status?.code(), output, messages }))
+                    let exit = status?.code();
+                    // A command that was killed by somebody ended none of its servers.
+                    if exit.is_none() && reach == CommandReach::Servers {
+                        self.end_strays().await;
+                    }
+                    Ok(Some(EndedCommand { exit, output, messages }))
                 }
                 reason = &mut stop => {
                     if end(&mut child, reason).await? == ChildEnd::Killed && reach == CommandReach::Servers {
@@ -108,6 +113,9 @@ impl Children {
     fn start(&self, words: &[String]) -> io::Result<Child> {
         let mut command = Command::new(&self.program);
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Ctrl-C in a terminal is this program's to pass on, once.
+        #[cfg(unix)]
+        command.process_group(0);
         command.kill_on_drop(true).spawn()
     }
 

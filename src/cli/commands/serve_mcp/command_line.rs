@@ -17,55 +17,72 @@ struct CommandLine<'a> {
 pub(super) fn command_line(tool: &str, arguments: &Value, folder: &Folder) -> Result<Vec<String>, String> {
     let words = ["--color=never", tool].map(str::to_owned).to_vec();
     let mut line = CommandLine { arguments, folder, words };
-    match tool {
-        "check" => line.suites()?,
-        "run" => {
-            // How far the run is would be noise in the result.
-            line.words.extend(["--quiet", "--report=agent=-"].map(str::to_owned));
-            line.flag("last_failed", "--last-failed");
-            line.selection();
-            line.value("repeat", "--repeat", "");
-            line.suites()?;
-        }
-        // The format for agents has a single line about a proof; the text has the lines that would kill survivors.
-        "prove" => {
-            if arguments["all_survivors"] == true {
-                line.words.push("--survivors=all".to_owned());
-            }
-            if let Some(recording) = arguments["recording"].as_str() {
-                line.words.push(format!("--recording={}", folder.file(recording)?));
-            }
-            line.selection();
-            line.suites()?;
-        }
-        "grow" => {
-            line.flag("dry_run", "--dry-run");
-            line.values("tools", "--tools");
-            line.value("until_percent", "--until", "");
-            line.value("budget_seconds", "--budget", "s");
-            let suite = folder.file(text(arguments, "suite"))?;
-            line.words.push(suite);
-        }
-        "tools" => {
-            line.values("names", "--name");
-            line.server()?;
-            line.command();
-        }
-        "call" => {
-            line.value("timeout_seconds", "--timeout", "s");
-            line.server()?;
-            line.words.push(text(arguments, "tool").to_owned());
-            if let Some(values) = arguments.get("arguments") {
-                line.words.push(values.to_string());
-            }
-            line.command();
-        }
-        _ => line.words.extend(["--".to_owned(), text(arguments, "code").to_owned()]),
+    line.add(tool)?;
+    if line.words.iter().any(|word| word.len() > LONGEST_WORD || word.contains('\0')) {
+        return Err(UNPASSABLE.to_owned());
     }
     Ok(line.words)
 }
 
+/// The most bytes of a word; systems refuse longer ones than about 128 KiB.
+const LONGEST_WORD: usize = 100 * 1024;
+
+const UNPASSABLE: &str = "an argument is longer than 100 KiB or holds a NUL character, which no command line can carry; send less, or put the call into a suite";
+
 impl CommandLine<'_> {
+    /// Adds the words of a tool.
+    fn add(&mut self, tool: &str) -> Result<(), String> {
+        let (arguments, folder) = (self.arguments, self.folder);
+        let line = self;
+        match tool {
+            "check" => line.suites()?,
+            "run" => {
+                // How far the run is would be noise in the result.
+                line.words.extend(["--quiet", "--report=agent=-"].map(str::to_owned));
+                line.flag("last_failed", "--last-failed");
+                line.selection();
+                line.value("budget_seconds", "--budget", "s");
+                line.value("repeat", "--repeat", "");
+                line.suites()?;
+            }
+            // The format for agents has a single line about a proof; the text has the lines that would kill survivors.
+            "prove" => {
+                if arguments["all_survivors"] == true {
+                    line.words.push("--survivors=all".to_owned());
+                }
+                if let Some(recording) = arguments["recording"].as_str() {
+                    line.words.push(format!("--recording={}", folder.file(recording)?));
+                }
+                line.selection();
+                line.suites()?;
+            }
+            "grow" => {
+                line.flag("dry_run", "--dry-run");
+                line.values("tools", "--tools");
+                line.value("until_percent", "--until", "");
+                line.value("budget_seconds", "--budget", "s");
+                let suite = folder.file(text(arguments, "suite"))?;
+                line.words.push(suite);
+            }
+            "tools" => {
+                line.values("names", "--name");
+                line.server()?;
+                line.command()?;
+            }
+            "call" => {
+                line.value("timeout_seconds", "--timeout", "s");
+                line.server()?;
+                line.words.push(text(arguments, "tool").to_owned());
+                if let Some(values) = arguments.get("arguments") {
+                    line.words.push(values.to_string());
+                }
+                line.command()?;
+            }
+            _ => line.words.extend(["--".to_owned(), text(arguments, "code").to_owned()]),
+        }
+        Ok(())
+    }
+
     fn flag(&mut self, name: &str, flag: &str) {
         if self.arguments[name] == true {
             self.words.push(flag.to_owned());
@@ -90,7 +107,6 @@ impl CommandLine<'_> {
     fn selection(&mut self) {
         self.value("filter", "--filter", "");
         self.flag("read_only", "--read-only");
-        self.value("budget_seconds", "--budget", "s");
     }
 
     fn suites(&mut self) -> Result<(), String> {
@@ -118,12 +134,27 @@ impl CommandLine<'_> {
         Ok(())
     }
 
-    fn command(&mut self) {
-        if self.arguments.get("command").is_some() {
-            self.words.push("--".to_owned());
-            self.words.extend(texts(self.arguments, "command").map(str::to_owned));
+    fn command(&mut self) -> Result<(), String> {
+        let words: Vec<&str> = texts(self.arguments, "command").collect();
+        if let [only] = words[..]
+            && is_description(only)
+        {
+            return Err(format!("`{only}` is a file that describes servers, and no command; name it as `file`"));
         }
+        if !words.is_empty() {
+            self.words.push("--".to_owned());
+            self.words.extend(words.into_iter().map(str::to_owned));
+        }
+        Ok(())
     }
+}
+
+/// A word is a file that describes servers, with the name of one of them or without.
+fn is_description(word: &str) -> bool {
+    let file = word.rsplit_once(':').map_or(word, |(file, _)| file);
+    [word, file]
+        .iter()
+        .any(|path| [".json", ".yml", ".yaml"].iter().any(|end| path.to_ascii_lowercase().ends_with(end)))
 }
 
 fn text<'a>(arguments: &'a Value, name: &str) -> &'a str {
@@ -186,6 +217,13 @@ mod tests {
             ("tools", json!({}), "exactly one of"),
             ("tools", json!({ "command": ["a"], "url": "http://a" }), "exactly one of"),
             ("call", json!({ "tool": "add", "command": ["a"], "server": "b" }), "no `file` is given"),
+            ("tools", json!({ "command": ["../mcp.json:users"] }), "name it as `file`"),
+            ("explain", json!({ "code": "a\0b" }), "NUL character"),
+            (
+                "call",
+                json!({ "tool": "a", "arguments": { "b": "c".repeat(LONGEST_WORD) }, "command": ["d"] }),
+                "100 KiB",
+            ),
             ("tools", json!({ "file": "../Cargo.toml" }), "outside the folder"),
             ("prove", json!({ "suites": ["."], "recording": "/" }), "outside the folder"),
             ("grow", json!({ "suite": "../Cargo.toml" }), "outside the folder"),

@@ -36,7 +36,14 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 const INSTRUCTIONS: &str = "Tests MCP servers with suites in YAML. Write a suite, `check` it, `run` it; `tools` and \
     `call` look at a server by hand. `prove` tells which faults a suite would catch, `grow` adds tests, and `explain` \
-    explains a code in brackets. Paths are within the folder in which this server was started.";
+    explains a code in brackets. Paths are within the folder in which this server was started. A suite:\n\
+    suite: Users\n\
+    server: { command: [node, server.js] }\n\
+    tests:\n\
+    \x20 - name: a user is found\n\
+    \x20   call: get_user\n\
+    \x20   args: { id: u1 }\n\
+    \x20   expect: [{ at: result.structuredContent.name, equals: Ann }]";
 
 /// The tools, each with the same schema of its output.
 static TOOLS: LazyLock<Vec<DeclaredTool>> = LazyLock::new(|| {
@@ -232,7 +239,7 @@ async fn report_progress(context: &RequestContext<RoleServer>) -> std::convert::
         #[expect(clippy::cast_precision_loss, reason = "no call takes 2^53 seconds")]
         let progress = ProgressNotificationParam::new(token.clone(), seconds as f64);
         // It fails when the client is gone, which ends the call by itself.
-        drop(context.peer.notify_progress(progress.with_message(format!("running for {seconds} s"))).await);
+        drop(context.peer.notify_progress(progress.with_message(format!("{seconds} s so far"))).await);
     }
 }
 

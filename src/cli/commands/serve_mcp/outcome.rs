@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::cli::exit::Exit;
 
-/// The most bytes of an output; more is cut out of its middle.
-const LONGEST_OUTPUT: usize = 50_000;
+/// The most bytes of an output, of which a command has two; more is cut out of its middle.
+const LONGEST_OUTPUT: usize = 25_000;
 
 /// A command that has ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,7 +51,12 @@ impl BoundedOutput {
 
 /// The result of a tool.
 pub(super) fn result_of(tool: &str, ended: &EndedCommand) -> CallToolResult {
-    let exit = ended.exit.unwrap_or(Exit::Interrupted as i32);
+    let exit = match ended.exit {
+        Some(code @ 0..=255) => code,
+        // Systems without signals have codes of their own for programs that break.
+        Some(_) => Exit::Internal as i32,
+        None => Exit::Interrupted as i32,
+    };
     let parts = [ended.output.trim_end(), ended.messages.trim_end()];
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     let content = vec![ContentBlock::text(text.as_str())];
@@ -104,6 +109,7 @@ mod tests {
             ("run", Some(70), "broken", true),
             ("run", Some(101), "broken", true),
             ("run", Some(130), "interrupted", true),
+            ("run", Some(-1_073_741_510), "broken", true),
             ("run", None, "interrupted", true),
         ] {
             let ended = EndedCommand { exit, output: "out\n".to_owned(), messages: "note\n".to_owned() };
