@@ -15,7 +15,7 @@ use crate::report::terminal::{self, plural};
 use crate::source::duration_text;
 
 use super::escape::{code, inline, sentence};
-use super::table::{self, cell, table};
+use super::table::{self, table};
 use super::{NumberedCase, case_name, outcome_words, verdict_class, verdict_mark};
 
 /// The most runs that are columns: the latest ones.
@@ -37,7 +37,39 @@ struct PastRun<'a> {
 /// A case of this run, and what became of it in each run that is shown.
 struct CaseHistory<'a> {
     numbered: &'a NumberedCase<'a>,
-    past: Vec<Option<&'a CaseResult>>,
+    past: Vec<PastOutcome<'a>>,
+}
+
+/// What became of a case in an earlier run.
+#[derive(Clone, Copy)]
+enum PastOutcome<'a> {
+    NotRun,
+    Case(&'a CaseResult),
+    /// The server broke no rule, which is no case of its own.
+    RulesKept,
+}
+
+impl<'a> PastOutcome<'a> {
+    fn case(self) -> Option<&'a CaseResult> {
+        if let Self::Case(case) = self { Some(case) } else { None }
+    }
+
+    /// Mark, word and class.
+    fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::NotRun => ("", "not run", "faint"),
+            Self::Case(case) => outcome_words(case),
+            Self::RulesKept => ("✓", "kept", "good"),
+        }
+    }
+
+    fn is_good(self) -> bool {
+        match self {
+            Self::NotRun => false,
+            Self::RulesKept => true,
+            Self::Case(case) => matches!(case.outcome, Outcome::Passed | Outcome::Warned),
+        }
+    }
 }
 
 /// The section; nothing where no earlier run is known.
@@ -52,7 +84,7 @@ pub(super) fn history(report: &Report, cases: &[NumberedCase<'_>]) -> String {
     let known = cases.iter().map(|numbered| CaseHistory::of(numbered, shown));
     let mut changed: Vec<CaseHistory<'_>> = known.filter(CaseHistory::is_changed).collect();
     if changed.is_empty() {
-        return text + "<p>Every case ended as it did before.</p>\n";
+        return text + "<p>No case that ran before ended otherwise.</p>\n";
     }
     // What broke comes first.
     changed.sort_by_key(|case| !case.is_broken());
@@ -109,7 +141,8 @@ fn of_cases(changed: &[CaseHistory<'_>], runs: &[PastRun<'_>]) -> String {
     for CaseHistory { numbered, past } in changed.iter().take(ROWS) {
         let name = inline(&terminal::crop(&case_name(numbered), 100));
         let _ = write!(text, "<tr><th scope=\"row\"><a href=\"#case-{}\">{name}</a></th>", numbered.number);
-        text += &past.iter().copied().chain([Some(numbered.case)]).map(outcome_cell).collect::<String>();
+        let now = PastOutcome::Case(numbered.case);
+        text += &past.iter().copied().chain([now]).map(outcome_cell).collect::<String>();
         text += "</tr>\n";
     }
     text += table::CLOSE;
@@ -119,42 +152,45 @@ fn of_cases(changed: &[CaseHistory<'_>], runs: &[PastRun<'_>]) -> String {
     text
 }
 
-fn outcome_cell(case: Option<&CaseResult>) -> String {
-    let Some(case) = case else { return cell(&Cell::new("not run", Tone::Faint)) };
-    let (mark, word, class) = outcome_words(case);
-    format!("<td class=\"{class}\">{mark} {word}</td>")
+fn outcome_cell(outcome: PastOutcome<'_>) -> String {
+    let (mark, word, class) = outcome.words();
+    format!("<td class=\"{class}\">{}</td>", format!("{mark} {word}").trim_start())
+}
+
+impl PastRun<'_> {
+    /// Any case of the server ran.
+    fn has_server(&self, file: &str, server: &str) -> bool {
+        self.cases.values().any(|case| case.case.file == file && case.case.server == server)
+    }
 }
 
 impl<'a> CaseHistory<'a> {
     fn of(numbered: &'a NumberedCase<'a>, runs: &[PastRun<'a>]) -> Self {
-        let past = runs.iter().map(|run| run.cases.get(numbered.case.case.id.as_str()).copied()).collect();
-        Self { numbered, past }
+        let info = &numbered.case.case;
+        let outcome = |run: &PastRun<'a>| match run.cases.get(info.id.as_str()) {
+            Some(case) => PastOutcome::Case(case),
+            None if numbered.is_protocol && run.has_server(&info.file, &info.server) => PastOutcome::RulesKept,
+            None => PastOutcome::NotRun,
+        };
+        Self { numbered, past: runs.iter().map(outcome).collect() }
     }
 
     /// A case that no earlier run had is new, not changed.
     fn is_changed(&self) -> bool {
         let now = outcome_words(self.numbered.case);
-        self.past.iter().flatten().any(|case| outcome_words(case) != now)
+        self.past.iter().any(|past| !matches!(past, PastOutcome::NotRun) && past.words() != now)
     }
 
     /// It does not pass now, and did so before.
     fn is_broken(&self) -> bool {
-        let is_good = |case: &CaseResult| matches!(case.outcome, Outcome::Passed | Outcome::Warned);
         let is_bad = matches!(self.numbered.case.outcome, Outcome::Failed | Outcome::Errored | Outcome::Inconclusive);
-        is_bad && self.past.iter().flatten().any(|case| is_good(case))
+        is_bad && self.past.iter().any(|past| past.is_good())
     }
 
     /// What it asked and what came, where that is not what it was when it passed; nothing where all is the same.
     fn differences(&self) -> String {
-        let passes: Vec<&CaseResult> = self
-            .past
-            .iter()
-            .rev()
-            .flatten()
-            .filter(|case| case.outcome == Outcome::Passed)
-            .take(PASSES)
-            .copied()
-            .collect();
+        let cases = self.past.iter().rev().filter_map(|past| past.case());
+        let passes: Vec<&CaseResult> = cases.filter(|case| case.outcome == Outcome::Passed).take(PASSES).collect();
         let found = exchange_differences(&self.numbered.case.exchanges, &passes);
         if found.is_empty() {
             return String::new();

@@ -43,6 +43,8 @@ struct NumberedCase<'a> {
     /// Counted from one, in declared order; what a server did outside of any case comes first in its suite.
     number: usize,
     case: &'a CaseResult,
+    /// It stands for what a server did outside of any case.
+    is_protocol: bool,
     /// Its suite has several servers or revisions, so that its name must say which.
     has_several_servers: bool,
 }
@@ -123,10 +125,18 @@ fn page(title: &str, first: &str, sections: &[PageSection]) -> String {
 fn number_cases<'a>(suites: &'a [SuiteReport<'a>]) -> Vec<NumberedCase<'a>> {
     let of_suite = |suite: &'a SuiteReport<'a>| {
         let has_several_servers = suite.has_several_servers();
-        suite.sessions.iter().chain(suite.cases.iter().copied()).map(move |case| (case, has_several_servers))
+        let protocol = suite.sessions.iter().map(|case| (case, true));
+        let cases = protocol.chain(suite.cases.iter().map(|case| (*case, false)));
+        cases.map(move |(case, is_protocol)| (case, is_protocol, has_several_servers))
     };
     let all = suites.iter().flat_map(of_suite).zip(1..);
-    all.map(|((case, has_several_servers), number)| NumberedCase { number, case, has_several_servers }).collect()
+    let numbered = all.map(|((case, is_protocol, has_several_servers), number)| NumberedCase {
+        number,
+        case,
+        is_protocol,
+        has_several_servers,
+    });
+    numbered.collect()
 }
 
 /// The mark of a verdict, which stands beside its colour.

@@ -89,7 +89,7 @@ fn the_history_of_a_run() {
         section.split_once("</section>").unwrap().0.to_owned()
     };
     assert_snapshot!(section(rich().after(vec![healthier()])));
-    assert!(section(rich().after(vec![rich()])).contains("Every case ended as it did before."));
+    assert!(section(rich().after(vec![rich()])).contains("No case that ran before ended otherwise."));
 }
 
 #[test]
