@@ -353,8 +353,10 @@ impl CaseRun<'_> {
         };
         let again = self.with_turn(SessionUse::Again).run_in_own_session().await;
         let exit = ended.exit.filter(|_| !crash::has_ended_server(&again));
-        // A rule that was broken is broken, whatever the case comes to with a fresh server.
-        target.scan_results.add_beside(Some(self.case), ended.broken);
+        // A rule that was broken is broken, whatever the case comes to with a fresh server, which may say so itself.
+        let is_told = |found: &Finding| again.findings.iter().any(|known| known.code == found.code);
+        let untold = ended.broken.into_iter().filter(|found| !is_told(found)).collect();
+        target.scan_results.add_beside(Some(self.case), untold);
         target.report(&revision, exit.into_iter().chain(target.scan_results.take_beside(Some(self.case))));
         // After the frames of the case itself, which are the ones that count.
         ended.frames.into_iter().for_each(|frames| target.emitter.session(frames));
@@ -393,18 +395,22 @@ impl CaseRun<'_> {
         sleep(OWN_WATCH).await;
         let (found, _) = guest.session.settle(OWN_WATCH).await;
         let mut ended = end(target, &guest.session, SessionEndReason::ReusedAndPassed).await;
-        let is_clean = found.is_empty() && ended.violations.is_empty() && host.session.is_open();
+        ended.violations.extend(found);
+        let is_clean = ended.violations.is_empty() && host.session.is_open();
         if result.outcome == Outcome::Passed && is_clean {
             let frames = ended.frames.take().into_iter();
             frames.for_each(|frames| target.emitter.session(SessionFrames { case: Some(case.id.clone()), ..frames }));
             self.sessions.reusable.give(host);
             return Ok(result);
         }
+        let broken = ended.with_broken_rules(target, case, &guest.session).broken;
         let mut ended = end(target, &host.session, SessionEndReason::ReusedAndFailed).await;
         if self.limits.stop.is_set() {
             ended.frames.take().into_iter().for_each(|frames| target.emitter.session(frames));
             return Ok(result);
         }
+        let mut ended = ended.with_broken_rules(target, case, &host.session);
+        ended.broken.extend(broken);
         Err(Box::new(ended))
     }
 
