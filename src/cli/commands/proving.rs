@@ -193,11 +193,11 @@ impl ProvingArgs {
         line.map_or(Ok(()), |line| console.part(&line))
     }
 
-    /// Writes the recording, if `--record` asks for it.
+    /// Writes the recording, if `--record` asks for it; says if messages are missing in it.
     pub(crate) fn write_recording(
         &self,
         (plan, registry): (&Plan, &Registry),
-        recording: &RunRecording,
+        recording: RunRecording,
         events: &str,
         redactor: &Redactor,
         console: &Console,
@@ -205,7 +205,7 @@ impl ProvingArgs {
         let Some(path) = &self.record else { return Ok(()) };
         let texts: Vec<RecordedText> =
             suite_texts(plan).filter_map(|(file, text)| RecordedText::without_secrets(file, text, redactor)).collect();
-        let recording = &recording.clone().without_secrets(redactor);
+        let recording = &recording.without_secrets(redactor);
         let header = RecordingHeader { taxonomy: registry.taxonomy.to_string(), ..header(plan) };
         let text = file::write(&header, RecordedParts { texts: &texts, recording, events });
         sink::write(path, &text).map_err(|error| console.fail(Exit::Environment, error, None))?;

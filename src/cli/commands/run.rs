@@ -184,9 +184,8 @@ impl RunArgs {
         self.bail.filter(|limit| limit.get() == 1).map(|_| "--bail")
     }
 
-    /// Writes the recording of a run, proves what can be proven from it, and only then reports the end of the run.
-    ///
-    /// The recording is written once more with its proof: a proof takes long, and may be stopped.
+    /// Proves what can be proven from the recording of a run, and only then reports the end of the run and writes the
+    /// recording, which holds the proof as well.
     fn prove(
         &self,
         run: &PreparedRun,
@@ -196,9 +195,8 @@ impl RunArgs {
     ) -> Result<Option<Box<Proof>>, Exit> {
         let Some((recording, redactor)) = watch.recording() else { return Ok(None) };
         let made_by = (&run.plan, run.registry);
-        let mut written = self.proving.write_recording(made_by, &recording, &watch.event_lines(), &redactor, console);
         let recorded = self.proving.record.is_some().then(|| recording.clone());
-        let mut proof = None;
+        let (mut written, mut proof) = (Ok(()), None);
         // Half a run proves nothing.
         if self.proving.prove && !options.stop.is_set() {
             let (plan, registry, mutants) = (&run.plan, run.registry, run.mutants.clone());
@@ -211,8 +209,9 @@ impl RunArgs {
             written = self.proving.write_missing(proof, &run.plan, console).and(written);
         }
         watch.close(proof.clone(), &options.stop);
-        if let Some(recorded) = recorded.filter(|_| proof.is_some() && written.is_ok()) {
-            written = self.proving.write_recording(made_by, &recorded, &watch.event_lines(), &redactor, console);
+        if let Some(recorded) = recorded {
+            let events = watch.event_lines();
+            written = self.proving.write_recording(made_by, recorded, &events, &redactor, console).and(written);
         }
         written.map(|()| proof)
     }

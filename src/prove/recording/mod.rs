@@ -76,8 +76,8 @@ impl RunRecording {
 
     /// What of a long session is not in it, as a clause without its subject; `None` where nothing is missing.
     pub fn lack(&self) -> Option<String> {
-        let reasons = self.targets.values().flat_map(|target| target.unplayable.values());
-        let cases = reasons.filter(|reason| *reason == NOT_WHOLE).count();
+        let owners = self.targets.values().flat_map(|target| &target.unplayable);
+        let cases = owners.filter(|(owner, reason)| **owner != Owner::Session && *reason == NOT_WHOLE).count();
         let noun = if cases == 1 { "case" } else { "cases" };
         (cases > 0).then(|| format!("lacks messages of {cases} {noun}: a session is kept up to 24 MiB"))
     }
