@@ -15,11 +15,12 @@ pub(crate) fn compare(before: &ComparedRun, after: &ComparedRun) -> Vec<ServerCh
             RequirementLevel::Must => ChangeLevel::Breaking,
             RequirementLevel::Should => ChangeLevel::Compatible,
         };
-        let says = format!("broken now, and was kept: {}", finding.message);
+        let says = format!("not in the first run: {}", finding.message);
         ServerChange::new(level, "rule-broken", place(server, code), says)
     });
-    let ended = old.iter().filter(|(rule, _)| !new.contains_key(*rule)).map(|(((_, server), code), _)| {
-        ServerChange::compatible("rule-kept", place(server, code), "kept now, and was broken".to_owned())
+    let ended = old.iter().filter(|(rule, _)| !new.contains_key(*rule)).map(|(((_, server), code), finding)| {
+        let says = format!("not in the second run: {}", finding.message);
+        ServerChange::compatible("rule-kept", place(server, code), says)
     });
     begun.chain(ended).collect()
 }
