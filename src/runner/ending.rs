@@ -54,10 +54,8 @@ pub(crate) struct EndedSession {
 impl EndedSession {
     /// Takes in the violations of a reused session that rest on one message; others may rest on what earlier cases began.
     pub(crate) fn with_broken_rules(mut self, target: &RunTarget, case: &Case, session: &Session) -> Self {
-        let (alone, others) = std::mem::take(&mut self.violations)
-            .into_iter()
-            .partition(|owned| owned.violation.rule.is_some_and(ScanRule::needs_no_past));
-        self.violations = others;
+        let mut alone = std::mem::take(&mut self.violations);
+        alone.retain(|owned| owned.violation.rule.is_some_and(ScanRule::needs_no_past));
         let frames = self.frames.as_ref().map(|frames| frames.frames.as_slice()).unwrap_or_default();
         let alone = target.scan_results.take_unclaimed(Some(case), alone, session, frames);
         if !session.has_faults() && case.inject.iter().all(Fault::keeps_protocol) {

@@ -20,7 +20,7 @@ use crate::event::Outcome;
 use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerReply};
 use crate::redact::Redactor;
 use crate::transport::{Owner, TransportKind};
-use crate::wire::{Catalog, HttpHead, ListKind, Tool};
+use crate::wire::{Catalog, HttpHead, ListKind, MOST_KEPT, Tool};
 
 #[cfg(feature = "cli")]
 pub(crate) use self::key::request_in;
@@ -79,7 +79,8 @@ impl RunRecording {
         let owners = self.targets.values().flat_map(|target| &target.unplayable);
         let cases = owners.filter(|(owner, reason)| **owner != Owner::Session && *reason == NOT_WHOLE).count();
         let noun = if cases == 1 { "case" } else { "cases" };
-        (cases > 0).then(|| format!("lacks messages of {cases} {noun}: a session is kept up to 24 MiB"))
+        let limit = MOST_KEPT >> 20;
+        (cases > 0).then(|| format!("lacks messages of {cases} {noun}: a session is kept up to {limit} MiB"))
     }
 
     /// The name of each target's server, as its suite has it; with the suite's file where several have one of that name.

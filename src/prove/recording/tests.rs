@@ -121,3 +121,25 @@ fn texts_are_told_apart() {
     check(&["a", "b"], &["b", "a"]);
     check(&[], &[""]);
 }
+
+#[test]
+fn a_recording_says_what_it_lacks() {
+    let case = |name: &str| Owner::of_case(name);
+    for (unplayable, expected) in [
+        (vec![], None),
+        (vec![(case("a"), "it speaks HTTP by itself, in a raw step")], None),
+        (vec![(Owner::Session, NOT_WHOLE)], None),
+        (
+            vec![(case("a"), NOT_WHOLE), (Owner::Session, NOT_WHOLE)],
+            Some("lacks messages of 1 case: a session is kept"),
+        ),
+        (vec![(case("a"), NOT_WHOLE), (case("b"), NOT_WHOLE)], Some("lacks messages of 2 cases: a session is kept")),
+    ] {
+        let unplayable = unplayable.into_iter().map(|(owner, reason)| (owner, reason.to_owned())).collect();
+        let target = TargetRecording { unplayable, ..TargetRecording::default() };
+        let run = RunRecording { targets: [("t".to_owned(), target)].into(), cases: Vec::new() };
+        let told = run.lack();
+        assert_eq!(told.is_some(), expected.is_some(), "{told:?}");
+        assert!(told.unwrap_or_default().starts_with(expected.unwrap_or_default()));
+    }
+}

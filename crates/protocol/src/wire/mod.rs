@@ -41,7 +41,7 @@ pub use self::revision::{Era, Revision};
 pub use self::room::{LARGE_MESSAGE, reserve_for_large};
 pub use self::scan::{MessageStream, ProtocolViolation, SCANS, Scan, ScanRule, Scanner};
 pub use self::surroundings::{call_limit, surroundings_lack};
-pub use self::transcript::Transcript;
+pub use self::transcript::{MOST_KEPT, Transcript};
 pub use self::weight::{
     MAX_COMPARED_MEMORY, ReadLimit, exact_memory_estimate, exceeded_limit, exceeded_limit_together, read_json,
     read_json_bytes, value_memory,

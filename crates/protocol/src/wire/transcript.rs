@@ -14,7 +14,7 @@ use super::weight::{MAX_MESSAGE_MEMORY, memory_estimate};
 use super::{Channel, Direction, Frame, HttpHead, ReadLimit, RpcMessage, classify};
 
 /// The number of bytes of a session that are kept; a server that never stops talking would fill the memory.
-const MOST_KEPT: usize = 24 << 20;
+pub const MOST_KEPT: usize = 24 << 20;
 
 /// The memory that a parsed frame may take to be kept whole.
 const MOST_WHOLE: usize = 16 << 20;

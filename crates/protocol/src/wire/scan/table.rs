@@ -62,7 +62,7 @@ impl ScanRule {
         self == Self::InvalidMessage || [SCHEMA, CONTENT].contains(&SCANS[self as usize].variant)
     }
 
-    /// Whether it is broken rests on one line or message, and on nothing that was said before.
+    /// Each line or message breaks it alone, whatever was said before.
     pub fn needs_no_past(self) -> bool {
         let of_messages = [NOISE, ENVELOPE, SCHEMA, CONTENT].contains(&SCANS[self as usize].variant);
         of_messages && ![Self::CacheScopeChanges, Self::TaskNotFinal, Self::TaskNotWorking].contains(&self)
