@@ -1,7 +1,7 @@
 //! A folder that stays the same one, whatever its path leads to meanwhile.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind, Read as _, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -232,9 +232,27 @@ impl Folder {
         self.replace_after(name.as_ref(), bytes, access, |_| Ok(()))
     }
 
-    /// Does so, and has the content outlast a power cut.
-    pub(crate) fn replace_durably(&self, name: &OsStr, bytes: &[u8], access: Access) -> io::Result<()> {
-        self.replace_after(name, bytes, access, File::sync_all)
+    /// Does so, with these permissions, and has the content outlast a power cut.
+    pub(crate) fn replace_durably(
+        &self,
+        name: &OsStr,
+        bytes: &[u8],
+        permissions: Option<Permissions>,
+    ) -> io::Result<()> {
+        // Nobody else reads a draft of what was private.
+        let access = if permissions.is_some() { Access::Private } else { Access::Shared };
+        self.replace_after(name, bytes, access, |file| {
+            // Some file systems know no permissions.
+            let _ = permissions.map(|permissions| file.set_permissions(permissions));
+            file.sync_all()
+        })
+    }
+
+    /// The permissions of a file, if it is that one and may be read.
+    pub(crate) fn permissions_of(&self, name: &OsStr, identity: Identity) -> Option<Permissions> {
+        let is_same = self.identity_of(name).is_ok_and(|now| now == identity);
+        let file = is_same.then(|| self.open_to_read(name).ok()).flatten()?;
+        Some(file.metadata().ok()?.permissions())
     }
 
     fn replace_after(
@@ -242,7 +260,7 @@ impl Folder {
         name: &OsStr,
         bytes: &[u8],
         access: Access,
-        finish: fn(&File) -> io::Result<()>,
+        finish: impl FnOnce(&File) -> io::Result<()>,
     ) -> io::Result<()> {
         static DRAFTS: AtomicU64 = AtomicU64::new(0);
         let name = single(name)?;

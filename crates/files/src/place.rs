@@ -112,7 +112,8 @@ impl FilePlace {
         Self { path: self.path.with_file_name(name), target: Arc::new(target) }
     }
 
-    /// Writes the file, and makes its folder. It appears whole or not at all; devices and pipes are written to.
+    /// Writes the file, and makes its folder. It appears whole or not at all, with the permissions of the one that was
+    /// there; devices and pipes are written to.
     ///
     /// # Errors
     ///
@@ -125,7 +126,8 @@ impl FilePlace {
         match before {
             Some(before) if !before.is_plain => folder.open_device(name, before.identity)?.write_all(bytes),
             before => {
-                let Err(reason) = folder.replace_durably(name, bytes, Access::Shared) else { return Ok(()) };
+                let permissions = before.and_then(|before| folder.permissions_of(name, before.identity));
+                let Err(reason) = folder.replace_durably(name, bytes, permissions) else { return Ok(()) };
                 // A file that is mounted, or in a folder that may not be changed, can still be written in place.
                 let is_same =
                     before.is_some_and(|before| folder.identity_of(name).is_ok_and(|now| now == before.identity));

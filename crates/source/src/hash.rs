@@ -8,6 +8,18 @@ pub fn fnv(begun: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(begun, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// A hash as text, always of the same length.
+pub fn hash_text(hash: u64) -> String {
+    format!("{hash:016x}")
+}
+
+/// Makes every bit of a hash depend on all of them: the finaliser of `SplitMix64`.
+pub fn mix_hash(hash: u64) -> u64 {
+    let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{FNV, fnv};

@@ -26,6 +26,7 @@ pub mod template;
 mod text;
 mod visible;
 mod yaml;
+mod yaml_format;
 pub mod yaml_writer;
 
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub use self::diagnostic::{Diagnostic, DiagnosticSeverity, Label, MistakeKind};
 pub use self::difference::{LineSide, difference};
 pub use self::duration::{duration_text, parse_duration};
 pub use self::ends::{Ends, beginning_of_json};
-pub use self::hash::{FNV, fnv};
+pub use self::hash::{FNV, fnv, hash_text, mix_hash};
 pub use self::jsonc::parse_jsonc;
 pub use self::manual::{ManualReference, manual};
 pub use self::node::{Node, Value};
@@ -46,6 +47,7 @@ pub use self::visible::{
     command_brackets, is_hidden, printable, replace_command_brackets, visible, visible_line, without_commands,
 };
 pub use self::yaml::parse;
+pub use self::yaml_format::format_yaml;
 
 /// A text and the name under which messages mention it.
 #[derive(Debug)]

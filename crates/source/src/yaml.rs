@@ -1,4 +1,4 @@
-//! Turns YAML text into a tree of located nodes; the only file that knows the YAML crate.
+//! Turns YAML text into a tree of located nodes; with `yaml_format` the only file that knows the YAML crate.
 //!
 //! Built from the parser's events: they carry exact places, and nothing is read twice. Repeated keys are kept and
 //! reported by [`super::grammar`], so that one run names every mistake; only a mistake in the syntax itself stops at the

@@ -152,7 +152,7 @@ impl Session {
     /// The parameters with the texts of this session. Since 2026-07-28 every request also says which revision it speaks and
     /// what the client can do.
     pub(crate) fn with_era(&self, params: Option<Value>) -> Option<Value> {
-        let params = params.map(|params| self.own_texts.put_into(params));
+        let params = params.map(|params| self.own_values.put_into(params));
         if self.server.revision.era() == Era::Session {
             return params;
         }

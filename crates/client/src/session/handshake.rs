@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::answered::OpenCalls;
 use super::answers::not_offered;
 use super::call::{client_info, era_meta};
-use super::own_texts::OwnTexts;
+use super::own_values::OwnValues;
 use super::peer::Connection;
 use super::state::OutgoingRequest;
 use super::{
@@ -64,7 +64,7 @@ impl Session {
                 earlier: Vec::new(),
                 starting: Mutex::default(),
                 calls: OpenCalls::default(),
-                own_texts: OwnTexts::default(),
+                own_values: OwnValues::default(),
             });
         }
         let mut earlier = Vec::new();
@@ -88,7 +88,7 @@ impl Session {
                     earlier,
                     starting: Mutex::default(),
                     calls: OpenCalls::default(),
-                    own_texts: OwnTexts::default(),
+                    own_values: OwnValues::default(),
                 })
             }
             Err(failure) => {

@@ -17,7 +17,7 @@ mod headers;
 mod listing;
 mod lost;
 mod over_http;
-mod own_texts;
+mod own_values;
 mod peer;
 mod pipeline;
 mod raw;
@@ -38,7 +38,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use self::answered::OpenCalls;
-use self::own_texts::OwnTexts;
+use self::own_values::OwnValues;
 use self::peer::Connection;
 use crate::transport::{Owner, Shutdown, ShutdownOrder, TransportKind};
 use crate::wire::{Catalog, Era, ForgottenCalls, Frame, Revision};
@@ -101,7 +101,7 @@ pub struct Session {
     /// Held while a server starts that no handshake waited for.
     starting: Mutex<Option<OwnedSemaphorePermit>>,
     calls: OpenCalls,
-    own_texts: OwnTexts,
+    own_values: OwnValues,
 }
 
 /// A server's identity and capabilities, from the handshake.
@@ -244,10 +244,10 @@ impl Session {
         if is_starting { request_timeout.max(start_timeout) } else { request_timeout }
     }
 
-    /// Sends other texts in the place of these in all later requests: the ids of what this server made, where those of
-    /// another one are known.
-    pub fn use_own_texts(&self, texts: BTreeMap<String, String>) {
-        self.own_texts.set(texts);
+    /// Sends other texts and numbers in the place of those with this JSON in all later requests: the ids of what this server
+    /// made, where those of another one are known.
+    pub fn use_own_values(&self, values: BTreeMap<String, Value>) {
+        self.own_values.set(values);
     }
 
     /// Keeps a permit to start until the server has given its first answer, or let its time pass.

@@ -154,7 +154,7 @@ impl Pipeline<'_> {
         let mut state = self.session.peer.lock();
         let Id::Number(number) = state.fresh_id() else { return };
         let begin = self.batch.len();
-        let own = self.session.own_texts.put_into_json(arguments);
+        let own = self.session.own_values.put_into_json(arguments);
         prepared.write(&mut self.batch, &number, own.as_deref().unwrap_or(arguments));
         let line = &self.batch[begin..];
         if let Some(pattern) = &self.pattern {

@@ -46,6 +46,17 @@ pub fn reads_drawn(value: &str) -> bool {
     !is_everyday && !is_path(value) || user_of(value).is_some()
 }
 
+/// The values of options among the words of a command whose names say that they are secret: `--api-key VALUE` and
+/// `--api-key=VALUE`. A template is none.
+pub fn option_secrets<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    let option = |word: &'a str| word.strip_prefix("--");
+    let apart = words.windows(2).filter_map(|pair| Some((option(pair[0])?, pair[1])));
+    let apart = apart.filter(|(name, value)| !name.contains('=') && !value.starts_with('-'));
+    let joined = words.iter().filter_map(|word| option(word)?.split_once('='));
+    let secret = apart.chain(joined).filter(|(name, value)| !value.contains("{{") && is_secret(name, value));
+    secret.map(|(_, value)| value).filter(|value| !value.is_empty()).collect()
+}
+
 /// A path of this machine: folders have names, and what is drawn has no slash for long.
 fn is_path(value: &str) -> bool {
     let begins = ["/", "~/", "./", "../"].iter().any(|start| value.starts_with(start));
@@ -62,6 +73,18 @@ pub fn user_of(address: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_of_a_command_that_hold_secrets() {
+        let check = |words: &str, expected: &[&str]| {
+            assert_eq!(option_secrets(&words.split(' ').collect::<Vec<_>>()), expected, "{words}");
+        };
+        check("npx server --api-key letmein --port 8080", &["letmein"]);
+        check("npx server --api-key=letmein run", &["letmein"]);
+        check("npx server --api-key --verbose", &[]);
+        check("npx server --api-key {{env.KEY}} --token={{env.KEY}} --token=", &[]);
+        check("npx server --mode production api-key letmein", &[]);
+    }
 
     #[test]
     fn what_reads_like_a_secret_is_one() {

@@ -18,7 +18,7 @@ use self::cut::{holds, telling, telling_end, without_beginnings, without_endings
 use self::fields::without_secret_members;
 pub use self::fields::{hold_a_secret, holds_a_secret, may_name_a_secret};
 pub use self::forms::{base64, from_base64, percent_encode};
-pub use self::guess::{is_secret, reads_drawn, user_of};
+pub use self::guess::{is_secret, option_secrets, reads_drawn, user_of};
 pub use self::marks::{Part, RESTORED_FROM, mark, parts, variable};
 use self::spelled::Spelled;
 

@@ -20,10 +20,13 @@ const OFFERS_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The key under which requests ask for log messages.
 const LOG_KEY: &str = "io.modelcontextprotocol/logLevel";
 
+/// The method of a handshake.
+const INITIALIZE: &str = "initialize";
+
 /// Methods of which something is to be remembered.
 const METHODS: [&str; 15] = [
     "completion/complete",
-    "initialize",
+    INITIALIZE,
     "prompts/get",
     "prompts/list",
     "resources/list",
@@ -145,6 +148,8 @@ pub(crate) struct SessionMemory {
     pub asked: BTreeMap<Id, SentRequest>,
     /// The frames of the requests, in their order.
     frames: Vec<(u32, Id)>,
+    /// The ids of those that asked for a handshake.
+    handshakes: Vec<Id>,
     pub(crate) server_ids: BTreeSet<Id>,
     /// A raw step sent something: answers without an id, and batches, are left to its judgement.
     pub is_raw: bool,
@@ -195,6 +200,9 @@ impl SessionMemory {
     /// Takes in a request that is like an earlier one in everything but its id.
     pub(crate) fn asked_again(&mut self, like: &Id, id: Id, frame: u32) {
         let asked = self.asked.get(like).cloned().unwrap_or_default();
+        if asked.method == INITIALIZE {
+            self.handshakes.push(id.clone());
+        }
         self.asked.insert(id, SentRequest { is_answered: false, frame, ..asked });
     }
 
@@ -228,7 +236,7 @@ impl SessionMemory {
     fn learn(&mut self, id: &Id, asked: &mut SentRequest, params: &Value) {
         let text = |name: &str| params.get(name).and_then(Value::as_str).map(Box::from);
         match asked.method {
-            "initialize" => {
+            INITIALIZE => {
                 let offers = ClientCapabilities::from_json(&params["capabilities"]);
                 self.offers = Some(self.offers.map_or(offers, |known| known.and(offers)));
             }
@@ -264,6 +272,9 @@ impl SessionMemory {
 
     fn remember(&mut self, id: Id, asked: SentRequest) {
         self.frames.push((asked.frame, id.clone()));
+        if asked.method == INITIALIZE {
+            self.handshakes.push(id.clone());
+        }
         match self.asked.get_mut(&id) {
             // Announced by a raw step, or asked for a second time.
             Some(known) => {
@@ -279,6 +290,12 @@ impl SessionMemory {
     pub(crate) fn asked_in(&self, frame: u32) -> Option<&Id> {
         let at = self.frames.binary_search_by_key(&frame, |(frame, _)| *frame).ok()?;
         Some(&self.frames[at].1)
+    }
+
+    /// An answer to `initialize` is due. The other requests, of which a session may have sent a million, are not looked at.
+    pub(crate) fn awaits_handshake(&self) -> bool {
+        let mut asked = self.handshakes.iter().filter_map(|id| self.asked.get(id));
+        asked.any(|asked| asked.method == INITIALIZE && !asked.is_answered && !asked.is_raw)
     }
 
     /// The open request whose id reads the same in the other type.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::look::{MessageCheck, MessageStream};
-use super::super::memory::{SentRequest, SessionMemory};
+use super::super::memory::SessionMemory;
 use super::super::table::ScanRule;
 
 /// The messages that may come before: pings and log messages, and those about `initialize` itself.
@@ -11,8 +11,7 @@ const ALLOWED: [&str; 4] = ["ping", "notifications/message", "notifications/prog
 
 /// Judges a message that comes while the answer to `initialize` is due. Another stream may overtake that answer.
 pub(crate) fn judge(look: &mut MessageCheck<'_>, memory: &SessionMemory, message: &Value) {
-    let is_due = |asked: &SentRequest| asked.method == "initialize" && !asked.is_answered && !asked.is_raw;
-    if memory.agreed.is_some() || look.stream == MessageStream::Common || !memory.asked.values().any(is_due) {
+    if memory.agreed.is_some() || look.stream == MessageStream::Common || !memory.awaits_handshake() {
         return;
     }
     let method = message["method"].as_str();
