@@ -51,7 +51,13 @@ pub mod lint;
 pub mod matching;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
+pub mod merge;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod mock;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod monitor;
 #[doc(hidden)]
 pub mod plan;
 #[doc(hidden)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, NaiveDate};
 
 use crate::source::settings::Setting;
-use crate::source::{Diagnostic, Located, Quote, SourceId, Sources, Span, grammar, parse};
+use crate::source::{Diagnostic, FNV, Located, Quote, SourceId, Sources, Span, fnv, grammar, parse};
 
 use super::grammar::WrittenEntry;
 use super::pattern::Pattern;
@@ -27,7 +27,8 @@ pub fn load(sources: &Sources, source: SourceId, now: u64) -> Result<(Baseline, 
     let entries: Vec<BaselineEntry> = written.into_iter().filter_map(|entry| decoder.entry(entry)).collect();
     let BaselineDecoder { mut mistakes, warnings, .. } = decoder;
     if mistakes.is_empty() {
-        return Ok((Baseline { entries, ..Baseline::default() }, warnings));
+        let hash = Some(fnv(FNV, sources.file(source).text.as_bytes())).filter(|_| !entries.is_empty());
+        return Ok((Baseline { entries, hash, ..Baseline::default() }, warnings));
     }
     mistakes.sort_by_key(|mistake| mistake.label.as_ref().map(|label| label.span.start));
     Err(mistakes)

@@ -11,7 +11,7 @@ mod write;
 
 use crate::event::Finding;
 use crate::redact::{MASK, Redactor};
-use crate::source::Quote;
+use crate::source::{Quote, hash_text};
 
 use self::pattern::Pattern;
 
@@ -24,6 +24,8 @@ pub use self::write::BaselineWriter;
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
     entries: Vec<BaselineEntry>,
+    /// Of its text; nothing where there are no entries.
+    hash: Option<u64>,
     /// Masks ids as they were masked where entries were written from a run.
     redactor: Redactor,
 }
@@ -51,6 +53,11 @@ impl BaselineEntry {
 }
 
 impl Baseline {
+    /// The hash of its text, by which parts of a run have the same one; nothing where it excuses nothing.
+    pub fn hash(&self) -> Option<String> {
+        self.hash.map(hash_text)
+    }
+
     /// The same for a run whose reports are without these secrets.
     #[must_use]
     pub fn masked_by(&self, redactor: &Redactor) -> Self {

@@ -31,7 +31,10 @@ impl Exit {
         (Self::Findings, "a server failed a case"),
         (Self::Usage, "the suite or the command line is wrong"),
         (Self::Environment, "a server could not be started or reached, or a file could not be written"),
-        (Self::Nothing, "nothing was selected, no case reached a verdict, or a tool was not judged"),
+        (
+            Self::Nothing,
+            "nothing was selected, no case reached a verdict, a tool was not judged, or `--budget` was too short",
+        ),
         (Self::Coverage, "coverage is below the threshold"),
         (Self::Internal, "mcprove broke; please report it"),
         (Self::Interrupted, "the run was interrupted; reports are written"),

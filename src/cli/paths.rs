@@ -24,6 +24,8 @@ pub(crate) struct FoundSuites {
     pub(crate) unmatched: Vec<String>,
     /// Files in folders that read like suites and do not say that they are.
     pub(crate) doubtful: Vec<PathBuf>,
+    /// YAML files in folders whose names say that others include them.
+    pub(crate) parts: Vec<PathBuf>,
 }
 
 /// Looks for the suites that the words name; no words name the current folder.
@@ -33,7 +35,7 @@ pub(crate) fn find(words: &[String]) -> FoundSuites {
     let mut named: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     let here = [".".to_owned()];
     for word in if words.is_empty() { &here } else { words } {
-        let (files, line) = expand(word, &mut found.doubtful);
+        let (files, line) = expand(word, &mut found);
         match files {
             Ok(files) => {
                 for file in files {
@@ -61,13 +63,13 @@ pub(crate) fn suite_folders(words: &[String]) -> Vec<PathBuf> {
     if words.is_empty() { vec![PathBuf::from(".")] } else { words.iter().filter_map(folder).collect() }
 }
 
-fn expand(word: &str, doubtful: &mut Vec<PathBuf>) -> (Result<Vec<PathBuf>, String>, Option<usize>) {
+fn expand(word: &str, found: &mut FoundSuites) -> (Result<Vec<PathBuf>, String>, Option<usize>) {
     if let Some(name) = word.strip_prefix("builtin:") {
         return (builtin(name), None);
     }
     let path = Path::new(word);
     if path.is_dir() {
-        let files = in_folder(path, doubtful);
+        let files = in_folder(path, found);
         let none = || format!("the folder `{word}` holds no suites (`.yml` or `.yaml` files with a line `suite: …`)");
         return (if files.is_empty() { Err(none()) } else { Ok(files) }, None);
     }
@@ -94,12 +96,16 @@ fn builtin(name: &str) -> Result<Vec<PathBuf>, String> {
     Err(format!("there is no built-in suite `{name}`{help}"))
 }
 
-fn in_folder(folder: &Path, doubtful: &mut Vec<PathBuf>) -> Vec<PathBuf> {
+fn in_folder(folder: &Path, found: &mut FoundSuites) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for path in walk(folder).filter(|path| is_yaml(path) && !is_part(path)) {
+    for path in walk(folder).filter(|path| is_yaml(path)) {
+        if is_part(&path) {
+            found.parts.push(without_current_dir(&path));
+            continue;
+        }
         match likeness_of(&path) {
             SuiteLikeness::Suite => files.push(without_current_dir(&path)),
-            SuiteLikeness::Doubtful => doubtful.push(without_current_dir(&path)),
+            SuiteLikeness::Doubtful => found.doubtful.push(without_current_dir(&path)),
             SuiteLikeness::Other => {}
         }
     }
@@ -157,6 +163,11 @@ enum SuiteLikeness {
 /// A suite with a slip in its first key, or one that cannot be read, must not drop out of a run unseen.
 fn likeness_of(path: &Path) -> SuiteLikeness {
     file::read_text(path, file::WRITTEN).map_or(SuiteLikeness::Suite, |text| likeness(&text))
+}
+
+/// Returns true if a text has what only suites and their parts have.
+pub(crate) fn reads_like_a_suite(text: &str) -> bool {
+    likeness(text) != SuiteLikeness::Other
 }
 
 fn likeness(text: &str) -> SuiteLikeness {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::console::Console;
 use super::exit::Exit;
 use super::suites::{AdHocSuite, HiddenWord};
-use crate::redact::{is_secret, query_secrets, reads_drawn, user_of};
+use crate::redact::{is_secret, option_secrets, query_secrets, reads_drawn, user_of};
 use crate::source::file::WRITTEN;
 use crate::source::{legible_json, visible_line};
 use crate::suite::{AdHocCommand, CommandLine, ServerFile};
@@ -363,12 +363,8 @@ impl NamedValue {
 
 /// A word of a command is the value of a flag whose name is that of a secret, or looks drawn.
 fn has_secret_word(words: &[String]) -> bool {
-    let after_flag =
-        words.windows(2).filter_map(|pair| pair[0].strip_prefix("--").map(|flag| (flag, pair[1].as_str())));
-    let in_flag = words.iter().filter_map(|word| word.strip_prefix("--")?.split_once('='));
-    let is_given =
-        |(name, value): (&str, &str)| !value.starts_with('-') && !value.contains("{{") && is_secret(name, value);
-    after_flag.chain(in_flag).any(is_given) || words.iter().any(|word| !word.contains('/') && reads_drawn(word))
+    let written: Vec<&str> = words.iter().map(String::as_str).collect();
+    !option_secrets(&written).is_empty() || words.iter().any(|word| !word.contains('/') && reads_drawn(word))
 }
 
 /// A word as it may be printed: without credentials that are part of a URL.

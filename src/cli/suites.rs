@@ -12,14 +12,17 @@ use serde_json::{Map, Value};
 use super::calls::CallArgs;
 use super::console::Console;
 use super::exit::Exit;
+use super::recorded_suites::RecordedSuites;
 use super::{paths, state};
 use crate::block::{self, campaign};
 use crate::files::FolderPlace;
-use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection};
+use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection, Shard};
 use crate::runner::{Options, Stop, store_mistakes};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Label, SourceId, Sources, parse};
-use crate::suite::{AdHocCommand, CommandLine, LoadedSuite, Servers, Suite, builtin_name, builtin_text, is_named};
+use crate::suite::{
+    AdHocCommand, CommandLine, Files, LoadedSuite, Servers, Suite, builtin_name, builtin_text, is_named,
+};
 use crate::taxonomy::Registry;
 
 /// Which suites, and which of their cases.
@@ -49,6 +52,12 @@ pub(crate) struct SuiteArgs {
     /// The campaign that runs instead of the tests.
     #[arg(skip)]
     pub(crate) campaign: Option<FlaggedCampaign>,
+    /// The suites of a recording, which are read instead of files.
+    #[arg(skip)]
+    pub(crate) recorded: Option<RecordedSuites>,
+    /// The part of the cases that runs here.
+    #[arg(skip)]
+    pub(crate) shard: Option<Arc<Shard>>,
 }
 
 /// The calls that a command may make.
@@ -171,7 +180,9 @@ impl SuiteArgs {
             }
             let selection = self.selection(found.lines, &found.files, &mut sources, &mut mistakes);
             let servers = if self.given.is_some() { Servers::Given } else { Servers::Written };
-            (selection, load_all(&found.files, servers, &mut sources, &mut mistakes, console))
+            let files =
+                |path: &Path| self.recorded.as_ref().map_or_else(|| read_suite(path), |recorded| recorded.read(path));
+            (selection, load_all(&found.files, servers, &files, &mut sources, &mut mistakes, console))
         };
         if let Some(given) = &self.given {
             given.put_into(&mut suites, &mut sources, &mut mistakes, console);
@@ -190,7 +201,10 @@ impl SuiteArgs {
         let sources = Arc::new(sources);
         let mut plan = plan::build(suites, selection, registry.get(), Arc::clone(&sources))
             .map_err(|mistakes| console.refuse(&mistakes, &sources))?;
-        refuse_bad_stores(&plan, console)?;
+        // No server of a recording is started, so that nothing copies its stores.
+        if self.recorded.is_none() {
+            refuse_bad_stores(&plan, console)?;
+        }
         if self.campaign.is_some() {
             plan = plan.only_block(campaign::KEY);
         }
@@ -230,7 +244,7 @@ impl SuiteArgs {
                 }
             }
         }
-        Selection { filters, lines, rows: self.row.clone(), failed }
+        Selection { filters, lines, rows: self.row.clone(), failed, shard: self.shard.clone() }
     }
 }
 
@@ -379,16 +393,17 @@ impl AdHocSuite {
 
 /// Loads suites; warnings are shown, mistakes are collected.
 fn load_all(
-    files: &[PathBuf],
+    paths: &[PathBuf],
     servers: Servers,
+    files: &dyn Files,
     sources: &mut Sources,
     mistakes: &mut Vec<Diagnostic>,
     console: &Console,
 ) -> Vec<LoadedSuite<Arc<dyn CaseSource>>> {
     let mut suites = Vec::new();
     let mut warnings = Vec::new();
-    for file in files {
-        match block::load_with(servers, file, &read_suite, sources, &mut warnings) {
+    for path in paths {
+        match block::load_with(servers, path, files, sources, &mut warnings) {
             Ok(loaded) => suites.push(loaded),
             Err(found) => mistakes.extend(found),
         }
@@ -399,8 +414,12 @@ fn load_all(
 
 /// The text of a suite that is a file, or part of the program.
 pub(crate) fn read_suite(path: &Path) -> io::Result<String> {
-    let builtin = path.to_str().and_then(builtin_name).and_then(builtin_text);
-    builtin.map_or_else(|| read_text(path, WRITTEN), |text| Ok(text.to_owned()))
+    builtin_of(path).map_or_else(|| read_text(path, WRITTEN), |text| Ok(text.to_owned()))
+}
+
+/// The text of a suite that is part of the program.
+pub(crate) fn builtin_of(path: &Path) -> Option<&'static str> {
+    path.to_str().and_then(builtin_name).and_then(builtin_text)
 }
 
 /// Refuses a plan with a store that cannot be copied, or of which nothing tells the server.
@@ -453,6 +472,7 @@ pub(crate) fn require_cases(plan: &Plan, console: &Console) -> Result<(), Exit> 
         console.note("nothing failed last time");
         return Err(Exit::Passed);
     }
+    let plan = plan.whole();
     if plan.cases().next().is_some() {
         return Ok(());
     }

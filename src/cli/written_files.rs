@@ -39,6 +39,9 @@ pub(crate) fn check<'a>(
     let mut taken: Vec<PathBuf> = Vec::new();
     for path in targets {
         let place = place(path);
+        if place.is_dir() {
+            return Err(format!("`{}` is a folder; name a file in it", path.display()));
+        }
         // A device such as `/dev/null` is not overwritten.
         if place.exists() && !place.is_file() {
             continue;

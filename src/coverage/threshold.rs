@@ -18,7 +18,7 @@ pub fn meets_weighted(score: &Score, threshold: f64) -> bool {
 
 /// The thresholds for the plain and the weighted figure of a score, and whether they are met.
 pub fn gates(score: &Score, plain: Option<f64>, weighted: Option<f64>) -> Vec<Gate> {
-    let gate = |figure: Figure, threshold: f64, met: bool| Gate { figure, threshold, met };
+    let gate = |figure: Figure, threshold: f64, met: bool| Gate { figure, threshold, met, not_judged: false };
     let plain = plain.map(|threshold| gate(Figure::Plain, threshold, meets(score, threshold)));
     let weighted = weighted.map(|threshold| gate(Figure::Weighted, threshold, meets_weighted(score, threshold)));
     plain.into_iter().chain(weighted).collect()

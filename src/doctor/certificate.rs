@@ -27,6 +27,13 @@ pub(crate) struct CertificateFacts {
     until_day: i64,
 }
 
+impl CertificateFacts {
+    /// The day on which it ends, in days since 1970.
+    pub(crate) fn end_day(&self) -> i64 {
+        self.until_day
+    }
+}
+
 /// Reads a certificate in DER (RFC 5280, 4.1); `None` where it is none.
 pub(crate) fn read_certificate(der: &[u8]) -> Option<CertificateFacts> {
     let certificate = element(der)?.content;

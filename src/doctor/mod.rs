@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+pub(crate) use self::certificate::read_certificate;
 pub(crate) use self::open::{ServerAccess, ServerUnderExamination, examine};
 
 /// The judgement of one examination, the best first.

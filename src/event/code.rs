@@ -49,6 +49,8 @@ impl Code {
     pub const SHADOWED_TOOL: Self = Self::new("shadowed-tool");
     /// A text tells how to use another server's tool.
     pub const STEERED_TOOL: Self = Self::new("steered-tool");
+    /// A call failed that must succeed, or the other way round.
+    pub const IS_ERROR: Self = Self::new("is-error");
     /// A call that must be refused was served.
     pub const REFUSED: Self = Self::new("refused");
     /// A failure is answered as if it were none.

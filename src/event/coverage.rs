@@ -72,6 +72,37 @@ pub struct Gate {
     pub threshold: f64,
     /// The run reached it.
     pub met: bool,
+    /// It was not reached, and may be with the mutants for which there was no time: it was not judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_judged: bool,
+}
+
+/// The verdict on a threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateVerdict {
+    /// It was reached.
+    Met,
+    /// It was not reached.
+    Missed,
+    /// It was not reached yet.
+    NotJudged,
+}
+
+impl Gate {
+    /// The verdict.
+    pub fn verdict(&self) -> GateVerdict {
+        match (self.met, self.not_judged) {
+            (true, _) => GateVerdict::Met,
+            (false, false) => GateVerdict::Missed,
+            (false, true) => GateVerdict::NotJudged,
+        }
+    }
+
+    /// The threshold of a score that can only become higher: what is reached stays reached.
+    #[must_use]
+    pub fn with_more_to_come(self) -> Self {
+        Self { not_judged: !self.met, ..self }
+    }
 }
 
 /// One of the two figures of a score.

@@ -3,7 +3,7 @@
 use super::{
     CaseResult, Code, Exchange, FailureClass, Finding, FindingKind, RequirementLevel, SessionJudged, Severity,
 };
-use crate::source::{FNV, fnv};
+use crate::source::{FNV, fnv, hash_text};
 
 /// The properties of a finding that do not change from run to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl SessionJudged {
 fn id(parts: [&str; 6]) -> String {
     // The length in front keeps a part from posing as the end of another.
     let hash = parts.iter().fold(FNV, |hash, part| fnv(fnv(hash, &(part.len() as u64).to_le_bytes()), part.as_bytes()));
-    format!("{hash:016x}")
+    hash_text(hash)
 }
 
 #[cfg(test)]

@@ -16,8 +16,12 @@ mod reason;
 mod reproduction;
 mod rule;
 mod section;
+mod server_calls;
+mod shard;
 mod texts;
+mod tool_use;
 mod trace;
+mod unjudged;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +32,7 @@ use crate::transport::TransportKind;
 pub use self::case::{Attempt, CaseInfo, CaseResult, Exchange, Outcome, Phase};
 pub use self::check::CheckResult;
 pub use self::code::{Code, CodeInfo, manual};
-pub use self::coverage::{Coverage, Figure, Gate, SuiteScore};
+pub use self::coverage::{Coverage, Figure, Gate, GateVerdict, SuiteScore};
 pub use self::failure::{BrokenExpectation, EXIT, FailureClass, Finding, RequirementLevel, StepProblem};
 pub use self::identity::FindingIdentity;
 pub use self::isolation::{IsolationReport, Verdicts};
@@ -42,7 +46,11 @@ pub use self::reproduction::{
 };
 pub use self::rule::RuleInfo;
 pub use self::section::{Cell, Section, SectionPart, SectionTable, Tone};
+pub use self::server_calls::{CommonRefusal, ServerCallCounts, ToolCallCounts, ToolListing};
+pub use self::shard::{CoverageFacts, ShardFacts, ShardInfo, ShardUnit, TargetFacts};
+pub use self::tool_use::ToolUse;
 pub use self::trace::{ServerEnded, SessionTraced, Span, SpanKind};
+pub use self::unjudged::{UnjudgedReason, UnjudgedTool, UnjudgedTools};
 
 /// The version of this vocabulary; a reader refuses what is newer than itself.
 pub const FORMAT: u32 = 1;
@@ -88,6 +96,12 @@ pub struct RunStarted {
     /// The seed of the order where it was shuffled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
+    /// The part of the run that this is, where several machines share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Box<ShardInfo>>,
+    /// The number of parts of which several machines ran one each; nothing for a run of one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<usize>,
 }
 
 /// One suite of a run.
@@ -233,6 +247,15 @@ pub struct RunFinished {
     /// The result of a proof, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<Proof>>,
+    /// Tools that were not judged, the reason that weighs most first: a run with some has no verdict although nothing failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unjudged: Vec<UnjudgedTools>,
+    /// The tools of each server, and which of them cases called; only where a report has a timeline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolUse>,
+    /// What `mcprove merge` needs of a part of a run beside its cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Box<ShardFacts>>,
 }
 
 /// The number and duration of server starts.
@@ -251,7 +274,7 @@ impl ServerStarts {
 
     /// Adds others.
     pub fn add(&mut self, others: Self) {
-        self.processes += others.processes;
+        self.processes = self.processes.saturating_add(others.processes);
         self.waited_us = self.waited_us.saturating_add(others.waited_us);
     }
 }

@@ -119,6 +119,8 @@ pub enum Verdict {
     CannotOccur,
     /// It takes the real server: its start, or a companion.
     LiveOnly,
+    /// The time was over before it was tried.
+    Untried,
 }
 
 /// A fault operator, and the mutants that it made: one for each tool, prompt, resource or session.
@@ -132,7 +134,7 @@ pub struct MutantResult {
     pub variant: String,
     /// The leaf of that fault.
     pub leaf: String,
-    /// The worst verdict on its mutants: survived, undecided, not called, unreached, killed, or the rest.
+    /// The worst verdict on its mutants: survived, undecided, not called, unreached, killed, or the rest; untried ones have no mutants.
     pub verdict: Verdict,
     /// It was tried in front of the real server rather than in the recording.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -298,6 +300,17 @@ impl Proof {
         self.control.green > 0 || self.live.as_ref().is_some_and(|live| live.green > 0)
     }
 
+    /// The number of operators for which there was no time.
+    pub fn untried_count(&self) -> usize {
+        self.mutants.iter().filter(|result| result.verdict == Verdict::Untried).count()
+    }
+
+    /// The time was over before the first operator was tried.
+    pub fn has_only_untried(&self) -> bool {
+        let is_idle = |result: &MutantResult| matches!(result.verdict, Verdict::Untried | Verdict::LiveOnly);
+        self.untried_count() > 0 && self.mutants.iter().all(is_idle)
+    }
+
     /// Every threshold, those of single suites and servers included.
     pub fn all_gates(&self) -> impl Iterator<Item = &Gate> {
         self.gates.iter().chain(self.suites.iter().flat_map(|suite| &suite.gates))
@@ -339,9 +352,12 @@ impl MutantSubject {
 }
 
 impl Verdict {
-    /// It says something about the suite, rather than about the server or the means of a proof.
+    /// It says something about the suite, or would have, rather than about the server or the means of a proof.
     pub fn counts(self) -> bool {
-        matches!(self, Self::Killed | Self::Survived | Self::Undecided | Self::NotCalled | Self::Unreached)
+        match self {
+            Self::Killed | Self::Survived | Self::Undecided | Self::NotCalled | Self::Unreached | Self::Untried => true,
+            Self::Redundant | Self::CannotOccur | Self::LiveOnly => false,
+        }
     }
 }
 

@@ -97,6 +97,41 @@ impl Cell {
 }
 
 impl Section {
+    /// Returns true if both are about the same on the same server.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.subject() == other.subject()
+    }
+
+    fn subject(&self) -> [&str; 5] {
+        [&self.block, &self.file, &self.server, &self.revision, &self.heading]
+    }
+
+    /// Adds the rows of the same section in another part of the run, in the order of their names.
+    pub fn absorb(&mut self, other: Self) {
+        for (part, more) in self.parts.iter_mut().zip(other.parts) {
+            if let (SectionPart::Table(table), SectionPart::Table(more)) = (part, more) {
+                let new: Vec<Vec<Cell>> = more.rows.into_iter().filter(|row| !table.rows.contains(row)).collect();
+                if new.is_empty() {
+                    continue;
+                }
+                table.rows.extend(new);
+                let name = |row: &[Cell]| row.first().map(|cell| cell.text.clone());
+                table.rows.sort_by_cached_key(|row| name(row));
+            }
+        }
+        let members = self.data.as_object_mut().into_iter().flatten();
+        for (name, value) in members {
+            if let (Some(items), Some(more)) = (value.as_array_mut(), other.data[name].as_array()) {
+                let new: Vec<Value> = more.iter().filter(|item| !items.contains(item)).cloned().collect();
+                if new.is_empty() {
+                    continue;
+                }
+                items.extend(new);
+                items.sort_by(|one, other| one["tool"].as_str().cmp(&other["tool"].as_str()));
+            }
+        }
+    }
+
     /// Changes every text that may hold a secret.
     pub(crate) fn change_texts(&mut self, change: &dyn Fn(&str) -> String) {
         self.heading = change(&self.heading);
@@ -110,5 +145,36 @@ impl Section {
             }
         }
         self.data = map_texts(std::mem::take(&mut self.data), change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn section(tools: &[(&str, &str)]) -> Section {
+        let rows = tools.iter().map(|(tool, outcome)| vec![Cell::plain(*tool), Cell::plain(*outcome)]);
+        let data = tools.iter().map(|(tool, outcome)| json!({"tool": tool, "outcome": outcome}));
+        Section {
+            block: "fuzz".to_owned(),
+            file: "s.yml".to_owned(),
+            server: "server".to_owned(),
+            revision: "2025-11-25".to_owned(),
+            heading: "fuzzing".to_owned(),
+            parts: vec![
+                SectionPart::Table(SectionTable::new(["tool", "outcome"], rows.collect())),
+                SectionPart::Note("seed 1".to_owned()),
+            ],
+            data: json!({"seed": 1, "tools": data.collect::<Vec<_>>()}),
+        }
+    }
+
+    #[test]
+    fn a_section_of_several_parts_has_the_rows_of_all() {
+        let mut whole = section(&[("add", "passed"), ("list", "failed")]);
+        whole.absorb(section(&[("get", "passed"), ("list", "failed")]));
+        assert_eq!(whole, section(&[("add", "passed"), ("get", "passed"), ("list", "failed")]));
     }
 }

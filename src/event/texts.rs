@@ -38,12 +38,19 @@ impl Event {
                 if let Some(proof) = &mut end.proof {
                     proof.change_texts(change);
                 }
+                end.unjudged.iter_mut().for_each(|unjudged| unjudged.change_texts(change));
+                end.tools.iter_mut().for_each(|tools| tools.change_texts(change));
+                end.shard.iter_mut().for_each(|facts| facts.change_texts(change));
             }
             Self::CaseStarted(started) => {
                 started.id = change(&started.id);
                 started.name = change(&started.name);
             }
-            Self::RunStarted(_) => {}
+            Self::RunStarted(started) => {
+                for selected in started.shard.iter_mut().flat_map(|shard| &mut shard.selected) {
+                    *selected = change(selected);
+                }
+            }
         }
     }
 

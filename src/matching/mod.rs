@@ -43,7 +43,7 @@ pub use self::path::ValuePath;
 pub use self::reply::words_of;
 pub use self::sample::{Sample, Taken, text as snapshot_text};
 pub use self::unbreakable::{GuaranteedValue, LONGEST_WAIT};
-pub use self::unknown::{unknown_name_help, unknown_tool};
+pub use self::unknown::{UnknownName, UnknownNameKind, unknown_name, unknown_tool};
 
 /// The response to a step, with everything that an expectation may look at.
 #[derive(Debug, Clone, Copy)]

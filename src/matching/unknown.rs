@@ -5,15 +5,48 @@ use serde_json::Value as Json;
 use super::{Answer, reply::ResponseKind, show};
 use crate::wire::Catalog;
 
-/// A sentence about a name that the request gives and the server does not offer: that of a tool, prompt or resource where
-/// the answer is an error, or that of an argument that is much like one of those that there are.
-pub fn unknown_name_help(answer: &Answer<'_>) -> Option<String> {
+/// A name that a request gives and the server does not offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownName {
+    /// The kind of the name.
+    pub kind: UnknownNameKind,
+    /// The name, as a sentence without a final period.
+    pub message: String,
+    /// The name that may be meant, as a question.
+    pub nearest: Option<String>,
+}
+
+/// The kind of a name that the server does not offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnknownNameKind {
+    /// That of a tool, prompt or resource whose request was answered with an error.
+    Offer,
+    /// That of an argument that is much like one of those that there are.
+    Argument,
+}
+
+impl UnknownName {
+    fn new<'a>(kind: UnknownNameKind, message: String, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
+        let near = show::did_you_mean(name, known);
+        Self { kind, message, nearest: near.strip_prefix("; ").map(str::to_owned) }
+    }
+
+    /// The sentence with the name that may be meant.
+    pub fn to_text(&self) -> String {
+        [Some(&self.message), self.nearest.as_ref()].into_iter().flatten().cloned().collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// The name that the request gives and the server does not offer.
+pub fn unknown_name(answer: &Answer<'_>) -> Option<UnknownName> {
     let is_error = matches!(ResponseKind::of(answer.message), ResponseKind::Error(_) | ResponseKind::ToolError(_));
     let Answer { method, params, catalog, .. } = *answer;
     match method {
         "tools/call" => {
             let name = params["name"].as_str()?;
-            let Some(tool) = catalog.tool(name) else { return is_error.then(|| unknown_tool(name, catalog)) };
+            let Some(tool) = catalog.tool(name) else {
+                return is_error.then(|| unlisted("tool", name, catalog.tool_names()));
+            };
             let known = tool.input_schema()["properties"].as_object()?;
             misspelt_argument(&format!("the tool `{}`", show::quote(name)), params, &|| {
                 known.keys().map(String::as_str)
@@ -23,7 +56,7 @@ pub fn unknown_name_help(answer: &Answer<'_>) -> Option<String> {
             let name = params["name"].as_str()?;
             let names = || catalog.prompts.iter().filter_map(|prompt| prompt["name"].as_str());
             let Some(prompt) = catalog.prompts.iter().find(|prompt| prompt["name"] == name) else {
-                return (is_error && names().next().is_some()).then(|| unlisted_message("prompt", name, names()));
+                return (is_error && names().next().is_some()).then(|| unlisted("prompt", name, names()));
             };
             let known = prompt["arguments"].as_array()?;
             let known = || known.iter().filter_map(|argument| argument["name"].as_str());
@@ -35,7 +68,7 @@ pub fn unknown_name_help(answer: &Answer<'_>) -> Option<String> {
             let near = show::did_you_mean(uri, uris());
             // Most addresses are those of templates, and listed nowhere.
             (is_error && !near.is_empty() && uris().all(|known| known != uri))
-                .then(|| unlisted_message("resource", uri, uris()))
+                .then(|| unlisted("resource", uri, uris()))
         }
         _ => None,
     }
@@ -43,11 +76,12 @@ pub fn unknown_name_help(answer: &Answer<'_>) -> Option<String> {
 
 /// Says that a tool is not listed, and which one may be meant.
 pub fn unknown_tool(name: &str, catalog: &Catalog) -> String {
-    format!("the server lists no tool `{}`{}", show::quote(name), show::did_you_mean(name, catalog.tool_names()))
+    unlisted("tool", name, catalog.tool_names()).to_text()
 }
 
-fn unlisted_message<'a>(noun: &str, name: &str, offered: impl Iterator<Item = &'a str>) -> String {
-    format!("the server lists no {noun} `{}`{}", show::quote(name), show::did_you_mean(name, offered))
+fn unlisted<'a>(noun: &str, name: &str, offered: impl Iterator<Item = &'a str>) -> UnknownName {
+    let message = format!("the server lists no {noun} `{}`", show::quote(name));
+    UnknownName::new(UnknownNameKind::Offer, message, name, offered)
 }
 
 /// The first argument that is none of those that there are, and much like one of them.
@@ -55,14 +89,14 @@ fn misspelt_argument<'a, I: Iterator<Item = &'a str>>(
     of: &str,
     params: &Json,
     known: &dyn Fn() -> I,
-) -> Option<String> {
+) -> Option<UnknownName> {
     let given = params["arguments"].as_object()?;
     let unknown = given.keys().filter(|name| known().all(|one| one != name.as_str()));
     // One that is given already is not meant.
     let free = || known().filter(|name| !given.contains_key(*name));
     { unknown }.find_map(|name| {
-        let near = show::did_you_mean(name, free());
-        (!near.is_empty()).then(|| format!("{of} has no argument `{}`{near}", show::quote(name)))
+        let message = format!("{of} has no argument `{}`", show::quote(name));
+        Some(UnknownName::new(UnknownNameKind::Argument, message, name, free())).filter(|one| one.nearest.is_some())
     })
 }
 
@@ -96,7 +130,7 @@ mod tests {
             names: &names,
             files: None,
         };
-        assert_eq!(unknown_name_help(&answer).as_deref(), expected, "{method} {params}");
+        assert_eq!(unknown_name(&answer).map(|unknown| unknown.to_text()).as_deref(), expected, "{method} {params}");
     }
 
     #[test]

@@ -47,6 +47,11 @@ pub trait CaseSource: SuiteSettings + Debug + Send + Sync {
         None
     }
 
+    /// Returns true if machines that share a run may share its cases, too: none of them needs to know of another one.
+    fn is_divisible(&self) -> bool {
+        true
+    }
+
     /// A section about the tools that a server lists, once all cases are over.
     fn section_of_tools(&self, _target: &ListedTools<'_>) -> Option<Section> {
         None

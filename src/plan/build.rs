@@ -8,7 +8,7 @@ use super::case::{Body, Case, Plan, SessionNeed, SuitePlan};
 use super::planner::Planner;
 use super::target::Target;
 use super::{Selection, snapshot};
-use crate::source::{Diagnostic, Sources, did_you_mean};
+use crate::source::{Diagnostic, Sources, Span, did_you_mean};
 use crate::suite::{LoadedSuite, RestartPolicy, Suite, Test};
 use crate::taxonomy::Registry;
 
@@ -32,7 +32,7 @@ pub fn build(
     for planned in &mut suites {
         keep_selected(planned, &selection);
     }
-    Ok(Plan { suites, selection, sources })
+    Ok(Plan::new(suites, selection, sources).in_shard())
 }
 
 /// Plans the selected cases of one suite.
@@ -116,23 +116,29 @@ fn plan_suite(suite: Arc<Suite>, blocks: Arc<[Block]>, sources: &Sources) -> Sui
         })
         .collect();
     let has_only = suite.tests.iter().any(|test| test.only.is_some());
+    let mut of_tests: BTreeMap<Span, Vec<&Block>> = BTreeMap::new();
+    for block in blocks.iter() {
+        if let Some(test) = block.test {
+            of_tests.entry(test).or_default().push(block);
+        }
+    }
     let mut cases: Vec<Case> = Vec::new();
     let mut taken = BTreeSet::new();
     for (index, target) in targets.iter().enumerate() {
         let planner = Planner { suite: &suite, blocks: &blocks, target, index, sources, has_only };
         let first = cases.len();
         cases.extend(suite.tests.iter().filter(|test| test.is_for(&target.server)).flat_map(|test| {
-            let derived = blocks.iter().filter(|block| block.test == Some(test.span));
+            let derived = of_tests.get(&test.span).into_iter().flatten();
             let derived = derived.map(|block| block::case_of_test(&planner, test, block));
             planner.test(test).into_iter().chain(derived).collect::<Vec<_>>()
         }));
         let own = blocks.iter().filter(|block| block.test.is_none());
         cases.extend(own.flat_map(|block| block::cases(&planner, block)));
-        planner.number(&mut cases[first..], &mut taken);
+        planner.number(&mut cases[first..], &mut taken, &|_| false);
     }
     declare_isolation(&suite, &mut cases);
     for (at, case) in cases.iter_mut().enumerate() {
         case.position = vec![at];
     }
-    SuitePlan { suite, blocks, targets, cases: cases.into_iter().map(Arc::new).collect() }
+    SuitePlan::new(suite, blocks, targets, cases.into_iter().map(Arc::new).collect())
 }

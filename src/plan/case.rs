@@ -1,7 +1,7 @@
 //! Cases and their order.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::block::Block;
 use super::snapshot::SnapshotScope;
@@ -23,9 +23,37 @@ pub struct Plan {
     pub selection: Selection,
     /// The texts that spans refer to.
     pub sources: Arc<Sources>,
+    /// The plan of which this is one part of several.
+    whole: Option<Box<Plan>>,
 }
 
 impl Plan {
+    /// A plan of all of these suites' cases.
+    pub(crate) fn new(suites: Vec<SuitePlan>, selection: Selection, sources: Arc<Sources>) -> Self {
+        Self { suites, selection, sources, whole: None }
+    }
+
+    /// The part that the selection asks for, where several machines share the run; what templates become is divided later.
+    pub(super) fn in_shard(self) -> Self {
+        let Some(shard) = self.selection.shard.clone() else { return self };
+        let suites = self.suites.iter().map(|planned| {
+            // A case of a template has the same name in every part.
+            planned.ids();
+            let mut planned = planned.clone();
+            let SuitePlan { suite, targets, cases, .. } = &mut planned;
+            cases.retain(|case| case.is_divided() || shard.has_case(case, &suite.file, &targets[case.target].server));
+            planned
+        });
+        let (suites, selection, sources) = (suites.collect(), self.selection.clone(), Arc::clone(&self.sources));
+        let whole = Self { selection: Selection { shard: None, ..selection.clone() }, ..self };
+        Self { suites, selection, sources, whole: Some(Box::new(whole)) }
+    }
+
+    /// The plan of the whole run, of which this may be a part.
+    pub fn whole(&self) -> &Self {
+        self.whole.as_deref().unwrap_or(self)
+    }
+
     /// Every case in order.
     pub fn cases(&self) -> impl Iterator<Item = &Case> {
         self.suites.iter().flat_map(|suite| suite.cases.iter().map(AsRef::as_ref))
@@ -67,9 +95,35 @@ pub struct SuitePlan {
     pub targets: Vec<Target>,
     /// Its cases in declared order, target by target.
     pub cases: Vec<Arc<Case>>,
+    /// The places of its tests in order, with their numbers, once somebody asks.
+    places: OnceLock<Vec<(Span, usize)>>,
+    /// The ids of its cases, once somebody asks: those that are left out later included.
+    ids: OnceLock<BTreeSet<String>>,
 }
 
 impl SuitePlan {
+    /// The cases of a suite on its servers.
+    pub(crate) fn new(suite: Arc<Suite>, blocks: Arc<[Block]>, targets: Vec<Target>, cases: Vec<Arc<Case>>) -> Self {
+        Self { suite, blocks, targets, cases, places: OnceLock::new(), ids: OnceLock::new() }
+    }
+
+    /// The tests that are written at a place.
+    pub(crate) fn tests_at(&self, place: Span) -> impl Iterator<Item = &Test> {
+        let tests = &self.suite.tests;
+        let places = self.places.get_or_init(|| {
+            let mut places: Vec<(Span, usize)> = tests.iter().map(|test| test.span).zip(0..).collect();
+            places.sort_unstable();
+            places
+        });
+        let first = places.partition_point(|(span, _)| *span < place);
+        places[first..].iter().take_while(move |(span, _)| *span == place).map(|(_, number)| &tests[*number])
+    }
+
+    /// The ids of its cases.
+    pub(super) fn ids(&self) -> &BTreeSet<String> {
+        self.ids.get_or_init(|| self.cases.iter().map(|case| case.id.clone()).collect())
+    }
+
     /// The suite with its targets, for the files of its snapshots.
     pub fn snapshot_scope(&self) -> SnapshotScope<'_> {
         SnapshotScope { suite: &self.suite, targets: &self.targets }
@@ -139,6 +193,18 @@ pub struct Case {
 }
 
 impl Case {
+    /// Returns true if every part of a run has it: it becomes cases of several parts, or looks at what others said.
+    pub(super) fn is_divided(&self) -> bool {
+        match &self.body {
+            Body::Template(template) => match &**template {
+                Template::Block(block) => block.settings.is_divisible(),
+                Template::ForEach(_) | Template::Particular(_) => true,
+            },
+            Body::Scan(_) => true,
+            Body::Script(_) | Body::Check(_) | Body::Skipped(_) | Body::Failed(_) => false,
+        }
+    }
+
     /// The owner of its messages.
     pub fn owner(&self) -> Owner {
         Owner::of_case(&self.id)

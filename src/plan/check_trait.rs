@@ -113,6 +113,12 @@ pub trait Check: Debug + Send + Sync {
         Some(MAX_COMPARED_MEMORY)
     }
 
+    /// Returns true if it says nothing without the lists of the server: where they cannot be had, the case is decided by
+    /// that.
+    fn needs_lists(&self) -> bool {
+        false
+    }
+
     /// Returns true if it sends anything to the server; otherwise it looks at what the server listed.
     fn sends(&self) -> bool {
         true

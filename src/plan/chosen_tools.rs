@@ -31,7 +31,9 @@ pub fn chosen_tools(planned: &SuitePlan, target: usize, catalog: &Catalog) -> Op
             case.target == target && valid::block_of(&case.body).is_some_and(|block| block.settings.calls(&tool.name))
         })
     };
-    let is_risky = |tool: &&Tool| !tool.only_reads() && !suite.never.has(&tool.name);
+    // Generated calls make no tasks, whoever allows them.
+    let is_task = |tool: &Tool| tool.raw["execution"]["taskSupport"] == "required";
+    let is_risky = |tool: &&Tool| !tool.only_reads() && !is_task(tool) && !suite.never.has(&tool.name);
     let risky = catalog.tools.iter().filter(is_risky).filter(is_called);
     let (writing, left): (Vec<_>, Vec<_>) =
         risky.map(|tool| (tool, suite.hazard(server, tool))).partition(|(_, hazard)| hazard.is_none());

@@ -1,5 +1,6 @@
 //! From templates to cases, once the server has said what it offers.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -45,12 +46,15 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
         case.is_derived |= is_derived;
     }
     // Numbered before the selection, so that a case has the same id whatever else runs.
-    let mut taken = suite.cases.iter().map(|case| case.id.clone()).filter(|id| *id != case.id).collect();
-    planner.number(&mut cases, &mut taken);
+    let known = suite.ids();
+    planner.number(&mut cases, &mut BTreeSet::new(), &|id| id != case.id && known.contains(id));
     for (at, made) in cases.iter_mut().enumerate() {
         made.position = case.position.iter().copied().chain([at]).collect();
     }
     cases.retain(|case| plan.selection.keeps(case, &suite.suite, &suite.targets));
+    if let Some(shard) = plan.selection.shard.as_ref().filter(|_| case.is_divided()) {
+        cases.retain(|case| case.is_divided() || shard.has_case(case, &suite.suite.file, &target.server));
+    }
     cases.into_iter().map(Arc::new).collect()
 }
 

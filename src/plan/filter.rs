@@ -14,7 +14,10 @@ use crate::suite::Suite;
 
 /// A parsed expression.
 #[derive(Debug, Clone)]
-pub struct Filter(FilterExpression);
+pub struct Filter {
+    expression: FilterExpression,
+    text: String,
+}
 
 #[derive(Debug, Clone)]
 enum FilterExpression {
@@ -120,12 +123,20 @@ impl Field {
 }
 
 impl Filter {
+    /// The name under which sources hold expressions.
+    pub(super) const SOURCE: &str = "<--filter>";
+
+    /// The expression as it was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Reads an expression; the diagnostic points into `sources`, where the expression is remembered.
     pub fn parse(text: &str, sources: &mut Sources) -> Result<Self, Diagnostic> {
-        let source = sources.add(SourceFile::new("<--filter>", text));
+        let source = sources.add(SourceFile::new(Self::SOURCE, text));
         let mut parser = Parser { text, at: 0, deep: 0 };
         let parsed = parser.any().and_then(|expression| match parser.rest() {
-            "" => Ok(Self(expression)),
+            "" => Ok(Self { expression, text: text.to_owned() }),
             _ => Err(parser.problem("this is one too many")),
         });
         parsed.map_err(|problem| {
@@ -142,13 +153,13 @@ impl Filter {
     /// The words that a matching case must have; negated ones are left out.
     pub(crate) fn required_words(&self) -> Vec<FilterWord<'_>> {
         let mut required_words = Vec::new();
-        collect_required_words(&self.0, &mut required_words);
+        collect_required_words(&self.expression, &mut required_words);
         required_words
     }
 
     /// Returns true if a case is meant; `None` where that depends on what a template will become.
     pub(crate) fn matches(&self, case: &Case, suite: &Suite, target: &Target) -> Option<bool> {
-        matches(&self.0, case, suite, target)
+        matches(&self.expression, case, suite, target)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Case, Plan, SuitePlan, build};
-use crate::source::{FNV, fnv};
+use crate::source::{FNV, fnv, mix_hash};
 use crate::suite::{Order, RestartPolicy, Suite};
 
 /// Shuffles cases within each target.
@@ -24,15 +24,12 @@ pub fn replan(plan: &Plan, policy: RestartPolicy, order: Order) -> Plan {
         suite.options.parallel = Some(1);
         build::select_suite(suite, Arc::clone(&planned.blocks), &plan.selection, &plan.sources)
     });
-    Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
+    Plan::new(suites.collect(), plan.selection.clone(), Arc::clone(&plan.sources))
 }
 
-/// FNV-1a, and a finaliser that makes every bit depend on all of them (`SplitMix64`).
-fn key(seed: u32, text: &str) -> u64 {
-    let mut hash = fnv(FNV ^ u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15), text.as_bytes());
-    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ (hash >> 31)
+/// A number that follows from a seed and a text, and is near that of no similar text.
+pub(super) fn key(seed: u32, text: &str) -> u64 {
+    mix_hash(fnv(FNV ^ u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15), text.as_bytes()))
 }
 
 #[cfg(test)]

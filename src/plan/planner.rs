@@ -261,12 +261,13 @@ impl Planner<'_> {
             .collect()
     }
 
-    /// Numbers cases whose id another case has already, so that a report, a filter and `--last-failed` mean one case.
-    pub(crate) fn number(&self, cases: &mut [Case], taken: &mut BTreeSet<String>) {
+    /// Numbers cases whose id another case has already, so that a report, a filter and `--last-failed` mean one case;
+    /// `is_known` tells of ids beside those that are `taken`.
+    pub(crate) fn number(&self, cases: &mut [Case], taken: &mut BTreeSet<String>, is_known: &dyn Fn(&str) -> bool) {
         for case in cases {
             let (name, row) = (case.name.clone(), case.row.clone());
             for number in 2.. {
-                if taken.insert(case.id.clone()) {
+                if !is_known(&case.id) && taken.insert(case.id.clone()) {
                     break;
                 }
                 match &row {

@@ -1,10 +1,11 @@
 //! Which cases were asked for.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::Filter;
 use super::case::{Body, Case};
 use super::target::Target;
+use super::{Filter, Shard};
 use crate::redact;
 use crate::suite::Suite;
 
@@ -19,6 +20,8 @@ pub struct Selection {
     pub rows: Vec<String>,
     /// `--last-failed`: what failed.
     pub failed: Option<Failed>,
+    /// `--shard`: the part of these cases that runs here.
+    pub shard: Option<Arc<Shard>>,
 }
 
 /// The cases that failed in an earlier run.
@@ -52,13 +55,15 @@ pub struct LineSelection {
 impl Selection {
     /// Returns true if nothing was asked for in particular.
     pub fn is_everything(&self) -> bool {
-        self.filters.is_empty() && self.lines.is_empty() && self.rows.is_empty() && self.failed.is_none()
+        let is_whole = self.failed.is_none() && self.shard.is_none();
+        is_whole && self.filters.is_empty() && self.lines.is_empty() && self.rows.is_empty()
     }
 
     /// Returns true if everything of a suite was asked for.
     pub fn is_all_of(&self, file: &str) -> bool {
         self.filters.is_empty()
             && self.rows.is_empty()
+            && self.shard.is_none()
             && self.lines.iter().all(|line| line.file != file)
             && self.failed.as_ref().is_none_or(|failed| failed.files.contains(file))
     }

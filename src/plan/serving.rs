@@ -1,16 +1,18 @@
 //! Which cases rest on calls that nobody wrote: they say nothing about a server that serves no call at all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::GeneratedCalls;
-use super::case::{Body, Case, Place, Plan, Template};
+use super::case::{Body, Plan, Template};
 use super::witness::expects_success;
 use crate::suite::{Step, Test, ToolNames};
 
 /// The places of the cases that rest on generated calls.
 #[derive(Debug, Clone, Default)]
 pub struct GeneratedCases {
-    origins: BTreeSet<Origin>,
+    /// The places of the cases, with the probes that tell them from others of the same place; an empty one where there are
+    /// no others.
+    origins: BTreeMap<Origin, Vec<&'static str>>,
     /// Tools that need not be judged, with the file of their suite.
     unjudged: Vec<(String, ToolNames)>,
     /// The servers whose tools some block calls, each with the file of its suite.
@@ -23,20 +25,22 @@ struct Origin {
     file: String,
     line: usize,
     server: String,
-    /// The probe that tells its cases from others of the same place; empty where there are no others.
-    probe: &'static str,
 }
 
 impl GeneratedCases {
     /// Those of a plan. Tests whose steps somebody wrote are not among them, nor are properties that expect refusals
     /// only, which a correct server may answer with nothing else.
     pub fn of(plan: &Plan) -> Self {
-        let origins = plan.suites.iter().flat_map(|planned| {
-            planned.cases.iter().filter_map(|case| {
-                let Body::Template(template) = &case.body else { return None };
-                Some(origin(case, &planned.targets[case.target].server, probe(template)?))
-            })
-        });
+        let mut origins: BTreeMap<Origin, Vec<&'static str>> = BTreeMap::new();
+        for planned in &plan.suites {
+            for case in &planned.cases {
+                let Body::Template(template) = &case.body else { continue };
+                let server = &planned.targets[case.target].server;
+                if let Some(probe) = probe(template) {
+                    origins.entry(Origin::new(&case.place.file, case.place.line, server)).or_default().push(probe);
+                }
+            }
+        }
         let suites = plan.suites.iter().map(|planned| &planned.suite);
         let unjudged = suites.map(|suite| (suite.file.clone(), suite.allow_unjudged.clone()));
         let with_tools = plan.suites.iter().flat_map(|planned| {
@@ -44,7 +48,7 @@ impl GeneratedCases {
                 planned.cases.iter().filter(|case| matches!(&case.body, Body::Template(of) if calls_tools(of)));
             calling.map(|case| (planned.suite.file.clone(), planned.targets[case.target].server.clone()))
         });
-        Self { origins: origins.collect(), unjudged: unjudged.collect(), with_tools: with_tools.collect() }
+        Self { origins, unjudged: unjudged.collect(), with_tools: with_tools.collect() }
     }
 
     /// Returns true if there are none, and no block that would call tools.
@@ -64,16 +68,19 @@ impl GeneratedCases {
 
     /// Returns true if a case that stands there on this server, with these probes, is one of them.
     pub fn has(&self, file: &str, line: usize, server: &str, probes: &[String]) -> bool {
-        self.origins.iter().any(|origin| {
-            (origin.file.as_str(), origin.line, origin.server.as_str()) == (file, line, server)
-                && (origin.probe.is_empty() || probes.iter().any(|probe| probe == origin.probe))
-        })
+        if self.origins.is_empty() {
+            return false;
+        }
+        let marks = self.origins.get(&Origin::new(file, line, server));
+        let is_marked = |mark: &&str| mark.is_empty() || probes.iter().any(|probe| probe == mark);
+        marks.is_some_and(|marks| marks.iter().any(is_marked))
     }
 }
 
-fn origin(case: &Case, server: &str, probe: &'static str) -> Origin {
-    let Place { file, line, .. } = &case.place;
-    Origin { file: file.clone(), line: *line, server: server.to_owned(), probe }
+impl Origin {
+    fn new(file: &str, line: usize, server: &str) -> Self {
+        Self { file: file.to_owned(), line, server: server.to_owned() }
+    }
 }
 
 /// The mark of the cases of a template; `None` where they do not rest on generated calls.

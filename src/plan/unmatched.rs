@@ -97,7 +97,7 @@ fn without_selection(plan: &Plan) -> Plan {
         let (suite, blocks) = (Suite::clone(&planned.suite), Arc::clone(&planned.blocks));
         build::select_suite(suite, blocks, &everything, &plan.sources)
     });
-    Plan { suites: suites.collect(), selection: everything.clone(), sources: Arc::clone(&plan.sources) }
+    Plan::new(suites.collect(), everything.clone(), Arc::clone(&plan.sources))
 }
 
 fn has_templates(plan: &Plan, is_meant: &dyn Fn(&Template) -> bool) -> bool {

@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 
 use super::recording::RunRecording;
 use super::run::RunResults;
-use crate::event::{CaseResult, Code, Control, LeftOut, Outcome, SessionJudged};
+use crate::event::{CaseResult, Code, Control, Finding, LeftOut, Outcome, SessionJudged};
 use crate::plan::Plan;
+use crate::redact::MASK;
 
 /// The cases that take part in mutation testing.
 #[derive(Debug)]
 pub(crate) struct BaselineRun {
     /// The ids of the cases that can kill.
     pub(crate) green: BTreeSet<String>,
+    /// The ids of the cases that passed in the run, and do not from the recording.
+    pub(crate) unlike: BTreeSet<String>,
     /// Violations that occur without any mutant, as session and code.
     pub(crate) known: BTreeSet<(String, Code)>,
     pub(crate) control: Control,
@@ -19,7 +22,8 @@ pub(crate) struct BaselineRun {
 
 impl BaselineRun {
     fn new(known: BTreeSet<(String, Code)>) -> Self {
-        Self { green: BTreeSet::new(), known, control: Control { cases: 0, green: 0, left_out: Vec::new() } }
+        let control = Control { cases: 0, green: 0, left_out: Vec::new() };
+        Self { green: BTreeSet::new(), unlike: BTreeSet::new(), known, control }
     }
 
     /// Adds a case; one with a reason cannot kill.
@@ -44,7 +48,13 @@ pub(crate) fn check_baseline(recording: &RunRecording, results: &RunResults) -> 
             }
             _ if recording.unplayable(&recorded.id).is_some() => recording.unplayable(&recorded.id).map(str::to_owned),
             (_, None) => Some("the suite no longer has this case".to_owned()),
-            (outcome, Some(result)) => unlike(outcome, result, results),
+            (outcome, Some(result)) => {
+                let reason = unlike(outcome, result, results);
+                if reason.is_some() {
+                    baseline.unlike.insert(recorded.id.clone());
+                }
+                reason
+            }
         };
         baseline.add(&recorded.id, reason);
     }
@@ -84,9 +94,14 @@ fn unlike(recorded: Outcome, result: &CaseResult, results: &RunResults) -> Optio
     let found = result.findings.first().map(|finding| finding.message.clone());
     let found = found.or_else(|| result.reason.as_ref().map(ToString::to_string));
     let found = found.map(|message| format!(": {message}")).unwrap_or_default();
-    Some(format!(
-        "it ended as {} in the run, and as {} from the recording{found}",
-        recorded.as_str(),
-        result.outcome.as_str()
-    ))
+    let (was, is) = (recorded.as_str(), result.outcome.as_str());
+    if result.findings.iter().any(compares_a_secret) {
+        return Some(format!("it {was} in the run, and compares a secret, which no recording holds{found}"));
+    }
+    Some(format!("it ended as {was} in the run, and as {is} from the recording{found}"))
+}
+
+fn compares_a_secret(finding: &Finding) -> bool {
+    let compared = [Some(&finding.message), finding.expected.as_ref(), finding.actual.as_ref()];
+    compared.into_iter().flatten().any(|text| text.contains(MASK))
 }

@@ -25,7 +25,7 @@ pub(crate) fn freeze(plan: &Plan, recording: &RunRecording) -> Plan {
         });
         with_cases(planned, cases.collect())
     });
-    Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
+    Plan::new(suites.collect(), plan.selection.clone(), Arc::clone(&plan.sources))
 }
 
 /// The offer of a recorded server.
@@ -60,10 +60,10 @@ pub(crate) fn only(plan: &Plan, picks: &dyn Fn(&SuitePlan, &Case) -> bool) -> Pl
         let cases: Vec<Arc<Case>> = planned.cases.iter().filter(|case| picks(planned, case)).cloned().collect();
         (!cases.is_empty()).then(|| with_cases(planned, cases))
     });
-    Plan { suites: suites.collect(), selection: plan.selection.clone(), sources: Arc::clone(&plan.sources) }
+    Plan::new(suites.collect(), plan.selection.clone(), Arc::clone(&plan.sources))
 }
 
 fn with_cases(planned: &SuitePlan, cases: Vec<Arc<Case>>) -> SuitePlan {
     let (suite, blocks) = (Arc::clone(&planned.suite), Arc::clone(&planned.blocks));
-    SuitePlan { suite, blocks, targets: planned.targets.clone(), cases }
+    SuitePlan::new(suite, blocks, planned.targets.clone(), cases)
 }

@@ -26,7 +26,7 @@ mod tests;
 mod verdict;
 mod workers;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -36,11 +36,11 @@ use self::additions::additions;
 use self::baseline_run::check_baseline;
 use self::freeze::{freeze, only};
 use self::live::{LaunchCommands, decide};
-use self::mutation_runner::{MutationRunner, OperatorTrial};
+use self::mutation_runner::{MutantJob, MutationRunner, OperatorTrial};
 use self::placement::{RecordedTarget, targets};
 use self::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use self::run::{EventCapture, PlanRunner, paused_runtime};
-use self::selection::MutantSelection;
+use self::selection::{MutantSelection, order_of_trials};
 use self::suggest::keep_names_apart;
 use self::workers::each;
 use crate::coverage::{self, Planned, Proved};
@@ -60,7 +60,7 @@ pub use self::suggest::{FileRelation, MISSING_MARK, MissingSuite, head_including
 /// The secrets of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordedSecrets {
-    /// It does; it was never written.
+    /// It holds them, since it was never written.
     Kept,
     /// They were taken out, and so they are from what is looked up in it.
     TakenOut,
@@ -95,7 +95,7 @@ pub struct ProveSettings<'a> {
     pub picks: Option<BTreeSet<String>>,
     /// The real servers decide about mutants that the recording leaves undecided.
     pub live: bool,
-    /// The time for mutants; those that do not fit are not tried. `None` for all that it takes.
+    /// The time for the proof; the mutants that do not fit are not tried. `None` for all that it takes.
     pub time: Option<Duration>,
 }
 
@@ -104,10 +104,8 @@ pub struct ProveSettings<'a> {
 pub struct ProveResult {
     /// The proof.
     pub proof: Proof,
-    /// The events of the baseline run.
+    /// The events of the baseline run; from a recording without secrets, only of the cases that end as they were recorded.
     pub events: Vec<Event>,
-    /// False if the time was over before every mutant was tried.
-    pub is_whole: bool,
 }
 
 /// An error that prevents a proof.
@@ -132,8 +130,14 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
     let (runtime, capture) = (&paused_runtime()?, EventCapture::Everything);
     let plan_runner =
         PlanRunner { runtime, options: settings.options, registry: settings.registry, capture, bail: Bail::Never };
-    let results = plan_runner.replay(plan.clone(), &server);
+    let mut results = plan_runner.replay(plan.clone(), &server);
     let baseline = check_baseline(&indexed.recording, &results);
+    if settings.secrets == RecordedSecrets::TakenOut && !baseline.unlike.is_empty() {
+        // A recording that lacks something says nothing of the server.
+        let alike = only(&plan, &|_, case| !baseline.unlike.contains(&case.id));
+        let server = ReplayServer::new(Arc::clone(&indexed), MutatedReplies::default());
+        results.events = plan_runner.replay(alike, &server).events;
+    }
     let targets = targets(&indexed.recording, &plan);
     let eligible_cases = only(&plan, &|_, case| baseline.green.contains(&case.id));
     let has_passed = |case: &&RecordedCase| matches!(case.outcome, Outcome::Passed | Outcome::Warned);
@@ -146,16 +150,11 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
         indexed: Arc::clone(&indexed),
         baseline: &baseline,
         targets: &targets,
+        deadline: settings.time.map(|time| begun + time),
     };
     let launch_commands = if settings.live { LaunchCommands::of(&plan, settings) } else { LaunchCommands::default() };
     let mut selection = MutantSelection::of(settings, &plan, &targets, &launch_commands);
-    if settings.time.is_some() {
-        selection.spread();
-    }
-    let is_over = || settings.options.stop.is_set() || settings.time.is_some_and(|time| begun.elapsed() >= time);
-    let mut trials: Vec<OperatorTrial> =
-        each(settings.workers, &is_over, &selection.jobs, &|runtime, job| runner.trial(runtime, *job))?;
-    let is_whole = trials.len() == selection.jobs.len();
+    let mut trials = try_in_time(&runner, &selection.jobs)?;
     let live = if settings.live { decide(&runner, &selection.jobs, &launch_commands, &mut trials)? } else { None };
     if settings.options.stop.is_set() {
         return Err(ProveError::Interrupted);
@@ -190,7 +189,18 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
         duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
     proof.change_texts(&|text| settings.redactor.text(text));
-    Ok(ProveResult { proof, events: results.events, is_whole })
+    Ok(ProveResult { proof, events: results.events })
+}
+
+/// Tries operators until the time is over; the results are in the order of the operators.
+fn try_in_time(runner: &MutationRunner<'_>, jobs: &[MutantJob<'_>]) -> std::io::Result<Vec<OperatorTrial>> {
+    let order = order_of_trials(jobs.len(), runner.deadline.is_some());
+    let tried = each(runner.settings.workers, &|| runner.is_over(), &order, &|runtime, at| {
+        (*at, runner.trial(runtime, jobs[*at]))
+    })?;
+    let mut tried: BTreeMap<usize, OperatorTrial> = tried.into_iter().collect();
+    let trials = jobs.iter().enumerate().map(|(at, job)| tried.remove(&at).unwrap_or_else(|| job.untried()));
+    Ok(trials.collect())
 }
 
 /// The targets of each suite on each server, whatever the revision; a server without a case has none.

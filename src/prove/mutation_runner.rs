@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::runtime::Runtime;
 
@@ -20,6 +21,9 @@ use crate::plan::Plan;
 use crate::runner::Bail;
 use crate::taxonomy::{Leaf, Mutant as FaultOperator, Variant};
 use crate::transport::Owner;
+
+/// Why an operator was not tried.
+const UNTRIED: &str = "the time was over";
 
 /// A fault operator, and the fault that it imitates.
 #[derive(Debug, Clone, Copy)]
@@ -70,9 +74,17 @@ pub(crate) struct MutationRunner<'a> {
     pub(crate) indexed: Arc<IndexedRecording>,
     pub(crate) baseline: &'a BaselineRun,
     pub(crate) targets: &'a [RecordedTarget<'a>],
+    /// When the time for mutants is over; `None` for all that it takes.
+    pub(crate) deadline: Option<Instant>,
 }
 
 impl MutationRunner<'_> {
+    /// The run was stopped, or its time is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.settings.options.stop.is_set() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Tries the mutants of an operator; none of them count if the time is over before the last one was tried.
     pub(crate) fn trial(&self, runtime: &Runtime, job: MutantJob<'_>) -> OperatorTrial {
         let MutantJob { variant, mutant, .. } = job;
         if mutant.start.is_some() {
@@ -87,20 +99,23 @@ impl MutationRunner<'_> {
         let mut trial = OperatorTrial { result: job.result(), sites: Vec::new(), gaps: Vec::new() };
         for target in self.targets.iter().filter(|target| can_occur(variant, target)) {
             let placement = Placement::new(mutant, target, &self.baseline.green);
-            self.at_target(runtime, job, target, &placement, &mut trial);
+            if !self.try_at_target(runtime, job, target, &placement, &mut trial) {
+                return job.untried();
+            }
         }
         trial.result.conclude();
         trial
     }
 
-    fn at_target(
+    /// Returns false if the time was over before every mutant was tried.
+    fn try_at_target(
         &self,
         runtime: &Runtime,
         job: MutantJob<'_>,
         target: &RecordedTarget<'_>,
         placement: &Placement,
         trial: &mut OperatorTrial,
-    ) {
+    ) -> bool {
         let entries = self.entries(runtime, target, placement);
         let is_certain = job.mutant.fault.as_ref().is_some_and(crate::fault::Fault::is_certain);
         for (subject, planted) in &placement.subjects {
@@ -108,6 +123,9 @@ impl MutationRunner<'_> {
             let mut places = Vec::new();
             let mut reason = None;
             for (field, injection) in &planted.places {
+                if self.is_over() {
+                    return false;
+                }
                 let judged = match &entries {
                     _ if injection.sites.is_empty() => MutantVerdict::new_unreached(injection.lacks.clone()),
                     Some(Entries::Same(judged)) if is_entry => judged.clone(),
@@ -147,6 +165,7 @@ impl MutationRunner<'_> {
             trial.result.mutants.push(PlantedMutant { target, subject, verdict, reason, places: Vec::new() });
             trial.sites.push(MutantSites { is_certain, ..MutantSites::default() });
         }
+        true
     }
 
     /// Changes all entries of a list at once: cases that stay green then stay green for each of them.
@@ -257,6 +276,7 @@ fn rank(verdict: Verdict) -> u8 {
         Verdict::Redundant => 5,
         Verdict::CannotOccur => 6,
         Verdict::LiveOnly => 7,
+        Verdict::Untried => 8,
     }
 }
 
@@ -292,6 +312,11 @@ impl MutantJob<'_> {
             mutants: Vec::new(),
             missing: Vec::new(),
         }
+    }
+
+    /// The result if the time was over.
+    pub(crate) fn untried(&self) -> OperatorTrial {
+        self.without_trial(Verdict::Untried, UNTRIED.to_owned())
     }
 
     fn without_trial(&self, verdict: Verdict, reason: String) -> OperatorTrial {

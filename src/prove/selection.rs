@@ -64,11 +64,6 @@ impl<'a> MutantSelection<'a> {
 }
 
 impl MutantSelection<'_> {
-    /// Puts the mutants of all families beside each other, so that the first of them stand for all.
-    pub(crate) fn spread(&mut self) {
-        self.jobs = spread(std::mem::take(&mut self.jobs));
-    }
-
     /// Leaves out variants of which every changed start left the server unable to serve: that says nothing of the suite.
     pub(crate) fn leave_out_unserved_starts(&mut self, table: &[FaultAtSubject], trials: &[OperatorTrial]) {
         for (job, trial) in self.jobs.iter().zip(trials).filter(|(job, _)| job.mutant.start.is_some()) {
@@ -83,12 +78,17 @@ impl MutantSelection<'_> {
     }
 }
 
-/// Every seventh of a list in the order of families, and then those behind them: any beginning has some of each.
-fn spread<T>(jobs: Vec<T>) -> Vec<T> {
+/// The order in which so many mutants are tried, which are in the order of families.
+///
+/// If the time may end before the last one, every seventh is tried, and then those behind them: any beginning has some of
+/// each family, and stands for all.
+pub(crate) fn order_of_trials(count: usize, is_limited: bool) -> Vec<usize> {
     const STRIDE: usize = 7;
-    let mut jobs: Vec<(usize, T)> = jobs.into_iter().enumerate().collect();
-    jobs.sort_by_key(|(at, _)| at % STRIDE);
-    jobs.into_iter().map(|(_, job)| job).collect()
+    let mut order: Vec<usize> = (0..count).collect();
+    if is_limited {
+        order.sort_by_key(|at| at % STRIDE);
+    }
+    order
 }
 
 /// A server offers the subject of a mutant, or starts in a way that it can change.
@@ -127,9 +127,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_spread_jobs_come_from_everywhere() {
-        assert_eq!(spread((0..16).collect()), [0, 7, 14, 1, 8, 15, 2, 9, 3, 10, 4, 11, 5, 12, 6, 13]);
-        assert_eq!(spread(vec!["a", "b"]), ["a", "b"]);
-        assert!(spread(Vec::<u8>::new()).is_empty());
+    fn if_time_is_limited_the_first_mutants_come_from_everywhere() {
+        for (count, is_limited, expected) in [
+            (16, true, vec![0, 7, 14, 1, 8, 15, 2, 9, 3, 10, 4, 11, 5, 12, 6, 13]),
+            (3, false, vec![0, 1, 2]),
+            (2, true, vec![0, 1]),
+            (0, true, Vec::new()),
+        ] {
+            assert_eq!(order_of_trials(count, is_limited), expected, "{count} {is_limited}");
+        }
     }
 }

@@ -139,9 +139,12 @@ impl SitedMutant<'_> {
         match place.verdict {
             Verdict::Killed | Verdict::Redundant => true,
             Verdict::Unreached => self.has_guarded_exchange(&|other| is_within(&other.field, &place.field)),
-            Verdict::Survived | Verdict::Undecided | Verdict::NotCalled | Verdict::CannotOccur | Verdict::LiveOnly => {
-                false
-            }
+            Verdict::Survived
+            | Verdict::Undecided
+            | Verdict::NotCalled
+            | Verdict::CannotOccur
+            | Verdict::LiveOnly
+            | Verdict::Untried => false,
         }
     }
 

@@ -14,6 +14,7 @@ use super::{Format, coverage, limit, proven, terminal, wording};
 pub(crate) const FORMAT: Format = Format {
     name: "agent",
     about: "what to mend, for coding agents: short, one fact a line, each cause once with its cure first",
+    shows_passed: false,
     render: |report, _| render(report),
 };
 
@@ -38,12 +39,16 @@ fn render(report: &Report) -> String {
         RunVerdict::Good => "passed",
         RunVerdict::Unfinished => "unfinished",
         RunVerdict::Bad => "failed",
+        RunVerdict::Doubtful => "not all judged",
         RunVerdict::Open => "nothing judged",
     };
     let mut lines = vec![line("verdict", &format!("{word}; {said}"))];
     let mut totals = report.totals();
     totals.failed += suites.iter().map(broken_servers).sum::<usize>();
     lines.extend(terminal::suggested(report, &totals, &suites).map(|command| command_line("next", &command)));
+    let unjudged =
+        report.unjudged().iter().map(|tools| line("unjudged", &format!("{}; {}", tools.to_text(), tools.help)));
+    lines.extend(unjudged);
     if let Some(run) = report.run_finished() {
         let (scores, gates) = coverage::levels_of(run);
         if !gates.is_empty() {

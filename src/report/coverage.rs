@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style as Paint};
 use serde::Serialize;
 
-use crate::event::{Cell, Figure, Gate, RunFinished, SectionTable, SuiteScore, Tone};
+use crate::event::{Cell, Figure, Gate, GateVerdict, RunFinished, SectionTable, SuiteScore, Tone};
 use crate::source::{Color, Style, visible_line};
 use crate::taxonomy::probe;
 use crate::taxonomy::score::{FamilyScore, LeafScore, Level, Score, Status};
@@ -206,8 +206,21 @@ fn gate_cell(suite: &SuiteScore, figure: Figure) -> Cell {
         Figure::Plain => String::new(),
         Figure::Weighted => format!("{} of ", percent(last, missed_threshold(&suite.gates, figure))),
     };
-    let (mark, tone) = if gate.met { ("✓", Tone::Good) } else { ("✗", Tone::Bad) };
-    Cell::new(format!("{is}{} {mark}", gate.threshold), tone)
+    let tone = match gate.verdict() {
+        GateVerdict::Met => Tone::Good,
+        GateVerdict::Missed => Tone::Bad,
+        GateVerdict::NotJudged => Tone::Doubtful,
+    };
+    Cell::new(format!("{is}{} {}", gate.threshold, gate_mark(gate)), tone)
+}
+
+/// The mark behind a threshold.
+fn gate_mark(gate: &Gate) -> &'static str {
+    match gate.verdict() {
+        GateVerdict::Met => "✓",
+        GateVerdict::Missed => "✗",
+        GateVerdict::NotJudged => "not judged",
+    }
 }
 
 /// The variants that tests claim to judge; nothing without claims.
@@ -279,9 +292,7 @@ pub(crate) fn sentences(scores: &[&Score], gates: &[Gate]) -> Vec<FiguresSentenc
 
 fn thresholds(gates: &[Gate], figure: Figure) -> String {
     let told = gates.iter().filter(|gate| gate.figure == figure);
-    told.map(|gate| format!("   threshold {} {}", gate.threshold, if gate.met { "✓" } else { "✗" }))
-        .collect::<Vec<_>>()
-        .concat()
+    told.map(|gate| format!("   threshold {} {}", gate.threshold, gate_mark(gate))).collect::<Vec<_>>().concat()
 }
 
 /// `fault-coverage` for machines, with exact figures: the score of all suites, and under `suites` that of each if there
@@ -426,6 +437,19 @@ mod tests {
         check(37.5, Some(60.0), "38%");
         check(37.96, Some(38.0), "37.96%");
         check(99.999_999, Some(100.0), "100%");
+    }
+
+    #[test]
+    fn a_threshold_that_may_still_be_reached_is_not_judged() {
+        let gate = |met| Gate { figure: Figure::Plain, threshold: 60.0, met, not_judged: false };
+        for (gate, expected) in [
+            (gate(true), "   threshold 60 ✓"),
+            (gate(false), "   threshold 60 ✗"),
+            (gate(true).with_more_to_come(), "   threshold 60 ✓"),
+            (gate(false).with_more_to_come(), "   threshold 60 not judged"),
+        ] {
+            assert_eq!(thresholds(std::slice::from_ref(&gate), Figure::Plain), expected, "{gate:?}");
+        }
     }
 
     #[test]

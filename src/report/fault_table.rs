@@ -10,7 +10,16 @@ use crate::event::{Cell, FaultAtSubject, MutantSubject, Proof, SectionTable, Sub
 use super::proven::subject_text;
 
 /// What the cells mean.
-pub(crate) const TITLE: &str = "changes that turned a case red, of all that were made at each tool; `none` where no case \
+pub(crate) fn title(proof: &Proof) -> String {
+    let untried = proof.untried_count();
+    if untried == 0 {
+        return TITLE.to_owned();
+    }
+    let kinds = if untried == 1 { "kind" } else { "kinds" };
+    format!("of the mutants that were tried ({untried} {kinds} were not): {TITLE}")
+}
+
+const TITLE: &str = "changes that turned a case red, of all that were made at each tool; `none` where no case \
                                 does what would show the fault, `·` where it cannot occur:";
 
 /// A table with a column for each leaf, below its family; no rows where no fault can occur.

@@ -1,6 +1,7 @@
 //! The report of a run, folded from its events.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -8,7 +9,7 @@ use serde::Serialize;
 
 use crate::event::{
     CaseInfo, CaseResult, CaseStarted, Event, Finding, Outcome, RequirementLevel, RunEnd, RunFinished, RunStarted,
-    ServerReady, SessionJudged, SessionTraced, ToolsChosen,
+    ServerReady, SessionJudged, SessionTraced, ToolsChosen, UnjudgedTools,
 };
 
 use super::limit;
@@ -23,6 +24,10 @@ use super::repetition::{self, Repetition};
 pub struct Report {
     events: Vec<Event>,
     totals: Totals,
+    /// The cases that began and did not end.
+    running: Vec<CaseStarted>,
+    /// No document shows what passed cases sent, so that it is not kept.
+    is_lean: bool,
     /// The event that ended the run in the middle of its cases.
     cut_off_by: Option<RunEnd>,
     /// The runs before this one, the earliest first.
@@ -110,14 +115,35 @@ impl SuiteReport<'_> {
 }
 
 impl Report {
+    /// Keeps from now on only what documents need that show no exchange of a case that passed at once, and not when a case
+    /// began: less than half as much of a large run.
+    #[must_use]
+    pub fn lean(self) -> Self {
+        Self { is_lean: true, ..self }
+    }
+
     /// Takes in the next event.
     pub fn apply(&mut self, event: &Event) {
         match event {
-            Event::CaseFinished(result) => self.totals.count(result),
+            Event::CaseStarted(started) => {
+                if self.running.iter().all(|known| known.id != started.id) {
+                    self.running.push(limit::cut_start(started));
+                }
+                if self.is_lean {
+                    return;
+                }
+            }
+            Event::CaseFinished(result) => {
+                self.totals.count(result);
+                self.running.retain(|started| started.id != result.case.id);
+                if self.is_lean && result.outcome == Outcome::Passed && result.earlier.is_empty() {
+                    self.events.push(limit::without_exchanges(result));
+                    return;
+                }
+            }
             Event::RunStarted(_)
             | Event::ServerReady(_)
             | Event::ToolsChosen(_)
-            | Event::CaseStarted(_)
             | Event::SessionJudged(_)
             | Event::SessionTraced(_)
             | Event::RunFinished(_) => {}
@@ -143,18 +169,7 @@ impl Report {
 
     /// The names of the cases that began and did not end.
     pub(crate) fn running(&self) -> Vec<&str> {
-        let mut running: Vec<&CaseStarted> = Vec::new();
-        for event in &self.events {
-            if let Event::CaseFinished(result) = event {
-                running.retain(|started| started.id != result.case.id);
-            }
-            if let Event::CaseStarted(started) = event
-                && running.iter().all(|known| known.id != started.id)
-            {
-                running.push(started);
-            }
-        }
-        running.into_iter().map(|started| &*started.name).collect()
+        self.running.iter().map(|started| &*started.name).collect()
     }
 
     /// Folds a whole recording.
@@ -196,6 +211,11 @@ impl Report {
             .iter()
             .rev()
             .find_map(|event| if let Event::RunFinished(end) = event { Some(end.as_ref()) } else { None })
+    }
+
+    /// The tools that were not judged.
+    pub(crate) fn unjudged(&self) -> &[UnjudgedTools] {
+        self.run_finished().map_or(&[], |finished| &finished.unjudged)
     }
 
     /// From the first to the last event.
@@ -256,26 +276,27 @@ impl Report {
 
     /// The suites in the order of the command line; cases of files that it does not name follow, by name.
     pub(crate) fn suites(&self) -> Vec<SuiteReport<'_>> {
-        let mut suites: Vec<SuiteReport<'_>> = Vec::new();
+        let mut suites = SuiteList::default();
         for info in self.run_started().iter().flat_map(|started| &started.suites) {
-            find_or_add(&mut suites, &info.file, &info.name);
+            suites.find_or_add(&info.file, &info.name);
         }
-        let named = suites.len();
+        let named = suites.list.len();
         for event in &self.events {
             if let Event::CaseFinished(result) = event {
-                let suite = find_or_add(&mut suites, &result.case.file, &result.case.suite);
+                let suite = suites.find_or_add(&result.case.file, &result.case.suite);
                 suite.totals.count(result);
                 suite.cases.push(result);
             }
         }
         for judged in self.judgements() {
-            find_or_add(&mut suites, &judged.file, &judged.suite);
+            suites.find_or_add(&judged.file, &judged.suite);
         }
         for session in self.protocol_cases() {
-            if let Some(suite) = suites.iter_mut().find(|suite| suite.file == session.case.file) {
-                suite.sessions.push(session);
+            if let Some(at) = suites.places.get(session.case.file.as_str()) {
+                suites.list[*at].sessions.push(session);
             }
         }
+        let mut suites = suites.list;
         suites[named..].sort_by_key(|suite| suite.file);
         for suite in &mut suites {
             suite.cases.sort_by(|a, b| declaration_order(&a.case, &b.case));
@@ -286,13 +307,23 @@ impl Report {
     }
 }
 
-fn find_or_add<'s, 'a>(suites: &'s mut Vec<SuiteReport<'a>>, file: &'a str, name: &'a str) -> &'s mut SuiteReport<'a> {
-    let at = suites.iter().position(|suite| suite.file == file).unwrap_or_else(|| {
-        let (cases, sessions, totals) = (Vec::new(), Vec::new(), Totals::default());
-        suites.push(SuiteReport { file, name, cases, sessions, totals, has_several_servers: false });
-        suites.len() - 1
-    });
-    &mut suites[at]
+/// The suites so far, each once.
+#[derive(Default)]
+struct SuiteList<'a> {
+    list: Vec<SuiteReport<'a>>,
+    /// By file.
+    places: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> SuiteList<'a> {
+    fn find_or_add(&mut self, file: &'a str, name: &'a str) -> &mut SuiteReport<'a> {
+        let at = *self.places.entry(file).or_insert(self.list.len());
+        if at == self.list.len() {
+            let (cases, sessions, totals) = (Vec::new(), Vec::new(), Totals::default());
+            self.list.push(SuiteReport { file, name, cases, sessions, totals, has_several_servers: false });
+        }
+        &mut self.list[at]
+    }
 }
 
 /// The server and the revision that a case is about.

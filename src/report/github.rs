@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::event::{CaseResult, MutantResult, Outcome};
+use crate::event::{CaseResult, MutantResult, Outcome, UnjudgedTools};
 use crate::source;
 
 use super::fold::Report;
@@ -16,6 +16,7 @@ use super::{Format, limit, proven, wording};
 pub(crate) const FORMAT: Format = Format {
     name: "github",
     about: "annotations for GitHub actions, on standard output: `--report github=-`",
+    shows_passed: false,
     render: |report, _| render(report),
 };
 
@@ -41,7 +42,7 @@ fn render(report: &Report) -> String {
     let (doubts, more_doubts) = annotations(report, doubts, "warning");
     let text = errors + &doubts;
     let known = all().filter(|(case, _)| case.is_known()).count();
-    text + &left_out(more_errors, more_doubts) + &notice(known) + &proof(report)
+    text + &unjudged(report) + &left_out(more_errors, more_doubts) + &notice(known) + &proof(report)
 }
 
 /// One annotation for each cause, as many as are shown, and how many cases have none.
@@ -122,6 +123,14 @@ fn case_text(case: &CaseResult) -> String {
         let _ = write!(text, "\nagain: {}", case.rerun_command);
     }
     text
+}
+
+/// A warning for each reason why tools were not judged.
+fn unjudged(report: &Report) -> String {
+    let warning = |tools: &UnjudgedTools| {
+        format!("::warning title=mcprove::{}\n", data(&format!("{}; {}", tools.to_text(), tools.help)))
+    };
+    report.unjudged().iter().map(warning).collect()
 }
 
 fn left_out(errors: usize, doubts: usize) -> String {

@@ -1,8 +1,8 @@
 //! The verdict on a run in one sentence, for documents that begin with it.
 
-use crate::event::{Outcome, Proof};
+use crate::event::{Gate, GateVerdict, Outcome, Proof, UnjudgedTools};
 
-use super::fold::{Report, SuiteReport};
+use super::fold::{Report, SuiteReport, Totals};
 use super::{proven, terminal};
 
 /// The verdict on a run.
@@ -20,8 +20,10 @@ pub(crate) enum RunVerdict {
     Good,
     /// The same, and the run did not come to its end.
     Unfinished,
-    /// Something failed.
+    /// Something failed, or a threshold was missed.
     Bad,
+    /// Nothing failed, and some cases have no verdict, or some tools or a threshold were not judged.
+    Doubtful,
     /// Nothing was judged.
     Open,
 }
@@ -36,7 +38,7 @@ pub(crate) fn headline(report: &Report, suites: &[SuiteReport<'_>]) -> Headline 
         Some(_) => "",
     };
     // A mutant that was not reached may have failed.
-    let is_unfinished = verdict == RunVerdict::Good && !cut.is_empty();
+    let is_unfinished = matches!(verdict, RunVerdict::Good | RunVerdict::Doubtful) && !cut.is_empty();
     Headline { verdict: if is_unfinished { RunVerdict::Unfinished } else { verdict }, said: said + cut }
 }
 
@@ -52,23 +54,131 @@ fn judge(report: &Report, suites: &[SuiteReport<'_>]) -> (RunVerdict, String) {
         (0, 0) if totals.passed + totals.flaky + totals.warned + totals.known == 0 => {
             (RunVerdict::Open, "nothing was judged".to_owned())
         }
-        (0, 0) => (RunVerdict::Good, format!("{} of {cases} passed", totals.passed + totals.flaky + totals.warned)),
+        (0, 0) => with_gates(of_passed(&totals, report.unjudged()), &gates(report)),
         (0, _) => (RunVerdict::Bad, format!("{} broke the protocol", terminal::plural(broken, "server"))),
         (_, _) => (RunVerdict::Bad, format!("{bad} of {cases} did not pass")),
     }
 }
 
+/// The verdict on a run in which nothing failed, and something was judged.
+fn of_passed(totals: &Totals, tools: &[UnjudgedTools]) -> (RunVerdict, String) {
+    let Totals { passed, flaky, warned, known, inconclusive, .. } = *totals;
+    let cases = terminal::plural(totals.cases(), "case");
+    let warnings = match warned {
+        0 => String::new(),
+        1 => ", 1 more with a warning".to_owned(),
+        more => format!(", {more} more with warnings"),
+    };
+    let known = if known > 0 { format!(", {known} failed as known") } else { String::new() };
+    let unjudged = match inconclusive {
+        0 => String::new(),
+        1 => "; 1 has no verdict".to_owned(),
+        more => format!("; {more} have no verdict"),
+    };
+    let tools = match tools.iter().map(|one| one.tools.len()).sum() {
+        _ if tools.is_empty() => String::new(),
+        0 => "; no tool was judged".to_owned(),
+        1 => "; 1 tool was not judged".to_owned(),
+        more => format!("; {more} tools were not judged"),
+    };
+    let is_doubtful = inconclusive > 0 || !tools.is_empty();
+    let verdict = if is_doubtful { RunVerdict::Doubtful } else { RunVerdict::Good };
+    (verdict, format!("{} of {cases} passed{warnings}{known}{unjudged}{tools}", passed + flaky))
+}
+
 /// The verdict on a proof that has no run around it.
 fn of_proof(proof: &Proof) -> (RunVerdict, String) {
-    let verdict = match proof.all_gates().all(|gate| gate.met) {
-        _ if proof.all_gates().next().is_none() => RunVerdict::Open,
-        true => RunVerdict::Good,
-        false => RunVerdict::Bad,
+    let gates: Vec<&Gate> = proof.all_gates().collect();
+    let verdict = match worst_gate(&gates).map(Gate::verdict) {
+        Some(GateVerdict::Missed) => RunVerdict::Bad,
+        Some(GateVerdict::NotJudged) | None => RunVerdict::Open,
+        Some(GateVerdict::Met) => RunVerdict::Good,
     };
     (verdict, proven::sentence(proof))
+}
+
+/// The thresholds of a run: those of its proof, if it has one.
+fn gates(report: &Report) -> Vec<&Gate> {
+    let Some(run) = report.run_finished() else { return Vec::new() };
+    match (&run.proof, &run.coverage) {
+        (Some(proof), _) => proof.all_gates().collect(),
+        (None, Some(found)) => found.gates.iter().chain(found.suites.iter().flat_map(|suite| &suite.gates)).collect(),
+        (None, None) => Vec::new(),
+    }
+}
+
+/// A threshold of the run was missed.
+pub(crate) fn misses_a_threshold(report: &Report) -> bool {
+    gates(report).iter().any(|gate| gate.verdict() == GateVerdict::Missed)
+}
+
+/// The threshold that weighs most.
+fn worst_gate<'a>(gates: &[&'a Gate]) -> Option<&'a Gate> {
+    let of = |verdict| gates.iter().copied().find(|gate| gate.verdict() == verdict);
+    of(GateVerdict::Missed).or_else(|| of(GateVerdict::NotJudged)).or_else(|| of(GateVerdict::Met))
+}
+
+/// The verdict on a run that would be good, with its thresholds.
+fn with_gates((verdict, said): (RunVerdict, String), gates: &[&Gate]) -> (RunVerdict, String) {
+    let Some(gate) = worst_gate(gates) else { return (verdict, said) };
+    match gate.verdict() {
+        GateVerdict::Missed => {
+            (RunVerdict::Bad, format!("{said}; coverage is below the threshold of {}%", gate.threshold))
+        }
+        GateVerdict::NotJudged => {
+            (RunVerdict::Doubtful, format!("{said}; the threshold of {}% was not judged", gate.threshold))
+        }
+        GateVerdict::Met => (verdict, said),
+    }
 }
 
 /// The number of servers that broke the protocol beside all cases.
 pub(crate) fn broken_servers(suite: &SuiteReport<'_>) -> usize {
     suite.sessions.iter().filter(|case| case.outcome == Outcome::Failed && !case.is_known()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Figure;
+    use crate::report::tests::fixture;
+
+    #[test]
+    fn a_run_without_failures_is_good_where_every_case_was_judged() {
+        let totals = |passed, warned, known, inconclusive| Totals {
+            passed,
+            warned,
+            known,
+            inconclusive,
+            skipped: 1,
+            ..Totals::default()
+        };
+        for (totals, verdict, said) in [
+            (totals(2, 0, 0, 0), RunVerdict::Good, "2 of 3 cases passed"),
+            (totals(2, 1, 0, 0), RunVerdict::Good, "2 of 4 cases passed, 1 more with a warning"),
+            (totals(2, 0, 3, 0), RunVerdict::Good, "2 of 6 cases passed, 3 failed as known"),
+            (totals(2, 0, 0, 1), RunVerdict::Doubtful, "2 of 4 cases passed; 1 has no verdict"),
+            (
+                totals(2, 6, 0, 73),
+                RunVerdict::Doubtful,
+                "2 of 82 cases passed, 6 more with warnings; 73 have no verdict",
+            ),
+        ] {
+            assert_eq!(of_passed(&totals, &[]), (verdict, said.to_owned()));
+        }
+        let met = Gate { figure: Figure::Plain, threshold: 60.0, met: true, not_judged: false };
+        let missed = Gate { met: false, ..met.clone() };
+        let open = missed.clone().with_more_to_come();
+        for (gates, verdict, said) in [
+            (vec![], RunVerdict::Good, "2 of 3 cases passed"),
+            (vec![&met], RunVerdict::Good, "2 of 3 cases passed"),
+            (vec![&met, &open], RunVerdict::Doubtful, "2 of 3 cases passed; the threshold of 60% was not judged"),
+            (vec![&open, &missed], RunVerdict::Bad, "2 of 3 cases passed; coverage is below the threshold of 60%"),
+        ] {
+            assert_eq!(with_gates(of_passed(&totals(2, 0, 0, 0), &[]), &gates), (verdict, said.to_owned()));
+        }
+        let (verdict, said) = of_passed(&totals(2, 0, 0, 0), &[fixture::unjudged()]);
+        assert_eq!(verdict, RunVerdict::Doubtful);
+        assert_eq!(said, "2 of 3 cases passed; 2 tools were not judged");
+    }
 }

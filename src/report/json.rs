@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::event::{CaseResult, Coverage, Event, IsolationReport, Section, ServerReady, SessionJudged};
+use crate::event::{CaseResult, Coverage, Event, IsolationReport, Section, ServerReady, SessionJudged, UnjudgedTools};
 
 use super::Format;
 use super::fold::{Report, SuiteReport, Totals};
@@ -17,6 +17,7 @@ use super::repetition::Repetition;
 pub(crate) const FORMAT: Format = Format {
     name: "json",
     about: "one document with everything; `schema/report.schema.json` describes it",
+    shows_passed: true,
     render: |report, _| json_text::write(&document(report), Layout::Indented) + "\n",
 };
 
@@ -41,6 +42,9 @@ struct ReportDocument<'a> {
     not_run: usize,
     /// The number of cases by outcome.
     totals: Totals,
+    /// Tools that were not judged, the reason that weighs most first: a run with some has no verdict although nothing failed.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    unjudged: &'a [UnjudgedTools],
     /// The servers that answered.
     servers: Vec<&'a ServerReady>,
     /// The suites, in the order of the command line.
@@ -95,6 +99,7 @@ fn document(report: &Report) -> ReportDocument<'_> {
         interrupted: finished.is_some_and(|run| run.interrupted),
         not_run: finished.map_or(0, |run| run.not_run),
         totals: report.totals(),
+        unjudged: report.unjudged(),
         servers: report.servers().collect(),
         suites: report.suites().into_iter().map(|suite| suite_document(report, suite)).collect(),
         coverage: finished.and_then(|run| run.coverage.as_ref()),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::event::{Attempt, CaseResult, Event, Exchange, Finding, Proof, Reason};
+use crate::event::{Attempt, CaseResult, CaseStarted, Event, Exchange, Finding, Proof, Reason};
 
 /// The longest text in any report, in bytes.
 pub const TEXT_LIMIT: usize = 8 * 1024;
@@ -44,7 +44,7 @@ pub(crate) fn event(event: &Event) -> Event {
             traced.spans.iter_mut().for_each(|span| shorten(&mut span.title));
             shorten(&mut traced.revision);
         }
-        Event::CaseStarted(started) => [&mut started.id, &mut started.name].into_iter().for_each(shorten),
+        Event::CaseStarted(begun) => *begun = cut_start(begun),
         Event::RunFinished(end) => {
             if let Some(proof) = &mut end.proof {
                 cut_proof(proof);
@@ -53,6 +53,29 @@ pub(crate) fn event(event: &Event) -> Event {
         Event::RunStarted(_) => {}
     }
     event
+}
+
+/// The beginning of a case with every text cut.
+pub(crate) fn cut_start(started: &CaseStarted) -> CaseStarted {
+    let mut started = started.clone();
+    [&mut started.id, &mut started.name].into_iter().for_each(shorten);
+    started
+}
+
+/// The end of a case without what it sent and was answered, every other text cut.
+pub(crate) fn without_exchanges(result: &CaseResult) -> Event {
+    let mut lean = CaseResult {
+        reason: result.reason.clone(),
+        duration_us: result.duration_us,
+        earlier: result.earlier.clone(),
+        repetitions: result.repetitions.clone(),
+        findings: result.findings.clone(),
+        protocol_revision: result.protocol_revision.clone(),
+        judged: result.judged.clone(),
+        ..CaseResult::beside(result.case.clone(), result.outcome, result.rerun_command.clone())
+    };
+    case(&mut lean);
+    Event::CaseFinished(Box::new(lean))
 }
 
 fn case(result: &mut CaseResult) {

@@ -179,15 +179,25 @@ impl Live {
         let names: Vec<&str> = self.running.iter().map(|running| running.name.as_str()).collect();
         // Many terminals draw the parts of a joined emoji side by side, and a line that wraps is drawn anew below itself.
         let names = names.join(", ").replace('\u{200d}', "");
-        self.bar.set_message(terminal::crop(&names, self.style.width.saturating_sub(40)));
+        let rest = bar_width(self.style) + COUNTS;
+        self.bar.set_message(terminal::crop(&names, self.style.width.saturating_sub(rest)));
     }
 }
 
+/// The columns for the counts, the time, and the gaps beside them.
+const COUNTS: usize = 20;
+
+/// The columns of the bar itself; on a narrow terminal the names are worth more.
+fn bar_width(style: Style) -> usize {
+    if style.width < 60 { 8 } else { 20 }
+}
+
 fn look(style: Style) -> ProgressStyle {
+    let width = bar_width(style);
     let template = match style.color {
-        Color::Always => "  {bar:20.green} {pos}/{len}  {elapsed}  {msg:.dim}",
-        Color::Never => "  {bar:20} {pos}/{len}  {elapsed}  {msg}",
+        Color::Always => format!("  {{bar:{width}.green}} {{pos}}/{{len}}  {{elapsed}}  {{msg:.dim}}"),
+        Color::Never => format!("  {{bar:{width}}} {{pos}}/{{len}}  {{elapsed}}  {{msg}}"),
     };
-    ProgressStyle::with_template(template)
+    ProgressStyle::with_template(&template)
         .map_or_else(|_| ProgressStyle::default_bar(), |look| look.progress_chars("━━─"))
 }

@@ -62,6 +62,8 @@ pub struct Format {
     pub name: &'static str,
     /// Its purpose, for `--help`.
     pub about: &'static str,
+    /// It shows what cases sent and were answered that passed at once.
+    pub shows_passed: bool,
     /// Makes the document; formats for machines have no use for the style.
     pub render: fn(&Report, &Style) -> String,
 }

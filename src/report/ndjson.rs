@@ -14,6 +14,7 @@ use super::{Format, limit};
 pub(crate) const FORMAT: Format = Format {
     name: "ndjson",
     about: "every event, one a line; `mcprove report` makes the other documents from it",
+    shows_passed: true,
     render: |report, _| report.events().iter().map(line).collect(),
 };
 

@@ -116,7 +116,7 @@ impl Progress {
 impl ProgressState {
     fn new(style: Style, total: usize) -> Self {
         let (totals, running, suite) = (Totals::default(), Vec::new(), None);
-        Self { style, total, totals, running, suite, groups: Groups::default(), news: String::new() }
+        Self { style, total, totals, running, suite, groups: Groups::once(), news: String::new() }
     }
 
     fn on_started(&mut self, started: &CaseStarted) {
@@ -157,8 +157,11 @@ impl ProgressState {
             return;
         }
         let place = wording::line(&result.case).map(|place| format!("{place} ")).unwrap_or_default();
-        let said = terminal::summarize(result).unwrap_or_default();
-        self.say(&format!("{} {place}{}: {said}", terminal::mark(result).0, wording::name(&result.case, false)));
+        let (name, said) = (wording::name(&result.case, false), terminal::summarize(result).unwrap_or_default());
+        // Lints are named by their codes.
+        let code = result.findings.first().map(|finding| finding.code.as_str()).filter(|code| name.ends_with(code));
+        let said = code.and_then(|code| said.strip_prefix(code)?.strip_prefix(": ")).unwrap_or(&said);
+        self.say(&format!("{} {place}{name}: {said}", terminal::mark(result).0));
     }
 
     fn say(&mut self, text: &str) {
@@ -177,7 +180,8 @@ impl ProgressState {
             self.say(&format!("{elapsed}: waiting for the server to start and to list what it offers"));
             return std::mem::take(&mut self.news);
         }
-        let mut text = format!("{elapsed}: {done} of {} done", terminal::plural(self.total.max(done), "case"));
+        let total = terminal::plural(self.total.max(done), "case");
+        let mut text = format!("{elapsed}: {done} of {total} done");
         for (count, word) in [(failed, "failed"), (errored, "errored")] {
             if count > 0 {
                 let _ = write!(text, ", {count} {word}");
@@ -186,6 +190,8 @@ impl ProgressState {
         let names: Vec<&str> = self.running.iter().take(RUNNING).map(|running| running.name.as_str()).collect();
         if !names.is_empty() {
             let _ = write!(text, "; running: {}", names.join(", "));
+        } else if self.total <= done {
+            text += "; finishing: proofs, servers, reports";
         }
         if self.running.len() > RUNNING {
             let _ = write!(text, " and {} more", self.running.len() - RUNNING);
@@ -220,8 +226,7 @@ mod tests {
         insta::assert_snapshot!(text, @r"
         … ✗ examples/users.yml:3 broken: equals: ::error:: differs
         … ✗ examples/users.yml: 1 failed
-        … ✗ other.yml:3 broken: equals: ::error:: differs
-        … 10 s: 2 of 2 cases done, 2 failed
+        … 10 s: 2 of 2 cases done, 2 failed; finishing: proofs, servers, reports
         ");
         state.total += 7;
         assert_eq!(state.take_text(Duration::from_secs(65)), "… 1 min 5 s: 2 of 9 cases done, 2 failed\n");

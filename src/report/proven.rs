@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{
-    Addition, By, Control, FaultAtSubject, Figure, Gate, LeftOut, MutantResult, MutantSubject, PlantedMutant, Proof,
-    ProvenSuite, SubjectKind, Verdict, severity_weight,
+    Addition, By, Control, FaultAtSubject, Figure, Gate, GateVerdict, LeftOut, MutantResult, MutantSubject,
+    PlantedMutant, Proof, ProvenSuite, SubjectKind, Verdict, severity_weight,
 };
 use crate::taxonomy::score::{FamilyScore, Score, VariantScore};
 
@@ -89,6 +89,8 @@ pub(crate) struct MutantCounts {
     pub(crate) impossible: usize,
     /// Planted with the real server only.
     pub(crate) live_only: usize,
+    /// Operators for which there was no time, each counted once.
+    pub(crate) untried: usize,
 }
 
 impl MutantCounts {
@@ -139,6 +141,7 @@ impl MutantCounts {
             (self.undecided, ", # undecided"),
             (self.not_called, ", # not called"),
             (self.unreached, ", # never reached"),
+            (self.untried, if self.untried == 1 { ", # kind not tried" } else { ", # kinds not tried" }),
         ];
         format!("{} survived{}", self.survived, join_counts(&open))
     }
@@ -154,6 +157,7 @@ impl MutantCounts {
             Verdict::Redundant => &mut self.redundant,
             Verdict::CannotOccur => &mut self.impossible,
             Verdict::LiveOnly => &mut self.live_only,
+            Verdict::Untried => &mut self.untried,
         }
     }
 }
@@ -281,7 +285,10 @@ pub(crate) fn sentence(proof: &Proof) -> String {
     let (score, totals) = (&proof.proven, MutantCounts::of(&proof.mutants));
     let missed = coverage::missed_threshold(&proof.gates, Figure::Plain);
     let percent = coverage::percent(score.percent, missed);
-    format!("{percent} of variants proven ({}); mutants: {}", score.variants, totals.brief())
+    let is_open = proof.all_gates().any(|gate| gate.verdict() == GateVerdict::NotJudged);
+    let gate = if is_open { "; the threshold was not judged" } else { "" };
+    let cure = if totals.untried > 0 { "; a longer `--budget` tries more" } else { "" };
+    format!("{percent} of variants proven ({}); mutants: {}{gate}{cure}", score.variants, totals.brief())
 }
 
 #[cfg(test)]

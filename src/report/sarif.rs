@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::event::{CaseResult, Finding, FindingKind, MutantResult, Outcome, RequirementLevel, Severity};
 use crate::source::visible;
-use crate::source::{FNV, fnv};
+use crate::source::{FNV, fnv, hash_text};
 
 use super::fold::Report;
 use super::json_text::{self, Layout};
@@ -20,6 +20,7 @@ use super::{Format, limit, proven};
 pub(crate) const FORMAT: Format = Format {
     name: "sarif",
     about: "SARIF 2.1.0, for code scanning: findings at the lines of the suites",
+    shows_passed: false,
     render: |report, _| json_text::write(&document(report), Layout::Indented) + "\n",
 };
 
@@ -154,7 +155,7 @@ fn survivor(report: &Report, mutant: &MutantResult, rules: &mut SarifRules) -> V
         "level": "note",
         "message": {"text": plain(&text)},
         "locations": [location(&SourceLocation { file, line: 1, column: None, end_column: None }, &mutant.id, &mutant.id)],
-        "partialFingerprints": {"mcproveMutant/v1": format!("{:016x}", fnv(FNV, format!("{file}#{}", mutant.id).as_bytes()))},
+        "partialFingerprints": {"mcproveMutant/v1": hash_text(fnv(FNV, format!("{file}#{}", mutant.id).as_bytes()))},
         "properties": {"mutant": mutant.id, "leaf": mutant.leaf, "tools": tools},
     })
 }
@@ -352,6 +353,6 @@ impl Fingerprints {
         let key = format!("{}#{name}", case.case.id);
         let times = self.used.entry(key).or_default();
         *times += 1;
-        format!("{:016x}:{times}", fnv(FNV, name.as_bytes()))
+        format!("{}:{times}", hash_text(fnv(FNV, name.as_bytes())))
     }
 }

@@ -14,6 +14,7 @@ use super::{Format, limit, proven, terminal, wording};
 pub(crate) const FORMAT: Format = Format {
     name: "tap",
     about: "TAP 14, for harnesses that read the Test Anything Protocol",
+    shows_passed: false,
     render: |report, _| render(report),
 };
 

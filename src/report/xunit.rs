@@ -12,6 +12,7 @@ use super::{Format, junit};
 pub(crate) const FORMAT: Format = Format {
     name: "xunit",
     about: "the same without what the strict schema of Jenkins' xUnit plugin refuses, such as the files and lines of cases",
+    shows_passed: false,
     render: |report, _| render(report),
 };
 

@@ -1,6 +1,6 @@
-//! Arguments that tools served in earlier runs, so that nobody searches for them again.
+//! The tools of servers and the arguments that they served, so that nobody searches for them again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -11,17 +11,21 @@ use crate::redact::Redactor;
 /// The arguments of tools, by name.
 pub type ToolArguments = BTreeMap<String, Value>;
 
+/// The names of tools, by server.
+pub type ListedNames = BTreeMap<String, BTreeSet<String>>;
+
 /// What earlier runs found, and what this one finds.
 #[derive(Debug, Default)]
 pub struct ArgumentMemory {
     known: BTreeMap<String, ToolArguments>,
     found: Mutex<BTreeMap<String, BTreeMap<String, Option<Value>>>>,
+    listed: Mutex<ListedNames>,
 }
 
 impl ArgumentMemory {
     /// A memory of what is known, by server and tool.
     pub fn new(known: BTreeMap<String, ToolArguments>) -> Self {
-        Self { known, found: Mutex::default() }
+        Self { known, found: Mutex::default(), listed: Mutex::default() }
     }
 
     /// What was found of a server.
@@ -32,6 +36,16 @@ impl ArgumentMemory {
     /// Keeps the arguments that a tool served; `None` where those that were known are served no more.
     pub(crate) fn note(&self, server: &str, tool: &str, arguments: Option<Value>) {
         self.found.lock().entry(server.to_owned()).or_default().insert(tool.to_owned(), arguments);
+    }
+
+    /// Keeps the names of the tools that a server lists.
+    pub(crate) fn note_tools(&self, server: String, tools: BTreeSet<String>) {
+        self.listed.lock().entry(server).or_default().extend(tools);
+    }
+
+    /// The tools that the servers of this run list.
+    pub fn listed(&self) -> ListedNames {
+        std::mem::take(&mut self.listed.lock())
     }
 
     /// Everything that is known of the servers of this run; nothing where it found nothing new.

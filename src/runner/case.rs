@@ -609,7 +609,8 @@ impl CaseRun<'_> {
     }
 }
 
-fn without_session(error: SessionError, stop: &Stop) -> CheckResult {
+/// The result of a case that got no session.
+pub(crate) fn without_session(error: SessionError, stop: &Stop) -> CheckResult {
     match error {
         SessionError::NotApplicable(reason) => CheckResult::because(Outcome::Skipped, reason),
         SessionError::Interrupted => CheckResult::because(Outcome::Inconclusive, stop.reason()),

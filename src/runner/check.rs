@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::captured::CapturedTexts;
+use super::captured::{CapturedValues, help_for_unsendable};
+use super::case::without_session;
 use super::conversation::Conversation;
 use super::ending::{SessionEndReason, end};
 use super::exchange::CaseSpeaker;
@@ -22,7 +23,7 @@ use super::target::RunTarget;
 use super::verdict::{without_own_limits, without_unread_answers};
 use super::{Options, SessionPurpose, Stop, finding, snapshot};
 use crate::diagnosis;
-use crate::event::{CheckResult, Code, Finding, Outcome, Phase, RunEnd};
+use crate::event::{CheckResult, Code, Finding, Outcome, Phase, Reason, RunEnd};
 use crate::plan::{
     BoxFuture, Case, CaseStore, Check, CheckContext, CheckMachine, CloseServer, ClosedServer, FreshServers, OpenServer,
     RunningServer, ServerChoice, StepOutcome, StepRunner, SuiteSetup,
@@ -44,7 +45,12 @@ pub(crate) async fn run_check(
     let target = sessions.target.as_ref();
     target.retire_stores(&case.id);
     // In a frozen plan, the server was not asked yet; a server that cannot be asked is reported by what speaks to it.
-    let _ = sessions.shared.catalog(target).await;
+    let listed = sessions.shared.catalog(target).await;
+    if let Err(error) = listed
+        && check.needs_lists()
+    {
+        return without_session(error, &options.stop);
+    }
     let catalog = target.known_catalog();
     let servers = TargetServers::new(sessions, case, options).reading_at_most(check.largest_message());
     let names = servers.names().await;
@@ -68,7 +74,17 @@ pub(crate) async fn run_check(
     let place = |found: Finding| finding::at(found, &target.plan.sources, case.span, "");
     let findings = probed.findings.into_iter().map(place).collect();
     let judged = without_own_limits(CheckResult { findings, duration: begun.elapsed(), ..probed });
+    let judged = explain_refusal(judged, &servers.captured.unsendable());
     without_unread_answers(judged, servers.not_read.load(Ordering::Relaxed))
+}
+
+/// Says which captured values a server cannot know, if a call was refused that should be valid.
+fn explain_refusal(mut judged: CheckResult, unsendable: &[String]) -> CheckResult {
+    if let (Some(Reason::ValidCallRefused(refused)), Some(help)) = (&mut judged.reason, help_for_unsendable(unsendable))
+    {
+        refused.help = help;
+    }
+    judged
 }
 
 /// Leaves tools that the server lists and does not know to the findings about the whole server, where each stands once.
@@ -98,7 +114,7 @@ pub(crate) struct TargetServers<'a> {
     options: &'a Options,
     /// The captures of the suite's setup in the session that was opened last.
     learned: Mutex<Names>,
-    captured: CapturedTexts,
+    captured: CapturedValues,
     /// The check strikes messages with faults, which may break them.
     strikes: AtomicBool,
     /// The memory that a message may take to be read, in bytes; `None` for any message.
@@ -116,7 +132,7 @@ impl<'a> TargetServers<'a> {
             case,
             options,
             learned: Mutex::default(),
-            captured: CapturedTexts::default(),
+            captured: CapturedValues::default(),
             strikes: AtomicBool::new(false),
             largest_message: None,
             purpose: SessionPurpose::Verdict,
@@ -194,7 +210,7 @@ impl<'a> TargetServers<'a> {
         let earlier =
             Some(self.setup_names()).filter(|names| request.store == CaseStore::Continued && !names.is_empty());
         let OpenSession { session, names } = set_up(target, session, earlier).await?;
-        session.use_own_texts(self.captured.note(&target.suite().setup, &names));
+        session.use_own_values(self.captured.note(&target.suite().setup, &names));
         *self.learned.lock() = names;
         Ok(session)
     }

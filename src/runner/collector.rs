@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::coverage::CoverageCollector;
 use super::snapshot::{self, Recordings};
 use super::{Observer, RunMessage, Summary};
-use crate::baseline::{self, BaselineScope};
+use crate::baseline::{self, BaselineScope, BaselineVerdict};
 use crate::event::{
     CaseResult, Event, FailureClass, Finding, Outcome, Reason, RequirementLevel, Section, ServerStarts, SessionJudged,
+    ShardFacts,
 };
 use crate::plan::{CaseSource, Plan};
 
@@ -87,7 +88,9 @@ impl RunCollector<'_> {
             .map(|planned| planned.suite.file.clone())
             .chain(plan.cases().map(|case| case.place.file.clone()))
             .collect();
-        let verdict = self.known.close(scope, &files);
+        // Of a part, that is decided with the other parts.
+        let is_part = plan.selection.shard.is_some();
+        let verdict = if is_part { BaselineVerdict::default() } else { self.known.close(scope, &files) };
         self.summary.failed += verdict.broken.len();
         self.summary.unmatched = verdict.unmatched;
         if !verdict.broken.is_empty() {
@@ -97,6 +100,13 @@ impl RunCollector<'_> {
         for broken in verdict.broken {
             self.event(Event::CaseFinished(Box::new(broken)));
         }
+    }
+
+    /// What the run of which this is a part needs of it beside its cases.
+    pub(crate) fn facts(&mut self) -> ShardFacts {
+        let stale = std::mem::take(&mut self.summary.snapshots.stale);
+        let stale_snapshots = stale.into_iter().map(|file| file.display().to_string()).collect();
+        ShardFacts { stale_snapshots, ..self.judge.facts() }
     }
 
     /// The sections that blocks add to the summary.
@@ -147,6 +157,17 @@ impl RunCollector<'_> {
 }
 
 impl Summary {
+    /// Counts what a recorded run tells.
+    #[cfg(feature = "cli")]
+    pub(crate) fn count_event(&mut self, event: &Event) {
+        if let Event::CaseFinished(result) = event {
+            self.count(result, result.case.id.clone());
+        }
+        if let Event::SessionJudged(judged) = event {
+            self.count_session(judged);
+        }
+    }
+
     /// Counts a case that is decided; `id` is its id without secrets.
     fn count(&mut self, result: &CaseResult, id: String) {
         match result.outcome {

@@ -15,11 +15,13 @@ use super::target::RunTarget;
 use super::verdict::LimitedStep;
 use super::{foreign_origin, injected, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
-use crate::event::{BrokenExpectation, Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
+use crate::event::{BrokenExpectation, Code, Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
-use crate::matching::{Answer, Expectation, MismatchKind, MismatchWeight, RunFiles, unknown_name_help, words_of};
-use crate::plan::Rounds;
+use crate::matching::{
+    Answer, Expectation, MismatchKind, MismatchWeight, RunFiles, UnknownName, UnknownNameKind, unknown_name, words_of,
+};
 use crate::plan::arguments::ConfigSource;
+use crate::plan::{Rounds, expects_success};
 use crate::redact::Redactor;
 use crate::schema;
 use crate::session::{CallAnswer, Session};
@@ -484,8 +486,8 @@ impl<'a> Conversation<'a> {
         if found.is_empty() {
             found = problems.into_iter().map(|found| Finding { exchange: Some(index), ..found }).collect();
         }
-        if let (Some(help), Some(first)) = (unknown_name_help(&answer), found.first_mut()) {
-            first.help = Some(help);
+        if let (Some(unknown), Some(first)) = (unknown_name(&answer), found.first_mut()) {
+            name_unknown(first, unknown, step);
         }
         found
     }
@@ -557,6 +559,22 @@ fn limit_in_answer(message: &Value) -> Option<String> {
     call_limit(&words_of(message)).filter(|_| is_refusal)
 }
 
+/// Says that a request gives a name which the server does not offer. Where that is why the step failed, the server's words
+/// are quoted once, as what was found.
+fn name_unknown(found: &mut Finding, unknown: UnknownName, step: &Step) {
+    let lacks_answer =
+        found.code == Code::IS_ERROR || matches!(found.step_problem.as_deref(), Some(StepProblem::MissingValue(_)));
+    if unknown.kind == UnknownNameKind::Argument || !lacks_answer || !expects_success(step) {
+        found.help = Some(unknown.to_text());
+        return;
+    }
+    found.message = unknown.message;
+    found.help = unknown.nearest.or(found.help.take());
+    if let Some(quote) = &mut found.quote {
+        quote.label.clear();
+    }
+}
+
 /// The time for the answer of a step: its `own`, but no more than the `most` that the suite allows a ready-made one, and
 /// no more than the patience with a server that hangs.
 fn time_to_answer(own: Option<Duration>, most: Option<Duration>, patience: Option<Duration>) -> Option<Duration> {
@@ -567,6 +585,8 @@ fn time_to_answer(own: Option<Duration>, most: Option<Duration>, patience: Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::generated::{bare, expectation};
+    use crate::source::SourceFile;
 
     #[test]
     fn a_limit_of_calls_is_found_in_refusals_alone() {
@@ -582,6 +602,24 @@ mod tests {
         ] {
             assert_eq!(limit_in_answer(&message).as_deref(), expected, "{message}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_not_offered_is_why_a_step_failed_unless_it_expects_an_error() {
+        let unknown = |kind| UnknownName { kind, message: "no `a`".to_owned(), nearest: Some("`b`?".to_owned()) };
+        let finding = |code: &'static str| Finding::new(code, "the server said: no");
+        let span = Span { source: Sources::default().add(SourceFile::new("s.yml", "")), start: 0, end: 0 };
+        let check = |kind, code, expected: Value, message, help| {
+            let step = Step { expect: vec![expectation(&expected, span)], ..bare(Action::Alive, span) };
+            let mut found = finding(code);
+            name_unknown(&mut found, unknown(kind), &step);
+            assert_eq!((found.message.as_str(), found.help.as_deref()), (message, Some(help)), "{code} {expected}");
+        };
+        let (said, success, error) = ("the server said: no", json!({"is_error": false}), json!({"is_error": true}));
+        check(UnknownNameKind::Offer, "is-error", success.clone(), "no `a`", "`b`?");
+        check(UnknownNameKind::Offer, "is-error", error, said, "no `a`; `b`?");
+        check(UnknownNameKind::Offer, "latency", success.clone(), said, "no `a`; `b`?");
+        check(UnknownNameKind::Argument, "is-error", success, said, "no `a`; `b`?");
     }
 
     #[test]

@@ -1,10 +1,8 @@
 //! The fault coverage of a run, suite by suite and server by server.
 
-use std::collections::BTreeSet;
-
 use super::{SessionFrames, Thresholds};
 use crate::coverage::{self, JudgedVariants, Planned};
-use crate::event::{CaseInfo, CaseResult, Coverage, ServerReady, SuiteScore};
+use crate::event::{CaseInfo, CaseResult, Coverage, CoverageFacts, ServerReady, ShardFacts, SuiteScore, TargetFacts};
 use crate::plan::{Declaration, Plan, SuitePlan, collect_declaration};
 use crate::taxonomy::Registry;
 use crate::taxonomy::score::Evidence;
@@ -15,35 +13,23 @@ pub(crate) struct CoverageCollector {
     /// Everything, whichever suite and server it belongs to.
     total: CoverageFacts,
     /// The same for each suite on each server, in the order of the plan.
-    targets: Vec<ScoredTarget>,
-}
-
-/// One suite on one server.
-struct ScoredTarget {
-    file: String,
-    server: String,
-    facts: CoverageFacts,
-}
-
-/// The facts that declared and exercised coverage follow from.
-struct CoverageFacts {
-    planned: Planned,
-    judged: JudgedVariants,
-    /// The variants that are claimed and that nothing judges: no facts, but shown beside them.
-    claimed: Vec<String>,
+    targets: Vec<TargetFacts>,
 }
 
 impl CoverageCollector {
+    /// Of a part of a run, the plan of the whole run is declared.
     pub(crate) fn new(plan: &Plan) -> Self {
+        let plan = plan.whole();
         let targets = plan.suites.iter().flat_map(|planned| targets(planned, plan.selection.is_everything()));
-        Self { total: CoverageFacts::of(collect_declaration(plan.cases())), targets: targets.collect() }
+        Self { total: facts_of(collect_declaration(plan.cases())), targets: targets.collect() }
     }
 
     pub(crate) fn ready(&mut self, ready: &ServerReady) {
         let setting = || (ready.transport.as_str().to_owned(), ready.revision.clone());
-        self.total.planned.settings.insert(setting());
-        if let Some(facts) = self.of(&ready.file, &ready.server) {
-            facts.planned.settings.insert(setting());
+        self.total.settings.insert(setting());
+        let is_of = |target: &&mut TargetFacts| target.file == ready.file && target.server == ready.server;
+        if let Some(TargetFacts { facts, .. }) = self.several().iter_mut().find(is_of) {
+            facts.settings.insert(setting());
         }
     }
 
@@ -54,7 +40,7 @@ impl CoverageCollector {
         }
         let evidence = Evidence { case: result.case.id.clone(), frames: result.frames.clone() };
         self.total.judge(result.judged.iter().map(String::as_str), &evidence);
-        if let Some(target) = self.targets.iter_mut().find(|target| target.has(&result.case)) {
+        if let Some(target) = self.several().iter_mut().find(|target| has(target, &result.case)) {
             target.facts.judge(result.judged.iter().map(String::as_str), &evidence);
         }
     }
@@ -76,79 +62,86 @@ impl CoverageCollector {
         // The scan looked at every frame; the range is enough to find them.
         let evidence = Evidence { case: format!("scan of {case}"), frames: vec![*first, *last] };
         self.total.judge(Scanner::JUDGES.into_iter(), &evidence);
-        if let Some(facts) = self.of(&frames.file, &frames.server) {
+        let is_of = |target: &&mut TargetFacts| target.file == frames.file && target.server == frames.server;
+        if let Some(TargetFacts { facts, .. }) = self.several().iter_mut().find(is_of) {
             facts.judge(Scanner::JUDGES.into_iter(), &evidence);
         }
     }
 
     pub(crate) fn score(&self, registry: &Registry, thresholds: Thresholds) -> Coverage {
-        let gates = |exercised| coverage::gates(exercised, thresholds.plain, thresholds.weighted);
-        let mut total = self.total.score(registry);
-        if let [_, _, ..] = *self.targets {
-            total.suites = self.targets.iter().map(|target| target.score(registry)).collect();
-            total.suites.iter_mut().for_each(|suite| suite.gates = gates(&suite.exercised));
-        } else {
-            total.gates = gates(&total.exercised);
-        }
-        total
+        score(&self.total, &self.targets, registry, thresholds)
     }
 
-    fn of(&mut self, file: &str, server: &str) -> Option<&mut CoverageFacts> {
-        let target = self.targets.iter_mut().find(|target| target.file == file && target.server == server)?;
-        Some(&mut target.facts)
+    /// The facts, for the run of which this is a part.
+    pub(crate) fn facts(&self) -> ShardFacts {
+        ShardFacts { total: self.total.clone(), targets: self.targets.clone(), ..ShardFacts::default() }
+    }
+
+    /// The targets that are scored: a single one is all that there is.
+    fn several(&mut self) -> &mut [TargetFacts] {
+        if let [_, _, ..] = *self.targets { &mut self.targets } else { &mut [] }
     }
 }
 
+/// The coverage of a run whose parts tell these facts together.
+#[cfg(feature = "cli")]
+pub(crate) fn score_parts(facts: &ShardFacts, registry: &Registry, thresholds: Thresholds) -> Coverage {
+    score(&facts.total, &facts.targets, registry, thresholds)
+}
+
+fn score(total: &CoverageFacts, targets: &[TargetFacts], registry: &Registry, thresholds: Thresholds) -> Coverage {
+    let gates = |exercised| coverage::gates(exercised, thresholds.plain, thresholds.weighted);
+    let mut coverage = score_facts(total, registry);
+    if let [_, _, ..] = targets {
+        coverage.suites = targets.iter().map(|target| score_target(target, registry)).collect();
+        coverage.suites.iter_mut().for_each(|suite| suite.gates = gates(&suite.exercised));
+    } else {
+        coverage.gates = gates(&coverage.exercised);
+    }
+    coverage
+}
+
 /// The servers of a suite, each once whatever its revisions; of a selection, those that it has a case for.
-fn targets(planned: &SuitePlan, is_everything: bool) -> Vec<ScoredTarget> {
+fn targets(planned: &SuitePlan, is_everything: bool) -> Vec<TargetFacts> {
     // The revisions of a server stand together.
     let mut servers: Vec<&str> = planned.targets.iter().map(|target| target.server.as_str()).collect();
     servers.dedup();
     let target = |server: &&str| {
         let cases = || planned.cases.iter().filter(|case| planned.targets[case.target].server == **server);
         let is_scored = is_everything || cases().next().is_some();
-        let facts = CoverageFacts::of(collect_declaration(cases().map(AsRef::as_ref)));
-        is_scored.then(|| ScoredTarget { file: planned.suite.file.clone(), server: (*server).to_owned(), facts })
+        let facts = facts_of(collect_declaration(cases().map(AsRef::as_ref)));
+        is_scored.then(|| TargetFacts { file: planned.suite.file.clone(), server: (*server).to_owned(), facts })
     };
     servers.iter().filter_map(target).collect()
 }
 
-impl ScoredTarget {
-    /// Returns true if a case runs here. The file of a case may be one that the suite includes; its id begins with the
-    /// suite's.
-    fn has(&self, case: &CaseInfo) -> bool {
-        let rest = case.id.strip_prefix(&self.file);
-        case.server == self.server && rest.is_some_and(|rest| rest.starts_with("::"))
-    }
-
-    fn score(&self, registry: &Registry) -> SuiteScore {
-        let Coverage { declared, exercised, claimed, .. } = self.facts.score(registry);
-        let (file, server) = (self.file.clone(), self.server.clone());
-        SuiteScore { file, server, declared, exercised, proven: None, claimed, gates: Vec::new() }
-    }
+/// Returns true if a case runs there. The file of a case may be one that the suite includes; its id begins with the
+/// suite's.
+fn has(target: &TargetFacts, case: &CaseInfo) -> bool {
+    let rest = case.id.strip_prefix(&target.file);
+    case.server == target.server && rest.is_some_and(|rest| rest.starts_with("::"))
 }
 
-impl CoverageFacts {
-    fn of(declared: Declaration) -> Self {
-        let Declaration { probes, variants, claims } = declared;
-        let agents = probes.contains("agent");
-        let planned = Planned { probes, variants, agents, settings: BTreeSet::new() };
-        Self { planned, judged: JudgedVariants::default(), claimed: claims.into_iter().collect() }
-    }
+fn facts_of(declaration: Declaration) -> CoverageFacts {
+    let Declaration { probes, variants, claims } = declaration;
+    CoverageFacts { probes, variants, claimed: claims, ..CoverageFacts::default() }
+}
 
-    fn judge<'a>(&mut self, variants: impl Iterator<Item = &'a str>, evidence: &Evidence) {
-        for variant in variants {
-            self.judged.by_variant.entry(variant.to_owned()).or_default().push(evidence.clone());
-        }
-    }
+fn score_target(target: &TargetFacts, registry: &Registry) -> SuiteScore {
+    let Coverage { declared, exercised, claimed, .. } = score_facts(&target.facts, registry);
+    let (file, server) = (target.file.clone(), target.server.clone());
+    SuiteScore { file, server, declared, exercised, proven: None, claimed, gates: Vec::new() }
+}
 
-    fn score(&self, registry: &Registry) -> Coverage {
-        Coverage {
-            declared: coverage::score_declared(registry, &self.planned),
-            exercised: coverage::score_exercised(registry, &self.planned, &self.judged),
-            gates: Vec::new(),
-            claimed: self.claimed.clone(),
-            suites: Vec::new(),
-        }
+fn score_facts(facts: &CoverageFacts, registry: &Registry) -> Coverage {
+    let CoverageFacts { probes, variants, claimed, settings, judged } = facts.clone();
+    let planned = Planned { agents: probes.contains("agent"), probes, variants, settings };
+    let judged = JudgedVariants { by_variant: judged };
+    Coverage {
+        declared: coverage::score_declared(registry, &planned),
+        exercised: coverage::score_exercised(registry, &planned, &judged),
+        gates: Vec::new(),
+        claimed: claimed.into_iter().collect(),
+        suites: Vec::new(),
     }
 }

@@ -69,6 +69,14 @@ fn key_of(target: &RunTarget) -> Option<String> {
     server_key(target.server.as_ref().ok()?, target.redactor())
 }
 
+/// Keeps the names of the tools that the server of a target lists.
+pub(crate) fn remember_tools(target: &RunTarget, options: &Options) {
+    let Some(catalog) = target.listed_catalog().filter(|_| !target.is_replayed) else { return };
+    let server = key_of(target).unwrap_or_else(|| target.server_name().to_owned());
+    let names = catalog.tools.iter().map(|tool| target.redactor().text(&tool.name));
+    options.arguments.note_tools(server, names.collect());
+}
+
 /// Keeps what a later run may begin with; secrets are not kept.
 fn remember(target: &RunTarget, options: &Options, learning: &Learning) {
     let Some(server) = key_of(target) else { return };

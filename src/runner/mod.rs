@@ -84,7 +84,9 @@ use crate::plan::{Body, Plan, SuitePlan};
 use crate::suite::Order;
 use crate::taxonomy::Registry;
 
-pub use self::argument_memory::{ArgumentMemory, ToolArguments};
+pub use self::argument_memory::{ArgumentMemory, ListedNames, ToolArguments};
+#[cfg(feature = "cli")]
+pub(crate) use self::coverage::score_parts;
 #[cfg(feature = "cli")]
 pub(crate) use self::examine::examine_servers;
 pub use self::fresh::Fresh;
@@ -214,6 +216,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
     collector.summary.not_run = not_run;
     collector.close(&plan, not_run);
     let coverage = collector.judge.score(registry, thresholds);
+    let part = plan.selection.shard.is_some().then(|| collector.facts());
     collector.summary.coverage = Some(coverage.clone());
     // Whoever updates is asked about each of them.
     let is_told = collector.recordings.snapshots.purpose == Purpose::Compare;
@@ -230,6 +233,9 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
         sections: collector.sections(),
         starts: collector.starts,
         proof: None,
+        unjudged: Vec::new(),
+        tools: Vec::new(),
+        shard: part.map(Box::new),
     };
     collector.event(Event::RunFinished(Box::new(finished)));
     collector.summary
@@ -281,6 +287,8 @@ fn run_started(plan: &Plan, options: &Options) -> RunStarted {
         paths: options.paths.clone(),
         planned: plan.cases().filter(|case| !matches!(case.body, Body::Template(_))).count(),
         seed: is_shuffled.then_some(options.seed),
+        shard: plan.selection.shard.as_ref().map(|shard| Box::new(shard.info(plan, options.baseline.hash()))),
+        parts: None,
     }
 }
 

@@ -11,7 +11,7 @@ use super::Options;
 use super::store_move::STORE_MARK;
 use crate::plan::{Plan, SuitePlan};
 use crate::redact::{
-    RESTORED_FROM, Redactor, holds_a_secret, is_secret, may_name_a_secret, query_secrets, reads_drawn,
+    RESTORED_FROM, Redactor, holds_a_secret, is_secret, may_name_a_secret, option_secrets, query_secrets, reads_drawn,
 };
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, SourceId, parse, parse_jsonc};
@@ -193,15 +193,20 @@ fn hinted_tokens(planned: &SuitePlan, names: &Names) -> Vec<String> {
     tokens.filter_map(|(_, value)| Some(text_of(&fill(value, names).ok()?.to_json()))).collect()
 }
 
-/// Credentials of addresses among the words of a command.
+/// Credentials among the words of a command: those of addresses, and values of options that read as if they were drawn. An
+/// everyday word is none, since it stands elsewhere, too.
 fn in_words(server: &Server, names: &Names) -> Vec<String> {
     let ServerKind::Command(words) = &server.kind else { return Vec::new() };
-    let words = words.iter().filter_map(|word| Some(text_of(&fill(word, names).ok()?.to_json())));
-    let credentials = |word: String| {
-        let passwords = userinfo(&word).map(|user| user.passwords).unwrap_or_default();
-        passwords.into_iter().chain(query_secrets(&word).map(str::to_owned)).collect::<Vec<_>>()
+    let words: Vec<String> =
+        words.iter().filter_map(|word| Some(text_of(&fill(word, names).ok()?.to_json()))).collect();
+    let of_address = |word: &String| {
+        let passwords = userinfo(word).map(|user| user.passwords).unwrap_or_default();
+        passwords.into_iter().chain(query_secrets(word).map(str::to_owned)).collect::<Vec<_>>()
     };
-    words.filter(|word| word.contains("://")).flat_map(credentials).collect()
+    let of_addresses = words.iter().filter(|word| word.contains("://")).flat_map(of_address);
+    let written: Vec<&str> = words.iter().map(String::as_str).collect();
+    let of_options = option_secrets(&written).into_iter().filter(|value| reads_drawn(value)).map(str::to_owned);
+    of_addresses.chain(of_options).collect()
 }
 
 /// Values of headers and of `auth` that are credentials, whole and without the word for their kind.

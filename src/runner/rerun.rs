@@ -16,8 +16,7 @@ pub(crate) fn command(planned: &SuitePlan, case: &Case) -> String {
         return asked.with_flag(&(chosen + &on));
     }
     let file = &planned.suite.file;
-    // Places are compared first: suites have tens of thousands of tests, and each of their cases comes here.
-    let is_written_here = planned.suite.tests.iter().any(|test| test.span == case.span && test.name.value == case.name);
+    let is_written_here = planned.tests_at(case.span).any(|test| test.name.value == case.name);
     let mut words = vec!["mcprove".to_owned(), "run".to_owned()];
     if is_written_here && case.place.file == *file {
         words.push(shell_words::quote(&format!("{file}:{}", case.place.line)).into_owned());

@@ -164,7 +164,7 @@ impl SnapshotLedger {
             suites: plan.suites.iter().map(|planned| snapshot_files(planned.snapshot_scope())).collect(),
             used: BTreeSet::new(),
             templates: templates.map(|case| case.id.clone()).collect(),
-            is_complete: plan.selection.is_everything(),
+            is_complete: plan.whole().selection.is_everything(),
             pending: Vec::new(),
             seen: BTreeMap::new(),
         }

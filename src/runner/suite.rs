@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-use super::learning::learned_catalog;
+use super::learning::{learned_catalog, remember_tools};
 use super::opening::SessionError;
 use super::sessions::TargetSessions;
 use super::store_damage::{StoreWatch, may_damage};
@@ -102,6 +102,7 @@ impl<'a> SuiteRun<'a> {
         unreached.extend(self.run_damaging().await);
         for target in &self.targets {
             target.target.sections().into_iter().for_each(|section| self.emitter.send(RunMessage::Section(section)));
+            remember_tools(&target.target, self.options);
             target.finish().await;
         }
         for case in std::mem::take(&mut self.last) {

@@ -404,7 +404,7 @@ impl<S> BlockReader for Reader<'_, '_, S> {
             self.folder.clone_into(&mut fixture.folder);
         }
         if let Some(rows) = node.get("rows") {
-            test.rows = rows::load(rows, self.folder, self.loader.files, &mut self.loader.found);
+            test.rows = rows::load(rows, self.folder, self.loader.files, self.loader.sources, &mut self.loader.found);
         }
         self.suite.tests.push(test);
     }

@@ -37,5 +37,6 @@ pub use self::model::{
     RestartPolicy, Row, Rule, RuleLevel, RunOptions, Server, ServerKind, SkipReason, Step, StepNeed, Store, Suite,
     Test, TestNeed, Then, ToolNames, ToolSelection, Wanted, is_named,
 };
+pub(crate) use self::rows::mask_csv;
 pub use self::server_file::{Inputs, ServerFile};
 pub use self::snapshot::{Per, Snapshot};

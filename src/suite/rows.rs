@@ -7,8 +7,9 @@ use serde_json::Value as Json;
 
 use super::files::{Files, why_unreadable};
 use super::model::Row;
+use crate::redact::{MASK, Redactor, holds_a_secret};
 use crate::source::template::{Names, text_of};
-use crate::source::{Diagnostic, Node, Span, Value};
+use crate::source::{Diagnostic, Node, SourceFile, Sources, Span, Value};
 use crate::wire::exceeded_limit;
 
 /// The number of rows that a test may have, and all tests of a suite together: each becomes a case.
@@ -24,26 +25,34 @@ pub(crate) fn too_many_rows(place: Span) -> Diagnostic {
     Diagnostic::error("bad-rows", TOO_MANY_ROWS, place).with_help(help.to_owned())
 }
 
-/// The rows of a test; paths are relative to `folder`.
-pub(crate) fn load(node: &Node, folder: &Path, files: &dyn Files, found: &mut Vec<Diagnostic>) -> Vec<Row> {
+/// The rows of a test; paths are relative to `folder`, and a file of rows is one of the sources of the suite.
+pub(crate) fn load(
+    node: &Node,
+    folder: &Path,
+    files: &dyn Files,
+    sources: &mut Sources,
+    found: &mut Vec<Diagnostic>,
+) -> Vec<Row> {
     let rows = match &node.value {
         Value::Text(path) => {
             let file = folder.join(path);
             let is_json = file.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
             let unusable = |reason: String| format!("`{path}` cannot be used: {reason}");
-            let rows = if is_json {
-                from_json(&file, files).map_err(|reason| {
-                    Diagnostic::error("bad-rows", unusable(reason), node.span).with_help(JSON_HELP.to_owned())
-                })
-            } else {
-                from_csv(&file, files).map_err(|reason| {
-                    Diagnostic::error("bad-csv", unusable(reason), node.span).with_help(CSV_HELP.to_owned())
-                })
-            };
+            let read = files.read(&file).map_err(|error| why_unreadable(&error));
+            let rows = read.and_then(|text| {
+                let rows = if is_json { from_json(&text) } else { from_csv(&text) }?;
+                add_once(&file, text, sources);
+                Ok(rows)
+            });
             match rows {
                 Ok(rows) => rows,
-                Err(mistake) => {
-                    found.push(mistake);
+                Err(reason) => {
+                    let reason = unusable(reason);
+                    found.push(if is_json {
+                        Diagnostic::error("bad-rows", reason, node.span).with_help(JSON_HELP.to_owned())
+                    } else {
+                        Diagnostic::error("bad-csv", reason, node.span).with_help(CSV_HELP.to_owned())
+                    });
                     return Vec::new();
                 }
             }
@@ -62,6 +71,14 @@ pub(crate) fn load(node: &Node, folder: &Path, files: &dyn Files, found: &mut Ve
         found.push(Diagnostic::error("empty-list", "there are no rows, so the test would never run", node.span));
     }
     name_rows(rows)
+}
+
+/// Adds a file that several tests may read.
+fn add_once(path: &Path, text: String, sources: &mut Sources) {
+    let name = path.display().to_string();
+    if !sources.names().any(|known| known == name) {
+        sources.add(SourceFile::new(name, text));
+    }
 }
 
 /// Every row must have the names of the first: a slip would leave a template without its value.
@@ -86,8 +103,7 @@ fn report_uneven(items: &[Node], found: &mut Vec<Diagnostic>) {
 }
 
 /// A list of objects, all with the names of the first.
-fn from_json(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
-    let text = files.read(path).map_err(|error| why_unreadable(&error))?;
+fn from_json(text: &str) -> Result<Vec<Names>, String> {
     let text = text.trim_start_matches('\u{feff}');
     if let Some(beyond) = exceeded_limit(text.as_bytes()) {
         return Err(format!("it {beyond}"));
@@ -107,8 +123,7 @@ fn from_json(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
     }
 }
 
-fn from_csv(path: &Path, files: &dyn Files) -> Result<Vec<Names>, String> {
-    let text = files.read(path).map_err(|error| why_unreadable(&error))?;
+fn from_csv(text: &str) -> Result<Vec<Names>, String> {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(text.as_bytes());
     let headers: Vec<String> = reader.headers().map_err(|error| error.to_string())?.iter().map(str::to_owned).collect();
@@ -159,6 +174,32 @@ fn quote_marks(text: &str) -> Vec<bool> {
     }
 }
 
+/// The text of a CSV file of rows with other cells in the place of secret ones: `replaced` gives them by the name of their
+/// column and their value. `None` for a text that is no such file.
+pub(crate) fn mask_csv(text: &str, replaced: &dyn Fn(&str, &str) -> Option<String>) -> Option<String> {
+    let bare = text.trim_start_matches('\u{feff}');
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(bare.as_bytes());
+    let (mut headers, mut masked, mut is_masked) = (Vec::new(), String::new(), false);
+    for record in reader.records() {
+        let record = record.ok()?;
+        let start = usize::try_from(record.position()?.byte()).ok()?;
+        let quoted = quote_marks(bare.get(start..)?);
+        let is_first = headers.is_empty();
+        if is_first {
+            headers = record.iter().map(|header| header.trim().to_owned()).collect();
+        }
+        let cells = record.iter().zip(&headers).zip(quoted).map(|((cell, header), quoted)| {
+            let replaced = if is_first { None } else { replaced(header, cell) };
+            is_masked |= replaced.is_some();
+            let is_quoted = quoted || replaced.is_some();
+            let cell = replaced.unwrap_or_else(|| cell.to_owned());
+            if is_quoted { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+        });
+        masked += &(cells.collect::<Vec<_>>().join(",") + "\n");
+    }
+    Some(if is_masked { masked } else { text.to_owned() })
+}
+
 fn csv_sentence(error: &csv::Error) -> String {
     let csv::ErrorKind::UnequalLengths { pos, expected_len, len } = error.kind() else { return error.to_string() };
     let line = pos.as_ref().map_or_else(String::new, |pos| format!("line {}: ", pos.line()));
@@ -191,11 +232,14 @@ fn name_rows(rows: Vec<Names>) -> Vec<Row> {
 }
 
 fn value_name(values: &Names) -> String {
-    values
-        .iter()
-        .map(|(key, value)| format!("{key}={}", text_of(value).chars().take(40).collect::<String>()))
-        .collect::<Vec<_>>()
-        .join(",")
+    let redactor = Redactor::default();
+    let shown = |key: &str, value: &Json| {
+        let text = text_of(value);
+        // A name is shown everywhere.
+        let shown = if holds_a_secret(key, &text) { MASK.to_owned() } else { redactor.text(&text) };
+        shown.chars().take(40).collect::<String>()
+    };
+    values.iter().map(|(key, value)| format!("{key}={}", shown(key, value))).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -222,8 +266,8 @@ mod tests {
     fn rows_are_not_without_number() {
         let csv = |count: usize| format!("id\n{}", "1\n".repeat(count)).leak() as &'static str;
         let json = |count: usize| format!("[{}]", vec!["{}"; count].join(",")).leak() as &'static str;
-        let read_csv = |text| from_csv(Path::new("rows.csv"), &Text(text)).map(|rows| rows.len());
-        let read_json = |text| from_json(Path::new("rows.json"), &Text(text)).map(|rows| rows.len());
+        let read_csv = |text| from_csv(text).map(|rows| rows.len());
+        let read_json = |text| from_json(text).map(|rows| rows.len());
         for read in [read_csv(csv(MOST_ROWS)), read_json(json(MOST_ROWS))] {
             assert_eq!(read, Ok(MOST_ROWS));
         }
@@ -233,18 +277,9 @@ mod tests {
         assert!(read_json(json(4 << 20)).unwrap_err().contains("96 MiB"));
     }
 
-    struct Text(&'static str);
-
-    impl Files for Text {
-        fn read(&self, _: &Path) -> std::io::Result<String> {
-            Ok(self.0.to_owned())
-        }
-    }
-
     #[test]
     fn json_rows_keep_their_types_and_have_the_same_names() {
-        let read = |text: &'static str| from_json(Path::new("rows.json"), &Text(text));
-        let rows = read(r#"[{"id": 1, "of": {"a": [null]}}, {"of": "x", "id": "2", "name": "big"}]"#).unwrap();
+        let rows = from_json(r#"[{"id": 1, "of": {"a": [null]}}, {"of": "x", "id": "2", "name": "big"}]"#).unwrap();
         assert_eq!((rows.len(), &rows[0]["of"], &rows[1]["id"]), (2, &json!({"a": [null]}), &json!("2")));
         for (text, reason) in [
             ("{", "EOF while parsing an object at line 1 column 1"),
@@ -252,14 +287,14 @@ mod tests {
             ("[1]", "its list holds something else than objects"),
             (r#"[{"id": 1}, {"ids": 2}]"#, "row 2 has other names than the first"),
         ] {
-            assert_eq!(read(text).unwrap_err(), reason, "{text}");
+            assert_eq!(from_json(text).unwrap_err(), reason, "{text}");
         }
     }
 
     #[test]
     fn quoted_csv_values_are_text() {
         let check = |text: &'static str, expected: Json| {
-            let rows = from_csv(Path::new("rows.csv"), &Text(text)).unwrap();
+            let rows = from_csv(text).unwrap();
             assert_eq!(Json::from(rows.into_iter().map(Json::Object).collect::<Vec<_>>()), expected, "{text:?}");
         };
         check("a,b\n1,\"1\"\n\"true\",true\n", json!([{"a": 1, "b": "1"}, {"a": "true", "b": true}]));
@@ -271,16 +306,40 @@ mod tests {
     }
 
     #[test]
+    fn secret_cells_are_masked_and_others_keep_their_types() {
+        for (text, expected) in [
+            ("id,pin\n1,\"2\"\n", Some("id,pin\n1,\"2\"\n")),
+            ("id,password\n1,ab\n\"2\",\"c,\"\"d\"\n", Some("id,password\n1,\"***\"\n\"2\",\"***\"\n")),
+            ("id,password\n1\n", None),
+            ("", Some("")),
+        ] {
+            let masked = mask_csv(text, &|header, _| (header == "password").then(|| "***".to_owned()));
+            assert_eq!(masked.as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
     fn rows_are_named_by_value_and_never_twice() {
         let row = |value: Json| value.as_object().cloned().unwrap();
         let names: Vec<String> = name_rows(vec![
             row(json!({"id": 1, "x": "a"})),
             row(json!({"id": 1, "x": "a"})),
             row(json!({"name": "big"})),
+            row(json!({"user": "ann", "password": "sesame-street-9"})),
+            row(json!({"login": {"user": "ann", "password": "sesame-street-9"}})),
         ])
         .into_iter()
         .map(|row| row.name)
         .collect();
-        assert_eq!(names, ["id=1,x=a", "id=1,x=a#2", "big"]);
+        assert_eq!(
+            names,
+            [
+                "id=1,x=a",
+                "id=1,x=a#2",
+                "big",
+                "user=ann,password=[redacted]",
+                "login={\"user\":\"ann\",\"password\":\"[redacted]\"}"
+            ]
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::source::{FNV, SourceFile, Sources, fnv};
+use crate::source::{FNV, SourceFile, Sources, fnv, hash_text};
 
 use super::mutant::{Mutant, Mutants};
 use super::score::RegistryFile;
@@ -38,7 +38,7 @@ pub(crate) fn mutants(variant: &str) -> &'static [Mutant] {
 pub(crate) fn file(file: &SourceFile) -> Option<RegistryFile> {
     // A checkout with other line ends is the same registry.
     let text = file.text.replace("\r\n", "\n");
-    let hash = || format!("{:016x}", fnv(FNV, text.as_bytes()));
+    let hash = || hash_text(fnv(FNV, text.as_bytes()));
     (text != TEXT.replace("\r\n", "\n")).then(|| RegistryFile { name: file.name.clone(), hash: hash() })
 }
 

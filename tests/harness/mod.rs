@@ -432,6 +432,8 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // Times of different length move what stands before them in a column.
         (r" {2,}((?:frame \d+, )?)\d+(\.\d+)? (µs|ms|s|min \d+ s)((?m:$)|\\n)".to_owned(), "  ${1}[TIME]${4}"),
         (r"\b\d+(\.\d+)? (µs|ms|s|min \d+ s)\b".to_owned(), "[TIME]"),
+        // What a monitor says begins with the time of day.
+        (r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  ".to_owned(), "[NOW]  "),
         (r#"(time|timestamp|uuid)="[^"]*""#.to_owned(), r#"$1="[$1]""#),
         (r#""((?:duration|elapsed|ready)_us|started_unix_ms)": ?\d+"#.to_owned(), r#""$1":0"#),
         (r"\b127\.0\.0\.1:\d{4,5}".to_owned(), "127.0.0.1:[PORT]"),

@@ -30,7 +30,7 @@ const LAYERS: &[&[&str]] = &[
     &["block", "demo", "doctor"],
     &["runner", "report"],
     &["chaos", "prove", "findings", "invariants", "show", "testing"],
-    &["diff", "init", "mock"],
+    &["diff", "init", "merge", "mock", "monitor"],
     &["cli"],
 ];
 

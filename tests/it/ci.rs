@@ -47,8 +47,8 @@ fn workflows_have_no_mistakes() {
     let scene = Scene::bare("ci-workflows");
     let own = files(".github/workflows", "yml");
     assert!(own.len() > 1, "{own:?}");
-    let written = root().join("src/init/ci_job/github.yml");
-    let workflows: Vec<String> = own.iter().chain([&written]).map(|path| format!("'{}'", path.display())).collect();
+    let written = ["src/init/ci_job/github.yml", "examples/scale/github.yaml"].map(|path| root().join(path));
+    let workflows: Vec<String> = own.iter().chain(&written).map(|path| format!("'{}'", path.display())).collect();
     let folder = root().join("tests/real").display().to_string();
     let linter = r#"exec "$0/node_modules/.bin/node" "$0/lint-workflows.mjs" "$@""#;
     let seen = scene.line(&format!("sh -c '{linter}' '{folder}' {}", workflows.join(" ")));

@@ -155,7 +155,7 @@ fn ctrl_c_stops_a_rerun_and_then_quits() {
     scene.write("server.sh", "echo up > started\nexec sleep 900\n");
     scene.wait_until("the server starts", || scene.folder.join("started").exists());
     running.signal("INT");
-    assert_says(&running.until(PROMPT), &["on a new server", "stopping: teardown runs"]);
+    assert_says(&running.until(PROMPT), &["on a new server", "stopping: teardown, then reports"]);
     scene.write("server.sh", "exec \"$MCPROVE\" serve demo\n");
     assert_says(&running.until(PROMPT), &["on a new server", "1 case: 1 passed"]);
     quit(&scene, running, 0);

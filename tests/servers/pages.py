@@ -3,7 +3,7 @@
 FAULT: `none`; `ignores` the size of a page; `adds` one entry to each page; `beyond`, caps no page that is too long; `caps`, serves
 one that is too long with as many as allowed; `once`, too long a page the first time only; `few`, has one entry; `columns`, the
 names of columns in another list; `turns`, adds one entry every other time; `zero`, serves all for a size of 0; `untyped`, adds
-one entry and describes no parameter; `words`, no lists at all; `refuses` every call; `hangs`, `ends` or `floods` in a call.
+one entry and describes no parameter; `words`, no lists at all; `refuses` every call; `hangs` or `ends` in a call.
 """
 
 import json
@@ -43,8 +43,6 @@ def call(arguments):
         time.sleep(3600)
     if FAULT == "ends":
         os._exit(3)
-    while FAULT == "floods":
-        tell({"method": "notifications/message", "params": {"level": "info", "data": "x" * 9999}})
     if FAULT == "refuses" or size > MOST and FAULT not in ("beyond", "caps", "untyped"):
         return {"content": [{"type": "text", "text": f"the size must not be more than {MOST}"}], "isError": True}
     found = {"entries": page(size)}

@@ -453,6 +453,11 @@ impl CaseSource for Agents {
         Some(cases.collect())
     }
 
+    /// Its section is about all of its cases.
+    fn is_divisible(&self) -> bool {
+        false
+    }
+
     fn section_of_cases(&self, _: &[CaseResult]) -> Vec<Section> {
         self.log.sections()
     }

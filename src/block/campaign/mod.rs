@@ -127,6 +127,11 @@ impl CaseSource for Campaign {
         self.tools.selects(tool)
     }
 
+    /// Its section is about all of its cases.
+    fn is_divisible(&self) -> bool {
+        false
+    }
+
     fn section_of_cases(&self, _: &[CaseResult]) -> Vec<Section> {
         self.log.sections(self.seed)
     }

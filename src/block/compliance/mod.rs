@@ -177,12 +177,17 @@ impl CaseSource for Compliance {
     }
 
     fn section_of_cases(&self, results: &[CaseResult]) -> Vec<Section> {
-        ComplianceScore::of(results).iter().map(ComplianceScore::section).collect()
+        sections(results)
     }
 
     fn hints(&self) -> Option<&BTreeMap<String, Node>> {
         Some(&self.hints)
     }
+}
+
+/// The scores of cases with rules, one section for each server and revision that has any.
+pub(crate) fn sections(results: &[CaseResult]) -> Vec<Section> {
+    ComplianceScore::of(results).iter().map(ComplianceScore::section).collect()
 }
 
 #[cfg(test)]

@@ -114,6 +114,11 @@ impl CaseSource for Performance {
         self.loads.iter().any(|load| load.tools.selects(tool))
     }
 
+    /// Its section is about all of its cases.
+    fn is_divisible(&self) -> bool {
+        false
+    }
+
     fn section_of_cases(&self, _: &[CaseResult]) -> Vec<Section> {
         self.measurements.sections()
     }

@@ -98,6 +98,11 @@ pub(crate) fn is_address(parameter: &Parameter<'_>) -> bool {
 }
 
 async fn run(check: &FetchCheck, context: &CheckContext<'_>) -> CheckResult {
+    if context.is_replayed {
+        return CheckResult::inconclusive(
+            "only a server that runs can visit an address, and a recording does not".to_owned(),
+        );
+    }
     let listener = match LoopbackListener::start().await {
         Ok(listener) => listener,
         Err(error) => return CheckResult::inconclusive(format!("no listener could be started: {error}")),

@@ -6,9 +6,9 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::found_setup::{sentence, setup_of};
-use super::observed_calls::ServingRequirement;
 use super::run::{RunArgs, RunRequest, run};
 use super::saved_suite::MadeSuite;
+use super::serving::ServingRequirement;
 use crate::cli::calls::CallArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::adhoc::{AT_A_TIME, AdHocSettings, CallingArgs, flag_key, key};
 use super::explained_rules::{ExplainRequest, explain};
-use super::observed_calls::ServingRequirement;
+use super::serving::ServingRequirement;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::{TO_FILL_IN, Verb, to_fill_in};

@@ -81,15 +81,21 @@ fn mistake(code: &str, section: &str) -> String {
     text
 }
 
-/// Markdown without its links, which lead to other pages.
+/// Markdown whose links are their text, with the page where they lead to another one.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, linked)) = rest.split_once('[') {
         plain += before;
-        match linked.split_once("](").and_then(|(name, target)| Some((name, target.split_once(')')?.1))) {
-            Some((name, after)) if !name.contains('[') => {
+        match linked.split_once("](").and_then(|(name, target)| {
+            let (target, after) = target.split_once(')')?;
+            Some((name, target, after))
+        }) {
+            Some((name, target, after)) if !name.contains('[') => {
                 plain += name;
+                if let Some(page) = target.split('#').next().and_then(|page| page.strip_prefix("../")) {
+                    let _ = write!(plain, " (docs/{page})");
+                }
                 rest = after;
             }
             Some(_) | None => {

@@ -10,7 +10,7 @@ use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
 use crate::cli::suites::{AllowedCalls, SuiteArgs, registry};
 use crate::coverage::{Claims, Planned, gates, parse_threshold, with_claims};
-use crate::event::{Coverage, Figure, Gate, Proof, ProvenSuite};
+use crate::event::{Coverage, Figure, Gate, GateVerdict, Proof, ProvenSuite};
 use crate::plan::{Declaration, SuitePlan, collect_declaration};
 use crate::report;
 use crate::report::coverage::{FaultCoverage, SuiteDeclaration};
@@ -44,6 +44,9 @@ pub(crate) struct FaultCoverageArgs {
     #[command(flatten)]
     other: OtherServerArgs,
 }
+
+/// What gives a proof the time for all of its mutants.
+const LONGER_BUDGET: &str = "give a longer `--budget`, or leave it out to try all mutants";
 
 /// The least coverage in percent.
 #[derive(Debug, Args)]
@@ -134,25 +137,63 @@ impl ThresholdArgs {
 
     /// The exit code of a proof: the same for what is proven.
     pub(crate) fn gate_proof(&self, proof: &Proof, console: &Console) -> Exit {
-        if proof.suites.is_empty() {
-            return self.gate(&proof.proven, console);
+        let untried = proof.untried_count();
+        if proof.has_only_untried() {
+            let message = "nothing was proven: the time of `--budget` was over before any mutant was tried";
+            return console.fail(Exit::Nothing, message, Some(LONGER_BUDGET));
         }
         let named = |suite: &ProvenSuite| format!("{} on {}", suite.file, suite.server);
-        self.gate_named(proof.suites.iter().map(|suite| (named(suite), &suite.proven)), console)
+        let whole = [(String::new(), &proof.proven)];
+        let scores: Vec<(String, &Score)> = if proof.suites.is_empty() {
+            whole.into()
+        } else {
+            proof.suites.iter().map(|suite| (named(suite), &suite.proven)).collect()
+        };
+        let missed = self.missed(scores.into_iter());
+        let exit = exit_of_gates(proof.all_gates());
+        if exit != Exit::Nothing {
+            for missed in &missed {
+                console.note(missed);
+            }
+            return exit;
+        }
+        let message = format!(
+            "the threshold was not judged: there was no time for {}",
+            report::terminal::plural(untried, "kind") + " of mutants"
+        );
+        console.fail(exit, message, Some(LONGER_BUDGET))
     }
 
     /// The same for scores with the names that messages begin with.
     pub(crate) fn gate_named<'a>(&self, scores: impl Iterator<Item = (String, &'a Score)>, console: &Console) -> Exit {
-        let mut exit = Exit::Passed;
+        let missed = self.missed(scores);
+        for missed in &missed {
+            console.note(missed);
+        }
+        if missed.is_empty() { Exit::Passed } else { Exit::Coverage }
+    }
+
+    /// The thresholds that scores do not reach, as errors.
+    fn missed<'a>(&self, scores: impl Iterator<Item = (String, &'a Score)>) -> Vec<String> {
+        let mut told = Vec::new();
         for (name, score) in scores {
             let missed = gates(score, self.threshold, self.threshold_weighted).into_iter().filter(|gate| !gate.met);
-            for gate in missed {
-                let name = if name.is_empty() { name.clone() } else { format!("{name}: ") };
-                console.note(&format!("error: {name}{}", below(score, &gate)));
-                exit = Exit::Coverage;
-            }
+            let name = if name.is_empty() { name } else { format!("{name}: ") };
+            told.extend(missed.map(|gate| format!("error: {name}{}", below(score, &gate))));
         }
-        exit
+        told
+    }
+}
+
+/// The exit code of a proof with these thresholds.
+fn exit_of_gates<'a>(gates: impl Iterator<Item = &'a Gate>) -> Exit {
+    let verdicts: Vec<GateVerdict> = gates.map(Gate::verdict).collect();
+    if verdicts.contains(&GateVerdict::NotJudged) {
+        Exit::Nothing
+    } else if verdicts.contains(&GateVerdict::Missed) {
+        Exit::Coverage
+    } else {
+        Exit::Passed
     }
 }
 
@@ -165,4 +206,23 @@ fn below(score: &Score, Gate { figure, threshold, .. }: &Gate) -> String {
     let percent = report::coverage::percent(percent, Some(*threshold));
     let (counted, level) = (score.level.counts(), score.level.word());
     format!("{percent}{word} of {counted} {level}, below the threshold of {threshold}%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_is_missed_only_if_every_mutant_was_tried() {
+        let gate = |met| Gate { figure: Figure::Plain, threshold: 60.0, met, not_judged: false };
+        let open = |met| gate(met).with_more_to_come();
+        for (gates, expected) in [
+            (vec![], Exit::Passed),
+            (vec![gate(true), open(true)], Exit::Passed),
+            (vec![gate(true), gate(false)], Exit::Coverage),
+            (vec![open(true), open(false)], Exit::Nothing),
+        ] {
+            assert_eq!(exit_of_gates(gates.iter()), expected, "{gates:?}");
+        }
+    }
 }

@@ -9,8 +9,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::adhoc::{AdHocSettings, CallingArgs, flag_key};
-use super::observed_calls::ServingRequirement;
 use super::parsing::{drawn_seed, duration, share, typed_duration};
+use super::serving::ServingRequirement;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::server::Verb;

@@ -172,8 +172,7 @@ fn keep_promises(file: &FilePlace, written: &str, promised: &str, console: &Cons
         return Ok(());
     }
     sink::write(file, promised).map_err(|error| console.fail(Exit::Environment, error, None))?;
-    console
-        .note(&format!("`{}` asks from now on for what this run showed of slow calls and addresses", file.display()));
+    console.note(&format!("`{}` also checks now what this run showed of slow calls and addresses", file.display()));
     Ok(())
 }
 

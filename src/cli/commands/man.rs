@@ -27,7 +27,7 @@ pub(crate) fn man(args: &ManArgs, console: &Console) -> Result<Exit, Exit> {
         })?;
     }
     // Pages of commands are named as their files are: `mcprove-run(1)`.
-    let title = page.get_bin_name().unwrap_or_default().replace(' ', "-");
+    let title = page.get_bin_name().unwrap_or("mcprove").replace(' ', "-");
     let mut text = Vec::new();
     let man = Man::new(page).title(title).source(concat!("mcprove ", env!("CARGO_PKG_VERSION")));
     man.render(&mut text).map_err(|error| console.fail(Exit::Internal, error, None))?;

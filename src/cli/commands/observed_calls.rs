@@ -1,68 +1,26 @@
-//! Checks that servers serve calls of their tools: a server that refuses every call breaks few rules, and proves nothing.
+//! Collects the calls of tools that a run makes, and how servers answered them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::cli::calls::unknown_tool;
-use crate::cli::console::Console;
-use crate::cli::exit::Exit;
-use crate::cli::suites::FlaggedTool;
-use crate::event::{CaseResult, Outcome};
+use crate::event::{CaseResult, CommonRefusal, Outcome, ServerCallCounts, ToolCallCounts, ToolListing};
 use crate::plan::GeneratedCases;
 use crate::redact::Redactor;
 use crate::runner::{SessionFrames, SessionPurpose};
 use crate::schema::Judge;
-use crate::source::{did_you_mean, shorten, visible_line};
+use crate::source::{shorten, visible_line};
 use crate::transport::Owner;
-use crate::wire::{Direction, ForgottenCalls, call_limit, is_served, surroundings_lack};
-
-/// The most tools that a sentence names.
-pub(crate) const MOST_NAMES: usize = 5;
+use crate::wire::{Direction, ForgottenCalls, is_served};
 
 /// The most refusals of a tool that are told apart.
 const MOST_REFUSALS: usize = 20;
-
-/// The calls that a server must serve at least, so that it counts as judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum ServingRequirement {
-    /// A call, where generated cases called tools.
-    #[default]
-    WhereGenerated,
-    /// The same, and calls of half of the tools at least, whoever forbade the others.
-    HalfGenerated,
-    /// A call, where any was made: a server may have no tools.
-    Served,
-    /// The same, and generated calls of half of the tools at least.
-    HalfServed,
-}
-
-impl ServingRequirement {
-    /// Returns true if it is about the whole server, and not only about generated cases.
-    pub(crate) fn is_of_server(self) -> bool {
-        matches!(self, Self::Served | Self::HalfServed)
-    }
-
-    fn is_of_half(self) -> bool {
-        matches!(self, Self::HalfGenerated | Self::HalfServed)
-    }
-}
-
-/// The calls that a run demands, and where its suite comes from.
-#[derive(Debug)]
-pub(crate) struct ServingPolicy {
-    pub(crate) requirement: ServingRequirement,
-    /// True if the run may pass although a tool was not judged.
-    pub(crate) allows_unjudged: bool,
-    /// True if the suite is made from the command line, so that help names flags.
-    pub(crate) is_adhoc: bool,
-}
 
 /// The calls of tools and their answers, server by server.
 #[derive(Debug, Default)]
 pub(crate) struct ObservedCalls {
     /// True if they are judged: a run of hand-written cases alone is judged by its cases.
-    are_counted: bool,
+    pub(crate) are_judged: bool,
     generated: GeneratedCases,
     /// The ids of the cases that rest on generated calls and were run.
     ran: BTreeSet<String>,
@@ -111,36 +69,23 @@ struct RefusedCallExample {
 
 impl ToolTally {
     /// Its most frequent message to calls that are valid by its schema: others were meant to be refused.
-    fn refusal(&self, schema: Option<&Value>) -> &str {
+    fn refusal(&self, schema: Option<&Value>) -> Option<CommonRefusal> {
         let judge = schema.and_then(|schema| Judge::of(schema).ok());
         let is_meant = |refusal: &RefusedCallExample| {
             judge.as_ref().is_none_or(|judge| judge.is_valid(&refusal.arguments) == Some(true))
         };
         let refusals = self.refusals.iter().filter(|(_, refusal)| is_meant(refusal));
-        refusals.max_by_key(|(_, refusal)| refusal.times).map_or("", |(words, _)| words)
+        let (words, refusal) = refusals.max_by_key(|(_, refusal)| refusal.times)?;
+        Some(CommonRefusal { words: words.clone(), times: refusal.times })
     }
 }
 
-/// The tools of a server that generated cases left alone.
-struct SkippedTools {
-    sentence: String,
-    /// They are most of its tools.
-    is_most: bool,
-}
-
-/// A tool of which nothing is known.
-#[derive(Debug, PartialEq, Eq)]
-struct Unjudged<'a> {
-    server: &'a str,
-    tool: &'a str,
-    refusal: &'a str,
-}
-
 impl ObservedCalls {
-    /// Counts nothing yet; `generated` lists the cases that rest on generated calls.
-    pub(crate) fn new(generated: GeneratedCases, serving: ServingRequirement) -> Self {
-        let are_counted = serving.is_of_server() || !generated.is_empty();
-        Self { are_counted, generated, ..Self::default() }
+    /// Counts nothing yet; `generated` lists the cases that rest on generated calls, and `is_asked` says that calls are
+    /// judged although there are none.
+    pub(crate) fn new(generated: GeneratedCases, is_asked: bool) -> Self {
+        let are_judged = is_asked || !generated.is_empty();
+        Self { are_judged, generated, ..Self::default() }
     }
 
     /// Takes note of a case.
@@ -153,9 +98,6 @@ impl ObservedCalls {
 
     /// Counts the calls of a session.
     pub(crate) fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
-        if !self.are_counted {
-            return;
-        }
         let answers = self.servers.entry((session.file.clone(), session.server.clone())).or_default();
         let owners: BTreeMap<u32, &Owner> =
             session.owners.iter().flat_map(|(id, frames)| frames.iter().map(move |frame| (*frame, id))).collect();
@@ -198,110 +140,49 @@ impl ObservedCalls {
         answers.has_uncounted |= has_unkept && session.case.is_none();
     }
 
-    /// Reports flags that name tools which no server lists, as a mistake of the command line; findings weigh more.
-    pub(crate) fn refuse_unknown(&self, named: &[FlaggedTool], exit: Exit, console: &Console) -> Exit {
-        let listed: BTreeSet<&str> =
-            self.servers.values().flat_map(|server| &server.listed).map(String::as_str).collect();
-        let is_unknown = |named: &&FlaggedTool| !listed.iter().any(|tool| named.is_match(tool));
-        let mut unknown = named.iter().filter(|_| !listed.is_empty()).filter(is_unknown).peekable();
-        let is_known = unknown.peek().is_none();
-        for named in unknown {
-            console.error(unknown_tool(named), did_you_mean(&named.tool, listed.iter().copied()).as_deref());
-        }
-        let gives_way = matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
-        if is_known || !gives_way { exit } else { Exit::Usage }
+    /// The calls so far, server by server.
+    pub(crate) fn by_server(&self) -> Vec<ServerCallCounts> {
+        self.servers.iter().map(|((file, name), server)| self.of_server(file, name, server)).collect()
     }
 
-    /// Why nothing is known of some server, as a sentence; `None` where something is.
-    fn unknown(&self, serving: ServingRequirement) -> Option<String> {
-        self.servers.iter().find_map(|((file, name), server)| {
-            let of = if self.servers.len() > 1 { format!(" by `{name}`") } else { String::new() };
-            let wants_tools = !serving.is_of_server() && self.generated.calls_tools(file, name);
-            if wants_tools && server.lists_none() {
-                return Some("the server declares `tools` and lists none, so nothing is known of them".to_owned());
+    fn of_server(&self, file: &str, name: &str, server: &AnswerCounts) -> ServerCallCounts {
+        let of_ran = server.called.iter().filter(|(case, _)| self.ran.contains(*case));
+        let generated: BTreeSet<&String> = of_ran.flat_map(|(_, tools)| tools).collect();
+        let called: BTreeSet<&String> = server.called.values().flatten().collect();
+        let names: BTreeSet<&String> = server.listed.iter().chain(server.tools.keys()).collect();
+        let tools = names.into_iter().map(|tool| {
+            let tally = server.tools.get(tool);
+            ToolCallCounts {
+                name: tool.clone(),
+                listing: server.listing(tool),
+                called: called.contains(tool),
+                generated: generated.contains(tool),
+                exempt: self.generated.may_be_unjudged(file, tool),
+                sent: tally.map_or(0, |tally| tally.sent),
+                served: tally.map_or(0, |tally| tally.served),
+                refusal: tally
+                    .filter(|tally| tally.served == 0)
+                    .and_then(|tally| tally.refusal(server.schemas.get(tool))),
             }
-            let is_tried = match serving {
-                ServingRequirement::WhereGenerated | ServingRequirement::HalfGenerated => {
-                    let tools = self.generated_tools(server);
-                    tools.into_iter().any(|tool| !self.generated.may_be_unjudged(file, tool))
-                }
-                // Without tools, only calls of unknown ones are made.
-                ServingRequirement::Served | ServingRequirement::HalfServed => {
-                    server.sent_calls() > 0 && !server.lists_none()
-                }
-            };
-            (is_tried && server.served_calls() == 0).then(|| match server.sent_calls() {
-                _ if server.is_spared() => format!("no tool was called{of}, so nothing is known of them"),
-                1 => format!("the only call of a tool was not served{of}, so nothing is known of it"),
-                sent => format!("none of {sent} calls of tools was served{of}, so nothing is known of them"),
-            })
-        })
-    }
-
-    /// The tools that generated cases left alone, where those are most of a server, as a sentence.
-    fn mostly_skipped(&self) -> Option<String> {
-        self.skipped_tools().find(|skipped| skipped.is_most).map(|skipped| skipped.sentence)
-    }
-
-    /// The tools that generated cases left alone, server by server.
-    fn skipped_tools(&self) -> impl Iterator<Item = SkippedTools> {
-        self.servers.values().filter_map(|server| {
-            let called = self.generated_tools(server);
-            let judged = server.listed.iter().filter(|tool| !server.only_tasks.contains(*tool));
-            let (tried, skipped): (Vec<_>, Vec<_>) = judged.partition(|tool| called.contains(tool.as_str()));
-            (!skipped.is_empty() && !server.has_uncounted).then(|| {
-                let names = skipped.iter().take(MOST_NAMES).map(|tool| format!("`{}`", visible_line(tool)));
-                let names = names.collect::<Vec<_>>().join(", ");
-                let more = skipped.len().saturating_sub(MOST_NAMES);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let count = skipped.len();
-                let sentence = format!("{count} of {} tools got no generated call: {names}{more}", count + tried.len());
-                SkippedTools { sentence, is_most: count > tried.len() }
-            })
-        })
-    }
-
-    /// The tools that the server has and that generated cases called.
-    fn generated_tools<'a>(&self, server: &'a AnswerCounts) -> BTreeSet<&'a str> {
-        let of_generated = server.called.iter().filter(|(case, _)| self.ran.contains(*case));
-        let tools = of_generated.flat_map(|(_, tools)| tools).map(String::as_str);
-        tools.filter(|tool| server.listed.contains(*tool)).collect()
-    }
-
-    /// The tools that generated cases called, that served no call at all, and of which no suite says that this is known.
-    fn unjudged_tools(&self) -> Vec<Unjudged<'_>> {
-        let each = self.servers.iter().flat_map(|((file, name), server)| {
-            self.generated_tools(server).into_iter().filter_map(move |tool| {
-                let tally = server.tools.get(tool)?;
-                let is_unknown = tally.served == 0
-                    && !server.has_uncounted
-                    && !server.only_tasks.contains(tool)
-                    && !self.generated.may_be_unjudged(file, tool);
-                is_unknown.then(|| Unjudged { server: name, tool, refusal: tally.refusal(server.schemas.get(tool)) })
-            })
         });
-        each.collect()
+        ServerCallCounts {
+            tools: tools.collect(),
+            file: file.to_owned(),
+            server: name.to_owned(),
+            wants_tools: self.generated.calls_tools(file, name),
+            lists_none: server.declares_tools && server.listed.is_empty() && !server.has_unkept,
+            has_uncounted: server.has_uncounted,
+        }
     }
 }
 
 impl AnswerCounts {
-    /// Returns true if it says that it has tools, and lists none.
-    fn lists_none(&self) -> bool {
-        self.declares_tools && self.listed.is_empty() && !self.has_unkept
-    }
-
-    /// Returns true if no tool that it lists was called.
-    fn is_spared(&self) -> bool {
-        let mut called = self.called.values().flatten();
-        !self.listed.is_empty() && !called.any(|tool| self.listed.contains(tool))
-    }
-
-    fn sent_calls(&self) -> usize {
-        self.tools.values().map(|tally| tally.sent).sum()
-    }
-
-    fn served_calls(&self) -> usize {
-        self.tools.values().map(|tally| tally.served).sum()
+    fn listing(&self, tool: &str) -> ToolListing {
+        match (self.listed.contains(tool), self.only_tasks.contains(tool)) {
+            (false, _) => ToolListing::Unlisted,
+            (true, false) => ToolListing::Listed,
+            (true, true) => ToolListing::OnlyTasks,
+        }
     }
 
     fn call(&mut self, purpose: SessionPurpose, case: &str, tool: &str) {
@@ -361,195 +242,37 @@ impl AnswerCounts {
     }
 }
 
-impl ObservedCalls {
-    /// The verdict, unless a tool, or the whole server, served no call: then its behaviour is unknown.
-    pub(crate) fn gate(&self, exit: Exit, policy: &ServingPolicy, hidden: &Redactor, console: &Console) -> Exit {
-        if !matches!(exit, Exit::Passed | Exit::Coverage | Exit::Findings) {
-            return exit;
-        }
-        if let Some(message) = self.unknown(policy.requirement) {
-            if exit == Exit::Findings {
-                return exit;
-            }
-            return console.fail(Exit::Nothing, message, Some(&self.help_for_unserved(policy)));
-        }
-        if let Some(message) = self
-            .mostly_skipped()
-            .filter(|_| policy.requirement.is_of_half() && !policy.allows_unjudged && exit != Exit::Findings)
-        {
-            let narrow = if policy.requirement == ServingRequirement::HalfGenerated {
-                "name the tools that matter with `--tool TOOL`, "
-            } else {
-                ""
-            };
-            let help = format!(
-                "allow calls that may change data with `--scratch` or `--allow TOOL`, {narrow}or let the run pass without \
-                 them with `--allow-unjudged`"
-            );
-            return console.fail(Exit::Nothing, hidden.text(&message), Some(&help));
-        }
-        if policy.requirement == ServingRequirement::HalfServed {
-            for SkippedTools { sentence, .. } in self.skipped_tools() {
-                let sentence = hidden.text(&sentence);
-                console.note(&format!("warning: {sentence}; `--allow TOOL` calls one that may change data"));
-            }
-        }
-        if policy.requirement.is_of_server() && self.servers.values().any(AnswerCounts::lists_none) {
-            console.note("warning: the server declares `tools` and lists none, so no call was judged");
-        }
-        let unjudged = if policy.allows_unjudged { Vec::new() } else { self.unjudged_tools() };
-        let [first, ..] = unjudged.as_slice() else { return exit };
-        let message = hidden.text(&unjudged_message(&unjudged, self.servers.len()));
-        let help = hidden.text(&help_for_unjudged(first, policy));
-        if exit == Exit::Findings {
-            console.note(&format!("warning: {message}; {help}"));
-            return exit;
-        }
-        console.fail(Exit::Nothing, message, Some(&help))
-    }
-
-    fn help_for_unserved(&self, policy: &ServingPolicy) -> String {
-        let is_adhoc = policy.is_adhoc;
-        if self.servers.values().all(|server| server.listed.is_empty()) {
-            "start the server so that it lists its tools, or remove `tools` from its capabilities".to_owned()
-        } else if self.servers.values().any(AnswerCounts::is_spared) {
-            let way = if is_adhoc { "`--allow TOOL` or `--scratch`" } else { "`allow: [TOOL]` or `scratch: true`" };
-            format!("allow calls of tools that may change data with {way}")
-        } else if let Some(lack) = common_lack(&self.unjudged_tools()) {
-            format!("the server lacks something here, so no arguments help: \"{lack}\"; provide it")
-        } else {
-            let way = if is_adhoc { "--arguments 'TOOL={…}'" } else { "arguments: { TOOL: { … } }" };
-            format!("give valid arguments with `{way}`; `--transcript frames` shows the answers")
-        }
-    }
-}
-
-/// What the machine lacks, in the words of the first tool, where that is why each of the tools served nothing.
-fn common_lack(unjudged: &[Unjudged<'_>]) -> Option<String> {
-    let lack = unjudged.iter().find_map(|one| surroundings_lack(one.refusal))?;
-    let is_excused = |one: &Unjudged<'_>| surroundings_lack(one.refusal).is_some() || call_limit(one.refusal).is_some();
-    unjudged.iter().all(is_excused).then_some(lack)
-}
-
-fn help_for_unjudged(first: &Unjudged<'_>, policy: &ServingPolicy) -> String {
-    let tool = visible_line(first.tool);
-    let allow = if policy.is_adhoc { "--allow-unjudged".to_owned() } else { format!("allow_unjudged: [{tool}]") };
-    if surroundings_lack(first.refusal).is_some() {
-        return format!("provide what the server lacks here, or let the run pass without it with `{allow}`");
-    }
-    if call_limit(first.refusal).is_some() {
-        return format!("raise the limit of calls for tests, or let the run pass without the tool with `{allow}`");
-    }
-    let give = if policy.is_adhoc {
-        format!("--arguments '{tool}={{…}}'")
-    } else {
-        format!("arguments: {{ {tool}: {{ … }} }}")
-    };
-    format!("give valid arguments with `{give}`, or let the run pass without it with `{allow}`")
-}
-
-/// `2 tools served no call, so they were not judged: a, b; a answered: database is down`.
-fn unjudged_message(unjudged: &[Unjudged<'_>], servers: usize) -> String {
-    let title = |one: &Unjudged<'_>| match servers {
-        0 | 1 => format!("`{}`", visible_line(one.tool)),
-        _ => format!("`{}` of `{}`", visible_line(one.tool), one.server),
-    };
-    let count = unjudged.len();
-    let names: Vec<String> = unjudged.iter().take(MOST_NAMES).map(title).collect();
-    let more = if count > MOST_NAMES { format!(" and {} more", count - MOST_NAMES) } else { String::new() };
-    let names = names.join(", ") + &more;
-    let which = if count == 1 { "1 tool was".to_owned() } else { format!("{count} tools were") };
-    let of_first = match unjudged.first() {
-        Some(first) if !first.refusal.is_empty() => {
-            let who = if count == 1 { "it".to_owned() } else { title(first) };
-            format!("; {who} answered: {}", first.refusal)
-        }
-        Some(_) | None => String::new(),
-    };
-    format!("{which} not judged, since no call was served: {names}{of_first}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::wire::ForgottenTool;
 
-    #[test]
-    fn who_shows_nothing() {
-        let check = |serving, declares_tools, tools: &[&str], calls: &[(&str, &str)], served, expected| {
-            let mut server = AnswerCounts { declares_tools, ..AnswerCounts::default() };
-            server.read_result(&json!({"tools": tools.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
-            for (case, tool) in calls {
-                server.call(SessionPurpose::Verdict, case, tool);
-                server.tools.entry((*tool).to_owned()).or_default().served = served;
-            }
-            let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-            let ran = ["generated".to_owned()].into();
-            let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
-            assert_eq!(calls.unknown(serving).is_some(), expected, "{serving:?} {calls:?}");
-        };
-        let generated = ServingRequirement::WhereGenerated;
-        check(generated, true, &["add"], &[("generated", "add")], 0, true);
-        check(generated, true, &["add"], &[("generated", "add")], 1, false);
-        check(generated, true, &["add"], &[("by hand", "add")], 0, false);
-        check(generated, true, &["add"], &[("generated", "nobody has this")], 0, false);
-        check(generated, true, &[], &[], 0, false);
-        check(ServingRequirement::Served, true, &["add"], &[("by hand", "add")], 0, true);
-        check(ServingRequirement::Served, true, &[], &[], 0, false);
+    fn tools_of(server: AnswerCounts) -> Vec<ToolCallCounts> {
+        let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
+        let calls = ObservedCalls { ran: ["generated".to_owned()].into(), servers, ..ObservedCalls::default() };
+        calls.by_server().remove(0).tools
     }
 
-    #[test]
-    fn a_lack_of_all_tools_is_no_lack_of_arguments() {
-        let lack = "fetch failed";
-        for (refusals, expected) in [
-            (&[lack, "Error: fetch failed"][..], Some(lack)),
-            (&["Rate limit exceeded", lack], Some(lack)),
-            (&[lack, "no such user"], None),
-            (&["Rate limit exceeded"], None),
-            (&[], None),
-        ] {
-            let of = |refusal| Unjudged { server: "server", tool: "get", refusal };
-            let unjudged: Vec<Unjudged<'_>> = refusals.iter().copied().map(of).collect();
-            assert_eq!(common_lack(&unjudged).as_deref(), expected, "{refusals:?}");
-        }
+    fn listing(names: &[&str]) -> AnswerCounts {
+        let mut server = AnswerCounts::default();
+        server.read_result(&json!({"tools": names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
+        server
     }
 
     #[test]
     fn calls_count_although_their_frames_are_not_kept() {
         let of = |sent, served| ForgottenTool { sent, served };
-        let mut server = AnswerCounts::default();
-        server.read_result(&json!({"tools": [{"name": "add"}, {"name": "get"}]}));
+        let mut server = listing(&["add", "get"]);
         let tools = [("add".to_owned(), of(90, 70)), ("get".to_owned(), of(90, 0))].into();
         server.count_forgotten(&ForgottenCalls { tools, ..ForgottenCalls::default() }, "generated");
-        let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-        let ran = ["generated".to_owned()].into();
-        let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
-        assert_eq!(calls.unjudged_tools(), [Unjudged { server: "server", tool: "get", refusal: "" }]);
-        assert_eq!(calls.unknown(ServingRequirement::WhereGenerated), None);
+        let found = tools_of(server);
+        let found: Vec<(&str, usize, usize, bool)> =
+            found.iter().map(|tool| (&*tool.name, tool.sent, tool.served, tool.generated)).collect();
+        assert_eq!(found, [("add", 90, 70, true), ("get", 90, 0, true)]);
     }
 
     #[test]
-    fn most_tools_have_to_be_called() {
-        for (listed, called, expected) in [
-            (&["a", "b", "c"][..], &["a"][..], Some("2 of 3 tools got no generated call: `b`, `c`")),
-            (&["a", "b"], &["a"], None),
-            (&["a", "b", "c"], &["a", "b"], None),
-            (&[], &[], None),
-        ] {
-            let mut server = AnswerCounts::default();
-            server.read_result(&json!({"tools": listed.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}));
-            for tool in called {
-                server.call(SessionPurpose::Verdict, "generated", tool);
-            }
-            let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-            let ran = ["generated".to_owned()].into();
-            let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
-            assert_eq!(calls.mostly_skipped().as_deref(), expected, "{listed:?} {called:?}");
-        }
-    }
-
-    #[test]
-    fn every_tool_has_to_serve_something() {
+    fn of_the_answers_to_valid_calls_the_most_frequent_is_known() {
         let get = json!({"name": "get", "inputSchema": {"properties": {"id": {"type": "string"}}}});
         let mut server = AnswerCounts::default();
         server.read_result(&json!({"tools": [{"name": "add"}, get, {"name": "by_hand"}]}));
@@ -570,29 +293,32 @@ mod tests {
             server.call(SessionPurpose::Verdict, case, tool);
             server.count_answer(SessionPurpose::Verdict, tool, json!({}), answer, &Redactor::default());
         }
-        let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-        let ran = ["generated".to_owned()].into();
-        let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
-        let unjudged = calls.unjudged_tools();
-        assert_eq!(unjudged, [Unjudged { server: "server", tool: "get", refusal: "database is down" }]);
-        let message = unjudged_message(&unjudged, 1);
-        assert_eq!(message, "1 tool was not judged, since no call was served: `get`; it answered: database is down");
+        let found = tools_of(server);
+        let found: Vec<_> = found
+            .iter()
+            .map(|tool| (&*tool.name, tool.is_listed(), tool.generated, tool.sent, tool.served, tool.refusal()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("add", true, true, 2, 1, ""),
+                ("by_hand", true, false, 1, 0, "database is down"),
+                ("get", true, true, 3, 0, "database is down"),
+                ("nobody has this", false, true, 1, 0, "database is down"),
+            ]
+        );
     }
 
     #[test]
-    fn a_search_for_arguments_judges_no_tool() {
+    fn a_search_for_arguments_calls_tools_and_judges_none() {
         let good = json!({"result": {"content": []}});
-        for (purpose, expected) in [(SessionPurpose::Arguments, &["add"][..]), (SessionPurpose::Verdict, &[])] {
-            let mut server = AnswerCounts::default();
-            server.read_result(&json!({"tools": [{"name": "add"}]}));
+        for (purpose, expected) in [(SessionPurpose::Arguments, (0, 0)), (SessionPurpose::Verdict, (1, 1))] {
+            let mut server = listing(&["add"]);
             server.call(purpose, "", "add");
             server.count_answer(purpose, "add", json!({}), &good, &Redactor::default());
-            server.call(SessionPurpose::Verdict, "generated", "add");
-            let servers = [(("s.yml".to_owned(), "server".to_owned()), server)].into();
-            let ran = ["generated".to_owned()].into();
-            let calls = ObservedCalls { are_counted: true, ran, servers, generated: GeneratedCases::default() };
-            let unjudged: Vec<&str> = calls.unjudged_tools().iter().map(|unjudged| unjudged.tool).collect();
-            assert_eq!(unjudged, expected, "{purpose:?}");
+            let found = tools_of(server).remove(0);
+            assert_eq!((found.sent, found.served), expected, "{purpose:?}");
+            assert!(found.called && !found.generated);
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::other_server::OtherServerArgs;
 use crate::cli::console::{Console, ListFormat};
 use crate::cli::exit::Exit;
+use crate::cli::shard::ShardArgs;
 use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, require_cases};
 use crate::plan::{Body, Case, Plan, SessionNeed, SuitePlan};
 use crate::source::visible_line;
@@ -19,6 +20,8 @@ use crate::taxonomy::Registry;
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     suites: SuiteArgs,
+    #[command(flatten)]
+    shard: ShardArgs,
     /// Shows the session of each case, and the faults that it checks.
     #[arg(long, short)]
     verbose: bool,
@@ -31,6 +34,7 @@ pub(crate) struct PlanArgs {
 
 pub(crate) fn plan(mut args: PlanArgs, console: &Console) -> Result<Exit, Exit> {
     args.other.put_into(&mut args.suites, false, console)?;
+    args.suites.shard = args.shard.shard(console)?;
     let plan = args.suites.plan(ChosenRegistry::BUILTIN, AllowedCalls::AsSuitesSay, console)?;
     require_cases(&plan, console)?;
     let registry = Registry::builtin();

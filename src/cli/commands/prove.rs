@@ -9,9 +9,10 @@ use super::proving::{ProofRequest, RecordingFile};
 use super::run::{RunArgs, run};
 use super::run_command::RunCommandArgs;
 use super::run_watch::RunWatch;
-use super::signals::{self, RunEnding, SignalScope};
+use super::signals::{self, Budget, RunEnding, SignalScope};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
+use crate::cli::recorded_suites;
 use crate::cli::suites::registry;
 use crate::event::{Event, Outcome, RunEnd};
 use crate::prove::RecordedSecrets;
@@ -39,16 +40,18 @@ pub(crate) fn prove(args: ProveArgs, console: &Console) -> Result<Exit, Exit> {
 
 /// Proves from a recording; reports show its baseline run.
 fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<Exit, Exit> {
-    let file = RecordingFile::open(path, console)?;
-    if args.suites.paths.is_empty() {
-        args.suites.paths = file.suites().to_vec();
-    }
+    let budget = args.budget.map(Budget::new);
+    let mut file = RecordingFile::open(path, console)?;
+    recorded_suites::choose(&mut args.suites, file.recorded_suites(console)?, console);
     args.proving.check(&args.thresholds, console)?;
     let registry = registry(args.registry.as_deref(), console)?;
     let mutants = args.proving.mutants(registry.get(), console)?;
     let plan = args.plan(registry, console)?;
     args.check_targets(&plan, None, console)?;
-    let recording = file.recording(&plan, console)?;
+    let recording = match &args.suites.recorded {
+        Some(_) => file.recording_of_own_suites(console),
+        None => file.recording(&plan, console),
+    }?;
     let plan = plan.without_cases(|case| recording.unplayable(&case.id).is_some());
     let snapshots = Snapshots { known: recorded::read_texts(&plan), purpose: Purpose::Compare }.into();
     let (wish, stop) = Stop::new();
@@ -56,7 +59,8 @@ fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<E
     let options = &Options { snapshots, ..args.options(now(), stop, console) };
     let mut watch = RunWatch::new(&args.report, None, plan.cases().count(), console)?;
     let (plan, registry) = (&plan, registry.get());
-    let request = ProofRequest { plan, registry, options, mutants, secrets: RecordedSecrets::TakenOut, time: None };
+    let time = budget.as_ref().map(Budget::remaining);
+    let request = ProofRequest { plan, registry, options, mutants, secrets: RecordedSecrets::TakenOut, time };
     let proven = args.proving.prove_recording(recording, request, &args.thresholds, console)?;
     let proof = Box::new(proven.proof);
     let is_failure = |event: &Event| matches!(event, Event::CaseFinished(result) if result.outcome == Outcome::Failed);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, Take};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -11,9 +11,9 @@ use clap::{Args, ValueEnum};
 use super::fault_coverage::ThresholdArgs;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-
+use crate::cli::recorded_suites::RecordedSuites;
 use crate::coverage::gates;
-use crate::event::Proof;
+use crate::event::{Gate, Proof};
 use crate::files::FilePlace;
 use crate::plan::Plan;
 use crate::prove::file::{self, RecordedParts, RecordedText, RecordingHeader, RecordingReader};
@@ -28,6 +28,7 @@ use crate::runner::{Options, Thresholds, redactor, variables_in};
 use crate::source::file::{RECORDED, WRITTEN, open, read_text};
 use crate::source::{duration_text, nearest, visible_line};
 use crate::suite::why_unreadable;
+use crate::taxonomy::score::Score;
 use crate::taxonomy::{Registry, Variant};
 
 /// Recording and proof of a run.
@@ -45,9 +46,9 @@ pub(crate) struct ProvingArgs {
     /// Runs the mutants that the recording cannot decide against the real servers, which are restarted for each of them.
     #[arg(long)]
     live: bool,
-    /// Which survivors are shown with the lines that would kill them.
-    #[arg(long, value_name = "WHICH", value_enum, default_value = "worst")]
-    survivors: ShownMutants,
+    /// Which survivors are shown with the lines that would kill them; the worst by default.
+    #[arg(long, value_name = "WHICH", value_enum)]
+    survivors: Option<ShownMutants>,
     /// Writes the tests that would kill the survivors into this file: a suite that includes the proven one.
     #[arg(long, value_name = "FILE")]
     write_missing: Option<FilePlace>,
@@ -87,8 +88,8 @@ impl ProvingArgs {
 
     pub(crate) fn survivors(&self) -> Survivors {
         match self.survivors {
-            ShownMutants::Worst => Survivors::Worst,
-            ShownMutants::All => Survivors::All,
+            Some(ShownMutants::Worst) | None => Survivors::Worst,
+            Some(ShownMutants::All) => Survivors::All,
         }
     }
 
@@ -119,6 +120,7 @@ impl ProvingArgs {
             ("--mutant", !self.mutant.is_empty()),
             ("--write-missing", self.write_missing.is_some()),
             ("--live", self.live),
+            ("--survivors", self.survivors.is_some()),
         ];
         if let Some((flag, _)) = only_with_proof.iter().find(|(_, is_given)| *is_given && !self.prove) {
             return Err(console.fail(Exit::Usage, format!("`{flag}` needs `--prove`"), Some("add `--prove`")));
@@ -169,11 +171,16 @@ impl ProvingArgs {
         })?;
         let Thresholds { plain, weighted } = thresholds.values();
         let proof = &mut proven.proof;
+        let is_open = proof.untried_count() > 0;
+        let gates_of = |score: &Score| -> Vec<Gate> {
+            let found = gates(score, plain, weighted).into_iter();
+            found.map(|gate| if is_open { gate.with_more_to_come() } else { gate }).collect()
+        };
         if proof.suites.is_empty() {
-            proof.gates = gates(&proof.proven, plain, weighted);
+            proof.gates = gates_of(&proof.proven);
         }
         for suite in &mut proof.suites {
-            suite.gates = gates(&suite.proven, plain, weighted);
+            suite.gates = gates_of(&suite.proven);
         }
         Ok(proven)
     }
@@ -188,8 +195,8 @@ impl ProvingArgs {
     ) -> Result<(), Exit> {
         let suite = request.plan.suites.first().map(|planned| planned.suite.file.clone()).unwrap_or_default();
         let _ticker = Ticker::start(|elapsed| format!("… {}: proving the suite\n", duration_text(elapsed)));
-        let ProveResult { proof, is_whole, .. } = self.prove_recording(recording, request, thresholds, console)?;
-        let line = proof_line(MutantCounts::of(&proof.mutants), is_whole, &suite);
+        let ProveResult { proof, .. } = self.prove_recording(recording, request, thresholds, console)?;
+        let line = proof_line(MutantCounts::of(&proof.mutants), &suite);
         line.map_or(Ok(()), |line| console.part(&line))
     }
 
@@ -218,7 +225,8 @@ impl ProvingArgs {
 }
 
 /// How many mutants were killed, and the command that shows the others; `None` where none was decided.
-fn proof_line(counts: MutantCounts, is_whole: bool, suite: &str) -> Option<String> {
+fn proof_line(counts: MutantCounts, suite: &str) -> Option<String> {
+    let is_whole = counts.untried == 0;
     let (killed, decided) = (counts.killed_count(), counts.killed_count() + counts.survived);
     let tried = if is_whole { "" } else { " that were tried" };
     let suite = shell_words::quote(suite);
@@ -262,9 +270,17 @@ impl<'a> RecordingFile<'a> {
         Ok(Self { path, reader })
     }
 
-    /// The suites that were recorded.
-    pub(crate) fn suites(&self) -> &[String] {
-        &self.reader.header.suites
+    /// The suites that were recorded, with the files that they are made of; refuses a recording of another program.
+    pub(crate) fn recorded_suites(&mut self, console: &Console) -> Result<RecordedSuites, Exit> {
+        let texts = self.reader.require_this_program().and_then(|()| self.reader.texts());
+        let texts = texts.map_err(|reason| unusable(self.path, &reason, console))?;
+        let texts = texts.into_iter().map(|recorded| (PathBuf::from(recorded.file), recorded.text)).collect();
+        let RecordingHeader { suites, fingerprint, .. } = &self.reader.header;
+        Ok(RecordedSuites {
+            files: suites.iter().map(PathBuf::from).collect(),
+            fingerprint: fingerprint.clone(),
+            texts,
+        })
     }
 
     /// The recording of a run, whatever its suite; says if messages are missing.
@@ -279,6 +295,11 @@ impl<'a> RecordingFile<'a> {
     /// The events of a run, one a line.
     pub(crate) fn events(self, console: &Console) -> Result<String, Exit> {
         self.reader.events().map_err(|reason| unusable(self.path, &reason, console))
+    }
+
+    /// The recording of its own suites.
+    pub(crate) fn recording_of_own_suites(self, console: &Console) -> Result<RunRecording, Exit> {
+        self.reader.run().map_err(|reason| unusable(self.path, &reason, console))
     }
 
     /// The recording, if it is one of this plan.
@@ -322,31 +343,26 @@ mod tests {
 
     #[test]
     fn a_line_says_what_was_killed_and_what_to_do_next() {
-        let line = |killed_by_expectations, survived, is_whole| {
-            let counts = MutantCounts { killed_by_expectations, survived, ..MutantCounts::default() };
-            proof_line(counts, is_whole, "my users.yml")
+        let line = |killed_by_expectations, survived, untried| {
+            let counts = MutantCounts { killed_by_expectations, survived, untried, ..MutantCounts::default() };
+            proof_line(counts, "my users.yml")
         };
-        for (killed, survived, is_whole, expected) in [
-            (0, 0, true, None),
-            (0, 0, false, None),
-            (4, 0, true, Some("4 of 4 mutants killed")),
-            (
-                4,
-                0,
-                false,
-                Some("4 of 4 mutants that were tried killed; `mcprove prove 'my users.yml'` tries all of them"),
-            ),
+        for (killed, survived, untried, expected) in [
+            (0, 0, 0, None),
+            (0, 0, 9, None),
+            (4, 0, 0, Some("4 of 4 mutants killed")),
+            (4, 0, 9, Some("4 of 4 mutants that were tried killed; `mcprove prove 'my users.yml'` tries all of them")),
             (
                 3,
                 1,
-                true,
+                0,
                 Some(
                     "3 of 4 mutants killed; `mcprove prove 'my users.yml'` shows the survivors, and tests that would kill them",
                 ),
             ),
         ] {
             let expected = expected.map(|expected| format!("proven: {expected}\n"));
-            assert_eq!(line(killed, survived, is_whole), expected);
+            assert_eq!(line(killed, survived, untried), expected);
         }
     }
 }

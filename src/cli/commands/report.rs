@@ -9,6 +9,7 @@ use super::proving::RecordingFile;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::written_files;
+use crate::event::Event;
 use crate::files::FilePlace;
 use crate::prove::file::is_recording;
 use crate::report::{self, Report, format_names, read_events, sink};
@@ -55,10 +56,15 @@ pub(crate) fn report(args: &ReportArgs, console: &Console) -> Result<Exit, Exit>
 const HISTORIC: &str = "html";
 
 fn folded(recording: &Path, console: &Console) -> Result<Report, Exit> {
+    Ok(Report::of(&recorded_run(recording, console)?))
+}
+
+/// The events of a recorded run, whichever way it was recorded.
+pub(crate) fn recorded_run(recording: &Path, console: &Console) -> Result<Vec<Event>, Exit> {
     let (sources, id) = read(recording, console)?;
     let recorded = read_events(id, &sources).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
     console.diagnostics(&recorded.warnings, &sources);
-    Ok(Report::of(&recorded.events))
+    Ok(recorded.events)
 }
 
 /// The events, from a file of events or out of the recording of a run.

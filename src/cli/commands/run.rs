@@ -11,14 +11,16 @@ use clap::Args;
 
 use super::failing_tests::write_failing_tests;
 use super::fault_coverage::ThresholdArgs;
-use super::observed_calls::{MOST_NAMES, ObservedCalls, ServingPolicy, ServingRequirement};
+use super::observed_calls::ObservedCalls;
 use super::parsing::{at_a_time, drawn_seed, duration, now, positive};
 use super::proving::{ProofRequest, ProvingArgs};
 use super::run_findings::{KeepArgs, keep};
 use super::run_shared::{SignalledRun, run_plan};
 use super::run_update::{self, Consent, SuiteFolders, UpdateArgs};
 use super::run_watch::{CaseOutcome, DetailArgs, RunWatch};
-use super::signals::{SignalScope, Urgency};
+use super::serving::{ServingPolicy, ServingRequirement};
+use super::signals::{Budget, SignalScope, Urgency};
+use super::verdict::EndedRun;
 use crate::baseline::Baseline;
 use crate::cli::baseline::BaselineArgs;
 use crate::cli::console::Console;
@@ -30,13 +32,11 @@ use crate::files::{FilePlace, FolderPlace};
 use crate::plan::{GeneratedCases, Plan};
 use crate::prove::{RecordedSecrets, RunRecorder};
 use crate::recorded;
-use crate::redact::Redactor;
 use crate::report::sink::{SinkError, parse_target};
 use crate::report::{Format, View, format_names};
 use crate::runner::{
-    ArgumentMemory, Bail, Isolation, Options, RunFolder, Snapshots, Stop, Summary, Thresholds, redactor,
+    ArgumentMemory, Bail, Isolation, ListedNames, Options, RunFolder, Snapshots, Stop, Summary, Thresholds, redactor,
 };
-use crate::source::visible_line;
 use crate::suite::Order;
 use crate::taxonomy::Registry;
 
@@ -85,7 +85,7 @@ pub(crate) struct RunArgs {
     /// A fault registry to use instead of the built-in one.
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,
-    /// The time for the whole run, such as `60s`; if it is too short for all cases, the run ends with exit code 4.
+    /// The time for the whole run, such as `60s`, and for its proof, which gets what the cases leave; if it is too short for all cases, the run ends with exit code 4.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
 }
@@ -190,6 +190,7 @@ impl RunArgs {
         &self,
         run: &PreparedRun,
         options: &Options,
+        budget: Option<&Budget>,
         watch: &mut RunWatch,
         console: &Console,
     ) -> Result<Option<Box<Proof>>, Exit> {
@@ -198,10 +199,13 @@ impl RunArgs {
         let recorded = self.proving.record.is_some().then(|| recording.clone());
         let (mut written, mut proof) = (Ok(()), None);
         // Half a run proves nothing.
-        if self.proving.prove && !options.stop.is_set() {
+        if self.proving.prove && options.stop.is_set() {
+            console.note("nothing was proven, because the run was cut off");
+        } else if self.proving.prove {
             let (plan, registry, mutants) = (&run.plan, run.registry, run.mutants.clone());
             let secrets = RecordedSecrets::Kept;
-            let request = ProofRequest { plan, registry, options, mutants, secrets, time: None };
+            let request =
+                ProofRequest { plan, registry, options, mutants, secrets, time: budget.map(Budget::remaining) };
             let proven = self.proving.prove_recording(recording, request, &self.thresholds, console);
             proof = proven.ok().map(|proven| Box::new(proven.proof));
         }
@@ -214,6 +218,10 @@ impl RunArgs {
             written = self.proving.write_recording(made_by, recorded, &events, &redactor, console).and(written);
         }
         written.map(|()| proof)
+    }
+
+    pub(crate) fn verifies_isolation(&self) -> bool {
+        self.trust.verify_isolation
     }
 
     /// Refuses to write two documents to one file, or one over a file that is read; `more` is another file to write.
@@ -266,7 +274,17 @@ impl RunRequest {
         }
         watch.recorder = (args.proving.records() || self.brief_proof.is_some()).then(RunRecorder::default);
         watch.keeper = args.keeping.keeper(plan, now);
-        watch.calls = ObservedCalls::new(GeneratedCases::of(plan), self.serving);
+        watch.policy = ServingPolicy {
+            requirement: self.serving,
+            allows_unjudged: args.allow_unjudged,
+            is_adhoc: !args.suites.are_files(),
+            allows_changes: plan
+                .suites
+                .iter()
+                .flat_map(|planned| planned.suite.servers.values())
+                .all(|one| one.scratch),
+        };
+        watch.calls = ObservedCalls::new(GeneratedCases::of(plan.whole()), self.serving.is_of_server());
         Ok(watch)
     }
 }
@@ -296,6 +314,7 @@ pub(crate) fn run_and_tell(request: &RunRequest, console: &Console) -> Result<(E
     let args = &request.args;
     let consent = Consent::of(&args.recording, console)?;
     let now = now();
+    let budget = args.budget.map(Budget::new);
     let run = request.prepare(now, console)?;
     let watch = request.watch(&run.plan, now, console)?;
     let snapshots = Arc::new(Snapshots { known: recorded::read_texts(&run.plan), purpose: consent.purpose() });
@@ -303,23 +322,26 @@ pub(crate) fn run_and_tell(request: &RunRequest, console: &Console) -> Result<(E
     let roots = if consent == Consent::None { recorded::Roots::default() } else { recorded::roots(&run.plan) };
     let roots = SuiteFolders::new(&roots);
     let ((wish, stop), scope) = (Stop::new(), request.signals);
-    let least = args.keeping.fail_on.unwrap_or(Severity::Low);
-    let arguments = Arc::new(ArgumentMemory::new(kept_arguments::read(&run.state)));
+    let least = args.keeping.severity.fail_on.unwrap_or(Severity::Low);
+    let kept_arguments = kept_arguments::read(&run.state);
+    let arguments = Arc::new(ArgumentMemory::new(kept_arguments.arguments()));
     let options =
         Options { baseline: Arc::clone(&run.known), snapshots, arguments, ..args.options(now, stop, console) };
     let signalled =
         SignalledRun { plan: run.plan.clone(), registry: run.registry, options: options.clone(), wish, scope, least };
-    let Some((mut summary, mut watch, urgency)) = run_plan(signalled, watch, args.budget, console) else {
+    let Some((mut summary, mut watch, urgency)) = run_plan(signalled, watch, budget.as_ref(), console) else {
         return Err(console.fail(Exit::Internal, "the run cannot start: the system provides no async runtime", None));
     };
+    // The proof has the time that is left; the run is not asked to end any more.
+    let is_out_of_time = budget.as_ref().is_some_and(Budget::end_run);
     let brief = request.brief_proof.and_then(|time| Some((time, watch.recording()?.0)));
     if brief.is_some() {
         watch.close(None, &options.stop);
     }
-    let proof = args.prove(&run, &options, &mut watch, console);
+    let proof = args.prove(&run, &options, budget.as_ref(), &mut watch, console);
     let hidden = redactor(&run.plan, &options);
-    let (found, severities, calls) = (watch.take_findings(&hidden), watch.severities, std::mem::take(&mut watch.calls));
-    let sections = watch.sections();
+    let (found, severities, calls) = (watch.take_findings(&hidden), watch.severities, watch.served_calls());
+    let (sections, unjudged) = (watch.sections(), watch.unjudged());
     let outcomes = std::mem::take(&mut watch.outcomes);
     let (failures, reported) = watch.finish(options.stop.end(), console);
     let tests = request.failing_tests.as_ref();
@@ -329,16 +351,19 @@ pub(crate) fn run_and_tell(request: &RunRequest, console: &Console) -> Result<(E
     let written =
         [reported, args.known.write(&failures, console), updated, tests, proof.as_ref().map(drop).map_err(|e| *e)];
     // A signal while reports are written interrupts the run too.
-    let is_out_of_time = matches!(*urgency.borrow(), Urgency::Spent | Urgency::Overdue);
     summary.interrupted |= *urgency.borrow() > Urgency::Overdue;
-    summary.failed = args.keeping.count_failures(summary.failed, &severities, request.serving, console);
-    let ended = EndedRun { args, console, summary: &summary, hidden: &hidden, is_out_of_time };
-    let policy = ServingPolicy {
-        requirement: request.serving,
-        allows_unjudged: args.allow_unjudged,
-        is_adhoc: !args.suites.are_files(),
+    summary.failed = args.keeping.severity.count_failures(summary.failed, &severities, request.serving, console);
+    let proof = proof.ok().flatten();
+    let ended = EndedRun {
+        summary: &summary,
+        hidden: &hidden,
+        is_out_of_time,
+        is_part: run.plan.selection.shard.is_some(),
+        fails_on_flaky: args.trust.fail_on_flaky,
+        thresholds: &args.thresholds,
+        console,
     };
-    let exit = calls.gate(ended.verdict(proof.ok().flatten().as_deref()), &policy, &hidden, console);
+    let exit = calls.gate(ended.verdict(proof.as_deref()), &unjudged, &hidden, console);
     let exit = calls.refuse_unknown(args.suites.flagged_tools(), exit, console);
     let is_unwritten = written.iter().any(Result::is_err);
     let gives_way = matches!(exit, Exit::Passed | Exit::Coverage | Exit::Nothing);
@@ -348,7 +373,15 @@ pub(crate) fn run_and_tell(request: &RunRequest, console: &Console) -> Result<(E
         let what = if args.keep && has_failed { "kept" } else { "could not remove" };
         console.note(&format!("{what} the folder of this run: {}", left.display()));
     }
-    if let Err(error) = kept_arguments::keep(&run.state, options.arguments.learned()) {
+    // Names alone are no reason to make a folder where somebody tries a server.
+    let has_state = args.suites.are_files() || run.state.is_dir();
+    let listed = if has_state { options.arguments.listed() } else { ListedNames::new() };
+    let (learned, known) = (options.arguments.learned(), &kept_arguments);
+    // Without names, only completions know less.
+    let is_needed = !learned.is_empty();
+    if let Err(error) = kept_arguments::keep(&run.state, known, learned, listed)
+        && is_needed
+    {
         console.note(&format!("warning: {error}; the next run searches again for arguments that tools serve"));
     }
     match args.remember(&run, &summary, exit) {
@@ -369,117 +402,4 @@ pub(crate) fn run_and_tell(request: &RunRequest, console: &Console) -> Result<(E
         args.proving.prove_briefly(recording, request, &args.thresholds, console)?;
     }
     Ok((exit, outcomes))
-}
-
-/// A run that is over and needs a verdict.
-struct EndedRun<'a> {
-    args: &'a RunArgs,
-    console: &'a Console,
-    summary: &'a Summary,
-    hidden: &'a Redactor,
-    /// True if the time of `--budget` was over before the run was.
-    is_out_of_time: bool,
-}
-
-/// The verdict of a summary, before proof and coverage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SummaryVerdict {
-    Interrupted,
-    Internal,
-    Failed,
-    /// Cases passed only after they had failed, which counts as a failure.
-    Flaky,
-    Errored,
-    OutOfTime,
-    NothingJudged,
-    /// Nothing speaks against the run.
-    Judged,
-}
-
-/// Judges a summary by its most pressing trait.
-fn judge(summary: &Summary, is_out_of_time: bool, fails_on_flaky: bool) -> SummaryVerdict {
-    let verdicts = [
-        (summary.interrupted && !is_out_of_time, SummaryVerdict::Interrupted),
-        (summary.internal > 0, SummaryVerdict::Internal),
-        (summary.failed > 0, SummaryVerdict::Failed),
-        (fails_on_flaky && !summary.flaky.is_empty(), SummaryVerdict::Flaky),
-        (summary.errored > 0, SummaryVerdict::Errored),
-        (is_out_of_time, SummaryVerdict::OutOfTime),
-        (summary.judged == 0, SummaryVerdict::NothingJudged),
-    ];
-    verdicts.into_iter().find(|(holds, _)| *holds).map_or(SummaryVerdict::Judged, |(_, verdict)| verdict)
-}
-
-impl EndedRun<'_> {
-    /// The exit code, most pressing reason first (docs/semantics.md).
-    fn verdict(&self, proof: Option<&Proof>) -> Exit {
-        let Self { args, console, summary, .. } = self;
-        let nothing = |message: &str| console.fail(Exit::Nothing, message, None);
-        match judge(summary, self.is_out_of_time, args.trust.fail_on_flaky) {
-            SummaryVerdict::Interrupted => return Exit::Interrupted,
-            SummaryVerdict::Internal => return Exit::Internal,
-            SummaryVerdict::Failed => return Exit::Findings,
-            SummaryVerdict::Flaky => return self.report_flaky(),
-            SummaryVerdict::Errored => return Exit::Environment,
-            SummaryVerdict::OutOfTime => {
-                return nothing("the time of `--budget` was over before every case was judged");
-            }
-            SummaryVerdict::NothingJudged => {
-                return nothing("no case reached a verdict: every case was skipped or inconclusive");
-            }
-            SummaryVerdict::Judged => {}
-        }
-        match (proof, &summary.coverage) {
-            (Some(proof), _) if !proof.has_green_case() => {
-                let message = "nothing can be proven: no case passes both in the run and from its recording";
-                let help = "`--live` also asks the real servers, with cases that no recording plays back";
-                console.fail(Exit::Nothing, message, proof.live.is_none().then_some(help))
-            }
-            (Some(proof), _) => args.thresholds.gate_proof(proof, console),
-            (None, Some(coverage)) => args.thresholds.gate_each(coverage, console),
-            (None, None) => Exit::Passed,
-        }
-    }
-
-    fn report_flaky(&self) -> Exit {
-        let ids = &self.summary.flaky;
-        let named = ids.iter().take(MOST_NAMES).map(|id| format!("`{}`", visible_line(&self.hidden.text(id))));
-        let named = named.collect::<Vec<_>>().join(", ");
-        let more = ids.len().saturating_sub(MOST_NAMES);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let cases = if ids.len() == 1 { "1 case is" } else { &format!("{} cases are", ids.len()) };
-        let message = format!("{cases} flaky, passed only after a retry: {named}{more}");
-        let help = "`--repeat 10` without `--fail-on-flaky` shows how often they pass";
-        self.console.fail(Exit::Findings, message, Some(help))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_summary_is_judged_by_its_most_pressing_trait() {
-        let judged = || Summary { judged: 3, ..Summary::default() };
-        let cut_off = || Summary { interrupted: true, ..Summary::default() };
-        let flaky = || Summary { flaky: vec!["a".to_owned()], ..judged() };
-        for (summary, is_out_of_time, fails_on_flaky, expected) in [
-            (judged(), false, false, SummaryVerdict::Judged),
-            (Summary::default(), false, false, SummaryVerdict::NothingJudged),
-            (Summary { failed: 1, errored: 1, ..judged() }, false, false, SummaryVerdict::Failed),
-            (Summary { failed: 1, internal: 1, ..judged() }, false, false, SummaryVerdict::Internal),
-            (Summary { errored: 1, ..judged() }, false, false, SummaryVerdict::Errored),
-            (flaky(), false, true, SummaryVerdict::Flaky),
-            (flaky(), false, false, SummaryVerdict::Judged),
-            (Summary { failed: 1, ..cut_off() }, false, false, SummaryVerdict::Interrupted),
-            // The time is over: what was found counts, and cases that passed are not all that were asked for.
-            (judged(), true, false, SummaryVerdict::OutOfTime),
-            (cut_off(), true, false, SummaryVerdict::OutOfTime),
-            (Summary { failed: 1, ..cut_off() }, true, false, SummaryVerdict::Failed),
-            (Summary { errored: 1, ..cut_off() }, true, false, SummaryVerdict::Errored),
-        ] {
-            let verdict = judge(&summary, is_out_of_time, fails_on_flaky);
-            assert_eq!(verdict, expected, "{summary:?} {is_out_of_time} {fails_on_flaky}");
-        }
-    }
 }

@@ -4,16 +4,20 @@ use clap::Args;
 
 use super::other_server::OtherServerArgs;
 use super::run::{RunArgs, RunRequest, run};
+use super::run_shard::check_shard;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
+use crate::cli::shard::ShardArgs;
 use crate::cli::watch::watch;
 
-/// Runs test suites against their servers, or against the one that follows them.
+/// Runs test suites against their servers, or against a server given after `--`.
 #[derive(Debug, Args)]
 pub(crate) struct WatchedRunArgs {
     /// Runs again whenever a suite changes, a file that it includes, or a source of its server (`watch` in suites): what failed first, then what is affected. Keys run all, run what failed, filter, write snapshots and quit.
     #[arg(long)]
     watch: bool,
+    #[command(flatten)]
+    shard: ShardArgs,
     #[command(flatten)]
     typed: RunCommandArgs,
 }
@@ -37,6 +41,8 @@ impl RunCommandArgs {
 }
 
 pub(crate) fn run_command(args: WatchedRunArgs, console: &Console) -> Result<Exit, Exit> {
-    let (watches, args) = (args.watch, args.typed.into_run(console)?);
-    if watches { watch(args, console) } else { run(&RunRequest::from(args), console) }
+    let (watches, mut run_args) = (args.watch, args.typed.into_run(console)?);
+    run_args.suites.shard = args.shard.shard(console)?;
+    check_shard(&run_args, console)?;
+    if watches { watch(run_args, console) } else { run(&RunRequest::from(run_args), console) }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::findings::state_flag;
-use super::observed_calls::ServingRequirement;
+use super::serving::ServingRequirement;
 use crate::cli::console::Console;
 use crate::cli::kept;
 use crate::cli::suites::SuiteArgs;
@@ -15,12 +15,19 @@ use crate::findings::{Keeper, KeptFinding};
 use crate::plan::Plan;
 use crate::runner::Summary;
 
-/// Which findings count and are kept.
+/// Which findings count.
 #[derive(Debug, Args)]
-pub(crate) struct KeepArgs {
+pub(crate) struct SeverityArgs {
     /// The least severity that ends the run with exit code 1: low, medium, high or critical; by default any failure does.
     #[arg(long, value_name = "SEVERITY", value_parser = severity)]
     pub(crate) fail_on: Option<Severity>,
+}
+
+/// Which findings count and are kept.
+#[derive(Debug, Args)]
+pub(crate) struct KeepArgs {
+    #[command(flatten)]
+    pub(crate) severity: SeverityArgs,
     /// Keeps no findings for `mcprove findings`.
     #[arg(long)]
     pub(crate) no_findings: bool,
@@ -32,7 +39,9 @@ impl KeepArgs {
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         (!self.no_findings).then(|| Keeper::new(plan, now))
     }
+}
 
+impl SeverityArgs {
     /// Counts the failures that matter; prints their severities if these decide, and for servers without a suite.
     pub(crate) fn count_failures(
         &self,

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::run_findings::Severities;
 use super::run_watch::RunWatch;
-use super::signals::{self, RunEnding, RunningTask, SignalScope, Urgency};
+use super::signals::{self, Budget, RunEnding, RunningTask, SignalScope, Urgency};
 use crate::cli::console::Console;
 use crate::event::{Event, RunEnd, Severity};
 use crate::plan::Plan;
@@ -36,7 +36,7 @@ pub(crate) struct SignalledRun<'a> {
 pub(crate) fn run_plan(
     run: SignalledRun<'_>,
     watch: RunWatch,
-    budget: Option<Duration>,
+    budget: Option<&Budget>,
     console: &Console,
 ) -> Option<(Summary, RunWatch, watch::Receiver<Urgency>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
@@ -45,7 +45,7 @@ pub(crate) fn run_plan(
     let (shared, console, stop) = (watch.clone(), console.clone(), options.stop.clone());
     let cleanup = Box::new(move || shared.abandon(&stop, &console).at_least(least));
     let running = RunningTask { runtime: runtime.handle().clone(), cleanup };
-    let mut urgency = signals::listen(wish, RunEnding::Reports, scope, Some(running), budget);
+    let mut urgency = signals::listen(wish, RunEnding::Reports, scope, Some(running), budget.cloned());
     let summary = runtime.block_on(async {
         tokio::select! {
             summary = runner::run(plan, options, registry, &mut watch) => Some(summary),

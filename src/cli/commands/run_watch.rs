@@ -10,11 +10,12 @@ use tokio::time::Instant;
 
 use super::observed_calls::ObservedCalls;
 use super::run_findings::Severities;
+use super::serving::{ServedCalls, ServingPolicy};
 use crate::baseline::BaselineWriter;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 
-use crate::event::{Event, Outcome, Proof, RunEnd, RunFinished, Section};
+use crate::event::{Event, Outcome, Proof, RunEnd, RunFinished, Section, UnjudgedTools};
 use crate::files::{Access, FilePlace, Folder, FolderPlace};
 use crate::findings::{Keeper, KeptFinding};
 use crate::prove::{RunRecorder, RunRecording};
@@ -23,6 +24,7 @@ use crate::report::sink::{self, EventLog, SinkError};
 use crate::report::{self, Cases, Detail, Details, FailureOrder, Families, Format, Live, Report, View, ndjson};
 use crate::runner::{Observer, SessionFrames, Stop};
 use crate::source::file::RECORDED;
+use crate::source::visible_line;
 
 /// The parts of a run that are shown at its end.
 #[derive(Debug, Args)]
@@ -77,7 +79,7 @@ pub(crate) struct RunWatch {
     pub(crate) recorder: Option<RunRecorder>,
     /// The end of a run of which something is still to be proven.
     held: Option<RunFinished>,
-    /// Takes secrets out of what was written down.
+    /// Takes secrets out of what was written down, and out of the names of tools.
     redactor: Redactor,
     /// The parts of the run that are shown at its end.
     pub(crate) view: View,
@@ -87,6 +89,8 @@ pub(crate) struct RunWatch {
     pub(crate) severities: Severities,
     /// The outcomes of calls of tools.
     pub(crate) calls: ObservedCalls,
+    /// The calls that the run demands.
+    pub(crate) policy: ServingPolicy,
     /// The outcomes of cases, in the order of their ends.
     pub(crate) outcomes: Vec<CaseOutcome>,
     problems: Vec<SinkError>,
@@ -124,6 +128,7 @@ impl RunWatch {
             keeper: None,
             severities: Severities::default(),
             calls: ObservedCalls::default(),
+            policy: ServingPolicy::default(),
             outcomes: Vec::new(),
             problems: Vec::new(),
         })
@@ -137,6 +142,35 @@ impl RunWatch {
     /// The sections that blocks wrote.
     pub(crate) fn sections(&self) -> Vec<Section> {
         self.report.run_finished().map(|finished| finished.sections.clone()).unwrap_or_default()
+    }
+
+    /// The tools that were not judged, as reports say it.
+    pub(crate) fn unjudged(&self) -> Vec<UnjudgedTools> {
+        self.report.run_finished().map(|finished| finished.unjudged.clone()).unwrap_or_default()
+    }
+
+    /// The calls of tools, as they were answered.
+    pub(crate) fn served_calls(&self) -> ServedCalls {
+        ServedCalls { servers: self.calls.by_server(), policy: self.policy }
+    }
+
+    /// The end of the run with what became of tools; one that was interrupted says itself why some were not judged, and of
+    /// a part of a run that is decided with the other parts.
+    fn with_tools(&self, mut finished: Box<RunFinished>) -> Event {
+        let mask = |text: &str| self.redactor.text(text);
+        let calls = self.served_calls();
+        if let Some(facts) = &mut finished.shard {
+            facts.calls.clone_from(&calls.servers);
+            facts.calls.iter_mut().for_each(|calls| calls.change_texts(&mask));
+        } else if !finished.interrupted {
+            finished.unjudged = calls.unjudged();
+            finished.unjudged.iter_mut().for_each(|tools| tools.change_texts(&mask));
+        }
+        if self.traced_since.is_some() {
+            finished.tools = calls.tool_use();
+            finished.tools.iter_mut().for_each(|tools| tools.change_texts(&mask));
+        }
+        Event::RunFinished(finished)
     }
 
     /// Takes note of what travels when, for a timeline.
@@ -176,41 +210,22 @@ impl RunWatch {
         }
     }
 
-    /// Writes the reports and shows the run; returns the failures for a baseline, and whether all reports were written.
-    pub(crate) fn finish(mut self, end: RunEnd, console: &Console) -> (BaselineWriter, Result<(), Exit>) {
-        let view = View { failures: self.live.finish(), ..self.view };
-        self.report.cut_off(end);
-        for (format, path) in &self.targets {
-            let document = report::render(format.name, &self.report, &console.style_for(path)).unwrap_or_default();
-            self.problems.extend(sink::write(path, &document).err());
-        }
-        // A document on standard output must stay a document.
-        let has_document = self.targets.iter().any(|(_, place)| **place == *Path::new("-"));
-        let shown = has_document || console.data(&report::summary(&self.report, view, &console.style)) == Exit::Passed;
-        self.problems.iter().for_each(|problem| console.error(problem, None));
-        (self.failures, if shown && self.problems.is_empty() { Ok(()) } else { Err(Exit::Environment) })
+    /// Tells the end of a run that was merged from its parts.
+    pub(crate) fn end(&mut self, finished: RunFinished) {
+        self.tell(&Event::RunFinished(Box::new(finished)));
     }
 
-    /// Remembers the first problem of each kind of writing; the run goes on.
-    fn note<T>(problems: &mut Vec<SinkError>, written: Result<T, SinkError>) {
-        let is_known = |problem: &SinkError| problems.iter().any(|known| known.path == problem.path);
-        if let Some(problem) = written.err().filter(|problem| !is_known(problem)) {
-            problems.push(problem);
-        }
+    /// Some document shows what passed cases sent and were answered.
+    fn shows_passed(&self) -> bool {
+        let is_written = self.recorder.is_some() || self.traced_since.is_some();
+        is_written || self.view.cases == Cases::All || self.targets.iter().any(|(format, _)| format.shows_passed)
     }
-}
 
-impl Observer for RunWatch {
-    fn event(&mut self, event: &Event) {
-        if let Some(keeper) = &mut self.keeper {
-            keeper.event(event);
-        }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.event(event);
-            if let Event::RunFinished(finished) = event {
-                self.held = Some((**finished).clone());
-                return;
-            }
+    fn tell(&mut self, event: &Event) {
+        if let Event::RunStarted(_) = event
+            && !self.shows_passed()
+        {
+            self.report = std::mem::take(&mut self.report).lean();
         }
         for log in &mut self.logs {
             Self::note(&mut self.problems, log.write(event));
@@ -237,6 +252,55 @@ impl Observer for RunWatch {
         self.report.apply(event);
     }
 
+    /// Writes the reports and shows the run; returns the failures for a baseline, and whether all reports were written.
+    pub(crate) fn finish(mut self, end: RunEnd, console: &Console) -> (BaselineWriter, Result<(), Exit>) {
+        let view = View { failures: self.live.finish(), ..self.view };
+        self.report.cut_off(end);
+        let mut pages = Vec::new();
+        for (format, path) in &self.targets {
+            let document = report::render(format.name, &self.report, &console.style_for(path)).unwrap_or_default();
+            match sink::write(path, &document) {
+                // The others are read by programs.
+                Ok(()) if format.name == "html" => {
+                    pages.push(format!("  page   {}\n", visible_line(&path.to_string_lossy())));
+                }
+                Ok(()) => {}
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        // A document on standard output must stay a document.
+        let has_document = self.targets.iter().any(|(_, place)| **place == *Path::new("-"));
+        let summary = || report::summary(&self.report, view, &console.style) + &pages.concat();
+        let shown = has_document || console.data(&summary()) == Exit::Passed;
+        self.problems.iter().for_each(|problem| console.error(problem, None));
+        (self.failures, if shown && self.problems.is_empty() { Ok(()) } else { Err(Exit::Environment) })
+    }
+
+    /// Remembers the first problem of each kind of writing; the run goes on.
+    fn note<T>(problems: &mut Vec<SinkError>, written: Result<T, SinkError>) {
+        let is_known = |problem: &SinkError| problems.iter().any(|known| known.path == problem.path);
+        if let Some(problem) = written.err().filter(|problem| !is_known(problem)) {
+            problems.push(problem);
+        }
+    }
+}
+
+impl Observer for RunWatch {
+    fn event(&mut self, event: &Event) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.event(event);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.event(event);
+            if let Event::RunFinished(finished) = event {
+                self.held = Some((**finished).clone());
+                return;
+            }
+        }
+        let end = if let Event::RunFinished(end) = event { Some(self.with_tools(end.clone())) } else { None };
+        self.tell(end.as_ref().unwrap_or(event));
+    }
+
     fn on_planned(&mut self, more: usize) {
         self.live.on_planned(more);
     }
@@ -244,12 +308,14 @@ impl Observer for RunWatch {
     fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
         if let Some(recorder) = &mut self.recorder {
             recorder.session(session);
-            self.redactor = redactor.clone();
         }
+        self.redactor = redactor.clone();
         if let Some(keeper) = &mut self.keeper {
             keeper.session(session, redactor);
         }
-        self.calls.session(session, redactor);
+        if self.calls.are_judged || self.traced_since.is_some() {
+            self.calls.session(session, redactor);
+        }
         if let Some(since) = self.traced_since {
             let mut traced =
                 Event::SessionTraced(Box::new(session.trace(session.began.saturating_duration_since(since))));

@@ -5,7 +5,8 @@
 //! A run may be too busy to stop: then the program exits without it.
 
 use std::io::Write as _;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -39,6 +40,46 @@ pub(crate) enum Urgency {
     Now,
 }
 
+/// The time that a command is given. A run is asked to end when it is almost spent, unless the run was over first; a proof
+/// has what the run leaves.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    time: Duration,
+    begun: Instant,
+    /// True if the time was almost spent before the run was over, false if the run was over first.
+    is_spent: Arc<OnceLock<bool>>,
+}
+
+impl Budget {
+    /// The time begins now.
+    pub(crate) fn new(time: Duration) -> Self {
+        Self { time, begun: Instant::now(), is_spent: Arc::default() }
+    }
+
+    /// The time that is left.
+    pub(crate) fn remaining(&self) -> Duration {
+        self.time.saturating_sub(self.begun.elapsed())
+    }
+
+    /// The run is over, and is not asked to end any more; returns true if it was already.
+    pub(crate) fn end_run(&self) -> bool {
+        *self.is_spent.get_or_init(|| false)
+    }
+
+    /// The time of the run is over; returns false if the run was over before.
+    fn spend(&self) -> bool {
+        *self.is_spent.get_or_init(|| true)
+    }
+
+    /// Returns when so little is left that a run must stop; never returns if the run is over by then.
+    async fn wait_until_nearly_spent(&self) {
+        sleep(self.remaining().saturating_sub(CLEANUP_TIME.min(self.time / 4))).await;
+        if !self.spend() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 /// The time before the end of its budget at which a run is asked to end: teardown, servers and reports need some of it.
 const CLEANUP_TIME: Duration = Duration::from_secs(5);
 
@@ -69,11 +110,11 @@ impl RunEnding {
     fn words(self) -> [&'static str; 2] {
         match self {
             Self::Reports => [
-                "stopping: teardown runs, then reports are written; press Ctrl-C again to stop at once",
+                "stopping: teardown, then reports; press Ctrl-C again to stop at once",
                 "stopping at once; press Ctrl-C again to exit without reports",
             ],
             Self::Plain => [
-                "stopping: requests are cut off and servers are ended; press Ctrl-C again to stop at once",
+                "stopping: servers are ended; press Ctrl-C again to stop at once",
                 "stopping at once; press Ctrl-C again to exit without waiting for servers",
             ],
         }
@@ -109,7 +150,7 @@ pub(crate) fn listen(
     ending: RunEnding,
     scope: SignalScope,
     running: Option<RunningTask>,
-    budget: Option<Duration>,
+    budget: Option<Budget>,
 ) -> watch::Receiver<Urgency> {
     let [soon, now] = ending.words();
     let (sender, receiver) = watch::channel(Urgency::None);
@@ -125,7 +166,7 @@ pub(crate) fn listen(
             let (runtime, cleanup) = running.map(|running| (running.runtime, running.cleanup)).unzip();
             tokio::select! {
                 _ = signals.next() => {}
-                () = wait_until_budget_nearly_spent(budget) => {
+                () = wait_until_budget_nearly_spent(budget.as_ref()) => {
                     let _ = stop.send(Some(RunEnd::OutOfTime));
                     let _ = sender.send(Urgency::Spent);
                     tokio::select! {
@@ -176,9 +217,9 @@ async fn wait_until_unfollowed(urgency: Option<watch::Sender<Urgency>>) {
 }
 
 /// Returns when so little of the budget is left that the run must stop.
-async fn wait_until_budget_nearly_spent(budget: Option<Duration>) {
+async fn wait_until_budget_nearly_spent(budget: Option<&Budget>) {
     match budget {
-        Some(budget) => sleep(budget.saturating_sub(CLEANUP_TIME.min(budget / 4))).await,
+        Some(budget) => budget.wait_until_nearly_spent().await,
         None => std::future::pending().await,
     }
 }
@@ -296,6 +337,13 @@ mod tests {
     fn is_given_up(running: &Handle) -> bool {
         let watching = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         watching.block_on(async { timeout(Duration::from_secs(60), wait_until_stuck(Some(running))).await.is_ok() })
+    }
+
+    #[test]
+    fn a_budget_ends_a_run_only_if_it_is_spent_first() {
+        let (first, second) = (Budget::new(Duration::ZERO), Budget::new(Duration::ZERO));
+        assert!(first.spend() && first.end_run(), "the time was over before the run");
+        assert!(!second.end_run() && !second.spend(), "the run was over before the time");
     }
 
     #[test]

@@ -51,7 +51,10 @@ pub(crate) fn decide(
     };
     let open: Vec<(&MutantJob<'_>, &mut OperatorTrial)> =
         jobs.iter().zip(trials).filter(|(job, trial)| is_open(job, trial)).collect();
-    if open.is_empty() {
+    if open.is_empty() || runner.is_over() {
+        for (job, trial) in open {
+            leave_untried(job, trial);
+        }
         return Ok(None);
     }
     let mut cases = BTreeSet::new();
@@ -66,8 +69,8 @@ pub(crate) fn decide(
     let plan = only(&runner.passed, &|_, case| cases.contains(&case.id));
     live_runner.baseline = Some(check_live_baseline(runner.baseline, &plan, &live_runner.healthy(&plan)));
     for (job, trial) in open {
-        if runner.settings.options.stop.is_set() {
-            trial.result.reason = Some("the run was stopped before it was tried".to_owned());
+        if runner.is_over() {
+            leave_untried(job, trial);
             continue;
         }
         match &job.mutant.start {
@@ -78,6 +81,13 @@ pub(crate) fn decide(
         trial.result.live = true;
     }
     Ok(live_runner.baseline.map(|baseline| baseline.control))
+}
+
+/// There was no time for an operator in front of the real servers; what the recording decided stays.
+fn leave_untried(job: &MutantJob<'_>, trial: &mut OperatorTrial) {
+    if trial.result.mutants.is_empty() {
+        *trial = job.untried();
+    }
 }
 
 /// A runtime in which real servers run.

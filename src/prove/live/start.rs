@@ -89,9 +89,12 @@ pub(crate) fn trial(
     whole.reason = match whole.verdict {
         Verdict::Killed | Verdict::Survived => None,
         Verdict::Undecided => whole.reason,
-        Verdict::Unreached | Verdict::NotCalled | Verdict::CannotOccur | Verdict::Redundant | Verdict::LiveOnly => {
-            Some(format!("no case that passes does what shows it: {}", mutant.job.variant.provoke))
-        }
+        Verdict::Unreached
+        | Verdict::NotCalled
+        | Verdict::CannotOccur
+        | Verdict::Redundant
+        | Verdict::LiveOnly
+        | Verdict::Untried => Some(format!("no case that passes does what shows it: {}", mutant.job.variant.provoke)),
     };
     (result.verdict, result.reason) = (whole.verdict, whole.reason);
 }
@@ -102,7 +105,12 @@ fn rank(verdict: Verdict) -> u8 {
         Verdict::Killed => 3,
         Verdict::Survived => 2,
         Verdict::Undecided => 1,
-        Verdict::Unreached | Verdict::NotCalled | Verdict::CannotOccur | Verdict::Redundant | Verdict::LiveOnly => 0,
+        Verdict::Unreached
+        | Verdict::NotCalled
+        | Verdict::CannotOccur
+        | Verdict::Redundant
+        | Verdict::LiveOnly
+        | Verdict::Untried => 0,
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{RecordedCase, RunRecording, TargetRecording};
 use crate::fault::MessageExchange;
-use crate::source::{FNV, fnv, visible_line};
+use crate::source::{FNV, fnv, hash_text, visible_line};
 
 /// The version of this format.
 const FORMAT: u64 = 3;
@@ -121,6 +121,8 @@ pub struct RecordingReader<R> {
     pub header: RecordingHeader,
     /// The first line, until its seal is looked at.
     first: Option<String>,
+    /// The first line that is no text of a suite, after those were read.
+    unread: Option<String>,
     reader: R,
     /// The seal of the lines so far.
     seal: u64,
@@ -141,7 +143,7 @@ impl<R: BufRead> RecordingReader<R> {
         read.map_err(|error| format!("it cannot be read: {error}"))?;
         let line = String::from_utf8_lossy(&bytes);
         let header = header_of(&line)?;
-        Ok(Self { header, first: Some(line.into_owned()), reader, seal: 0, count: 0, has_ended: false })
+        Ok(Self { header, first: Some(line.into_owned()), unread: None, reader, seal: 0, count: 0, has_ended: false })
     }
 
     /// Refuses a recording of another program: what is asked and answered may differ.
@@ -157,6 +159,28 @@ impl<R: BufRead> RecordingReader<R> {
         Err(format!(
             "it was made by {program}, and this is {PROGRAM}: what is asked and answered may differ; record it again"
         ))
+    }
+
+    /// The files of the suites, which stand before everything else.
+    ///
+    /// # Errors
+    ///
+    /// Fails on a file that was changed or cut there.
+    pub fn texts(&mut self) -> Result<Vec<RecordedText>, InvalidRecording> {
+        let mut texts = Vec::new();
+        while let Some(line) = self.next_line()? {
+            if line.starts_with(SUITE) {
+                let read = serde_json::from_str(&line);
+                let read = read.map_err(|_| format!("line {} cannot be read; record it again", self.count))?;
+                if let RecordingLine::Suite(text) = read {
+                    texts.push(text.into_owned());
+                }
+            } else if self.count > 1 {
+                self.unread = Some(line);
+                break;
+            }
+        }
+        Ok(texts)
     }
 
     /// The messages and verdicts.
@@ -206,6 +230,9 @@ impl<R: BufRead> RecordingReader<R> {
 
     /// The next line without its seal; `None` at the end of a file that is whole and as it was written.
     fn next_line(&mut self) -> Result<Option<String>, InvalidRecording> {
+        if let Some(line) = self.unread.take() {
+            return Ok(Some(line));
+        }
         let mut line = self.first.take().unwrap_or_default();
         let length = if line.is_empty() { self.reader.read_line(&mut line) } else { Ok(line.len()) };
         match length.map_err(|error| format!("line {} cannot be read: {error}", self.count + 1))? {
@@ -273,7 +300,9 @@ pub fn parse_recording<R: BufRead>(
     let suites = visible_line(&of.suites.join(", ")).into_owned();
     // A file that is not whole says nothing of its suite.
     reader.run()?;
-    Err(format!("it is a recording of another suite, or of {suites} as it was before it was changed; record it again"))
+    Err(format!(
+        "it is a recording of another suite, or of {suites} as it was before it was changed; record it again, or name no suite to prove with the recorded one"
+    ))
 }
 
 const TRUNCATED: &str = "its end is missing, so the run that wrote it was cut off or the file was; record it again";
@@ -307,5 +336,5 @@ fn sealed_with(seal: u64, body: &str) -> u64 {
 /// The hash of texts, whatever their files are called.
 pub fn fingerprint<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let of_text = |hash: u64, text: &str| fnv(fnv(hash, &(text.len() as u64).to_le_bytes()), text.as_bytes());
-    format!("{:016x}", texts.fold(FNV, of_text))
+    hash_text(texts.fold(FNV, of_text))
 }

@@ -35,7 +35,7 @@ pub(super) fn cases(
     if cases.is_empty() {
         return String::new();
     }
-    let mut text = String::from(FILTER);
+    let mut text = format!("{FILTER}{ON_PAPER}");
     let mut rest = cases;
     for suite in suites {
         let (own, others) = rest.split_at(suite.sessions.len() + suite.cases.len());
@@ -60,6 +60,9 @@ const FILTER: &str = "<form id=\"filter\" role=\"search\" hidden><label>Filter <
                       autocomplete=\"off\"></label> <label><input id=\"troubled\" type=\"checkbox\"> only what did not \
                       pass</label> <output id=\"found\"></output></form>\n";
 
+/// Shown where the style leaves these rows out.
+const ON_PAPER: &str = "<p class=\"paper\">Cases that passed are left out on paper, since others failed.</p>\n";
+
 fn heading(report: &Report, suite: &SuiteReport<'_>) -> String {
     let time = duration_text(suite.duration(report));
     let time = if suite.cases.is_empty() { String::new() } else { format!(", {time}") };
@@ -75,6 +78,7 @@ fn row(numbered: &NumberedCase<'_>, shown: &BTreeSet<usize>, length: usize) -> S
     let NumberedCase { number, case, .. } = numbered;
     let (mark, word, class) = outcome_words(case);
     let time = match case.outcome {
+        _ if numbered.is_protocol => String::new(),
         Outcome::Skipped => String::new(),
         Outcome::Passed | Outcome::Failed | Outcome::Warned | Outcome::Inconclusive | Outcome::Errored => {
             duration_text(Duration::from_micros(case.duration_us))
@@ -89,7 +93,7 @@ fn row(numbered: &NumberedCase<'_>, shown: &BTreeSet<usize>, length: usize) -> S
         None => String::new(),
     };
     format!(
-        "<tr id=\"case-{number}\" class=\"{}\"><td class=\"{class}\">{mark} {word}</td><td><span class=\"name\">{}</span>{}{said}{}</td>\
+        "<tr id=\"case-{number}\" class=\"{}\"><td class=\"{class}\">{mark}&nbsp;{word}</td><td><span class=\"name\">{}</span>{}{said}{}</td>\
          <td class=\"number\">{time}</td></tr>\n",
         if class == "good" { "fine" } else { "other" },
         inline(&terminal::crop(&case_name(numbered), 300)),

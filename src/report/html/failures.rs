@@ -54,12 +54,13 @@ pub(super) fn failures(cases: &[NumberedCase<'_>]) -> Failures {
 fn failure(numbered: &NumberedCase<'_>, text: &str, more: &str) -> String {
     let (mark, word, class) = outcome_words(numbered.case);
     let place = wording::line(&numbered.case.case).unwrap_or_default();
-    let more = more.trim();
-    let more = if more.is_empty() { String::new() } else { format!("<p>{}</p>\n", sentence(more)) };
+    // The terminal breaks it into lines.
+    let more = more.split_whitespace().collect::<Vec<_>>().join(" ");
+    let more = if more.is_empty() { String::new() } else { format!("<p>{}</p>\n", sentence(&more)) };
     format!(
         "<details id=\"failure-{number}\" open><summary><span class=\"{class}\"><span aria-hidden=\"true\">{mark}</span> \
          {word}</span> <span class=\"name\">{}</span> <span class=\"place\">{}</span></summary>\n{}{more}\
-         <p class=\"at\"><a href=\"#case-{number}\">the case with its requests</a></p>\n</details>\n",
+         <p class=\"at screen\"><a href=\"#case-{number}\">the case with its requests</a></p>\n</details>\n",
         inline(&terminal::crop(&case_name(numbered), 160)),
         inline(&place),
         preformatted(&without_indent(text)),

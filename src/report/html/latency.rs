@@ -31,10 +31,9 @@ pub(super) fn latency(cases: &[NumberedCase<'_>]) -> String {
         return String::new();
     }
     let mut text = format!(
-        "<p>From request to answer, as the client sees it. Each bar of a histogram stands for twice the time of the one \
-         before, from {} to {} and more.</p>\n",
-        text_of(FIRST),
-        text_of(FIRST << (BARS - 2))
+        "<p>From request to answer, as the client sees it, its own work included. Each bar covers twice the time of the one \
+         before; the first is what took less than {}.</p>\n",
+        text_of(FIRST)
     );
     text += &table::open("Latency");
     text += "<thead><tr><th scope=\"col\">request</th>";

@@ -10,6 +10,8 @@ mod escape;
 mod failures;
 mod history;
 mod latency;
+mod next;
+mod offered;
 mod overview;
 mod proof;
 mod table;
@@ -23,6 +25,7 @@ use std::fmt::Write as _;
 use crate::event::{CaseResult, Outcome};
 
 use self::escape::inline;
+use self::offered::OfferedTools;
 use super::fold::{Report, SuiteReport};
 use super::headline::{self, RunVerdict};
 use super::{Format, terminal, wording};
@@ -30,6 +33,7 @@ use super::{Format, terminal, wording};
 pub(crate) const FORMAT: Format = Format {
     name: "html",
     about: "a page to read and to share: one file that needs no network and no script",
+    shows_passed: true,
     render: |report, _| render(report),
 };
 
@@ -63,9 +67,10 @@ fn render(report: &Report) -> String {
     let command = terminal::prove_again(report);
     let proofs = proof.map(|proof| proof::proof(proof, &command)).unwrap_or_default();
     let failures = failures::failures(&numbered);
+    let offered = OfferedTools::of(report, &numbered);
     let sections = [
         PageSection { id: "failures", title: "What needs attention", body: failures.body },
-        PageSection { id: "tools", title: "Tools and checks", body: tools::tools(report, &numbered) },
+        PageSection { id: "tools", title: "Tools and checks", body: tools::tools(report, &numbered, &offered) },
         PageSection { id: "coverage", title: "Fault coverage", body: coverage::coverage(report) },
         PageSection { id: "proof", title: "Proof by tool and field", body: proofs },
         PageSection { id: "compared", title: "Compared", body: coverage::comparisons(report) },
@@ -79,7 +84,7 @@ fn render(report: &Report) -> String {
             body: cases::cases(report, &suites, &numbered, &failures.shown),
         },
     ];
-    let first = overview::overview(report, &suites, &numbered, &failures.shown);
+    let first = overview::overview(report, &suites, &numbered, &failures.shown, &offered);
     page(&title(report, &suites), &first, &sections)
 }
 
@@ -145,6 +150,7 @@ fn verdict_mark(verdict: RunVerdict) -> &'static str {
         RunVerdict::Good => "✓",
         RunVerdict::Unfinished => "!",
         RunVerdict::Bad => "✗",
+        RunVerdict::Doubtful => "?",
         RunVerdict::Open => "–",
     }
 }
@@ -152,7 +158,7 @@ fn verdict_mark(verdict: RunVerdict) -> &'static str {
 fn verdict_class(verdict: RunVerdict) -> &'static str {
     match verdict {
         RunVerdict::Good => "good",
-        RunVerdict::Unfinished => "doubt",
+        RunVerdict::Unfinished | RunVerdict::Doubtful => "doubt",
         RunVerdict::Bad => "bad",
         RunVerdict::Open => "faint",
     }
@@ -169,7 +175,8 @@ fn outcome_words(case: &CaseResult) -> (&'static str, &'static str, &'static str
         Outcome::Errored => ("errored", "bad"),
         Outcome::Warned => ("warned", "doubt"),
         Outcome::Inconclusive => ("not judged", "doubt"),
-        Outcome::Skipped => ("skipped", "faint"),
+        Outcome::Skipped if case.is_inapplicable() => (terminal::INAPPLICABLE, "faint"),
+        Outcome::Skipped => (terminal::SKIPPED, "faint"),
     };
     (mark, word, class)
 }

@@ -1,25 +1,34 @@
 //! The first screen: the verdict, what broke, and what to do.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use chrono::DateTime;
 
 use crate::event::{CaseResult, Finding, Outcome};
-use crate::report::additions;
 use crate::report::cause::{self, Cause};
 use crate::report::fold::{Report, SuiteReport, Totals};
 use crate::report::headline::{self, Headline, broken_servers};
 use crate::report::terminal;
 use crate::source::duration_text;
 
-use super::escape::{code, inline, sentence};
+use super::escape::{code, inline, paragraph, sentence};
+use super::next::next;
+use super::offered::{OfferedTools, UncalledTools};
 use super::{NumberedCase, verdict_class, verdict_mark};
 
 /// The most causes on the first screen.
 const CAUSES: usize = 10;
 /// The longest message of a cause, and the longest cure.
 const MESSAGE: usize = 300;
+/// The most suites that are named.
+const SUITES: usize = 3;
+/// The most tools that are named.
+const TOOLS: usize = 8;
+/// The most reasons for which cases were not run that are said; where there are more, each case says its own.
+const REASONS: usize = 3;
 
 /// The head of the page; `shown` holds the numbers of the cases that are shown with their evidence.
 pub(super) fn overview(
@@ -27,15 +36,86 @@ pub(super) fn overview(
     suites: &[SuiteReport<'_>],
     cases: &[NumberedCase<'_>],
     shown: &BTreeSet<usize>,
+    offered: &OfferedTools,
 ) -> String {
     let Headline { verdict, said } = headline::headline(report, suites);
     let (class, mark) = (verdict_class(verdict), verdict_mark(verdict));
     let mut text = format!("<header>\n<p class=\"brand\">{}</p>\n", circumstances(report));
+    text += &named_suites(report);
     let _ = writeln!(text, "<h1 class=\"{class}\"><span aria-hidden=\"true\">{mark}</span> {}</h1>", sentence(&said));
     text += &counts(report, suites);
+    text += &reasons(cases);
+    text += &unjudged_and_uncalled(report, &offered.uncalled(report, cases));
     text += &causes(cases, shown);
-    text += &next(report, suites);
+    text += &next(report, suites, cases, verdict);
     text + "</header>\n"
+}
+
+/// The suites of the run, each with its file where it has one.
+fn named_suites(report: &Report) -> String {
+    let suites = report.run_started().map_or(&[][..], |run| &run.suites);
+    if suites.is_empty() {
+        return String::new();
+    }
+    let named = suites.iter().take(SUITES).map(|suite| {
+        let name = inline(&terminal::crop(&suite.name, 100));
+        if suite.from_command_line { name } else { format!("{name} {}", code(&suite.file)) }
+    });
+    let more = match suites.len().saturating_sub(SUITES) {
+        0 => String::new(),
+        more => format!(" and {}", terminal::plural(more, "more suite")),
+    };
+    format!("<p class=\"suites\">{}{more}</p>\n", named.collect::<Vec<_>>().join(" · "))
+}
+
+/// Why cases were not run, the most frequent first; nothing where there are many reasons.
+fn reasons(cases: &[NumberedCase<'_>]) -> String {
+    let mut found: BTreeMap<(&str, Cow<'_, str>), usize> = BTreeMap::new();
+    for told in cases.iter().filter_map(|numbered| terminal::hidden_reason(numbered.case)) {
+        *found.entry(told).or_default() += 1;
+    }
+    if found.is_empty() || found.len() > REASONS {
+        return String::new();
+    }
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_key(|(_, count)| Reverse(*count));
+    let item = |((word, reason), count): &((&str, Cow<'_, str>), usize)| {
+        let word = if *word == terminal::INAPPLICABLE && *count > 1 { "do not apply" } else { word };
+        format!("<li>{count} {word}: {}</li>", sentence(&terminal::crop(reason, MESSAGE)))
+    };
+    format!("<ul class=\"reasons\">{}</ul>\n", found.iter().map(item).collect::<String>())
+}
+
+/// The tools that were not judged, and those that no case called where that is not why.
+fn unjudged_and_uncalled(report: &Report, tools: &UncalledTools<'_>) -> String {
+    let unjudged = report.unjudged();
+    let told: String = unjudged.iter().map(|tools| paragraph(&first_capital(&tools.to_text()))).collect();
+    let is_told = |name: &&str| unjudged.iter().flat_map(|one| &one.tools).any(|tool| tool.name == **name);
+    if tools.names.iter().all(is_told) { told } else { told + &uncalled(tools) }
+}
+
+/// A sentence as it begins a paragraph.
+fn first_capital(sentence: &str) -> String {
+    let mut rest = sentence.chars();
+    rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()
+}
+
+/// The tools that no case called.
+fn uncalled(tools: &UncalledTools<'_>) -> String {
+    let UncalledTools { names, of } = tools;
+    if names.is_empty() {
+        return String::new();
+    }
+    let count = match of {
+        Some(of) => format!("{} of {}", names.len(), terminal::plural(*of, "tool")),
+        None => terminal::plural(names.len(), "tool"),
+    };
+    let shown = names.iter().take(TOOLS).map(|tool| code(&terminal::crop(tool, 100))).collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(TOOLS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("<p>Never called: {count} ({shown}{more})</p>\n")
 }
 
 /// When, with what, how long, against which servers.
@@ -74,8 +154,13 @@ fn counts(report: &Report, suites: &[SuiteReport<'_>]) -> String {
         (inapplicable, if inapplicable == 1 { "does not apply" } else { "do not apply" }, "faint"),
     ];
     let item = |(count, word, class): &(usize, &str, &str)| format!("<li class=\"{class}\"><b>{count}</b> {word}</li>");
-    let items: String = counts.iter().filter(|(count, ..)| *count > 0).map(item).collect();
-    if items.is_empty() { items } else { format!("<ul class=\"counts\">{items}</ul>\n") }
+    let counts: Vec<&(usize, &str, &str)> = counts.iter().filter(|(count, ..)| *count > 0).collect();
+    // The headline says already that all passed.
+    if matches!(counts[..], [] | [(_, "passed", _)]) {
+        return String::new();
+    }
+    let items: String = counts.into_iter().map(item).collect();
+    format!("<ul class=\"counts\">{items}</ul>\n")
 }
 
 /// A cause with its cases.
@@ -101,7 +186,10 @@ fn causes(cases: &[NumberedCase<'_>], shown: &BTreeSet<usize>) -> String {
         let items: String = found.iter().take(CAUSES).map(|cause| item(cause, shown)).collect();
         let more = match found.len().saturating_sub(CAUSES) {
             0 => String::new(),
-            more => format!("<p>and {} more, <a href=\"#failures\">below</a></p>\n", terminal::plural(more, "cause")),
+            more => format!(
+                "<p>and {} more<span class=\"screen\">, <a href=\"#failures\">below</a></span></p>\n",
+                terminal::plural(more, "cause")
+            ),
         };
         let _ = write!(
             text,
@@ -163,24 +251,22 @@ fn item(cause: &CauseSummary<'_>, shown: &BTreeSet<usize>) -> String {
     )
 }
 
-/// The next command, and what would improve the suite most.
-fn next(report: &Report, suites: &[SuiteReport<'_>]) -> String {
-    let mut totals = report.totals();
-    totals.failed += suites.iter().map(broken_servers).sum::<usize>();
-    let mut items: Vec<String> = Vec::new();
-    items.extend(terminal::suggested(report, &totals, suites).map(|command| format!("run {}", code(&command))));
-    let proof = report.run_finished().and_then(|run| run.proof.as_deref());
-    if let Some((told, _)) = proof.and_then(additions::best) {
-        let told = told.trim_end_matches(':');
-        items.push(format!("<a href=\"#proof\">add what the proof suggests</a>: {}", inline(told)));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_that_nobody_called_are_counted_and_named() {
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "<i>"];
+        for (names, of, expected) in [
+            (&names[..0], Some(9), ""),
+            (&names[..2], Some(10), "<p>Never called: 2 of 10 tools (<code>a</code>, <code>b</code>)</p>\n"),
+            (&names[8..], None, "<p>Never called: 1 tool (<code>&lt;i&gt;</code>)</p>\n"),
+        ] {
+            assert_eq!(uncalled(&UncalledTools { names: names.to_vec(), of }), expected);
+        }
+        assert!(
+            uncalled(&UncalledTools { names: names.to_vec(), of: None }).ends_with("<code>h</code> and 1 more)</p>\n")
+        );
     }
-    if items.is_empty() {
-        return String::new();
-    }
-    let item = |item: &String| format!("<li>{item}</li>");
-    let items: String = items.iter().map(item).collect();
-    format!(
-        "<section aria-labelledby=\"next-title\">\n<h2 id=\"next-title\">What to do next</h2>\n<ul class=\"next\">\
-         {items}</ul>\n</section>\n"
-    )
 }

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use crate::event::{Cell, MutantSubject, Proof, SectionTable, Tone, Verdict};
 use crate::report::additions;
-use crate::report::fault_table::{TITLE, family_table, leaf_table};
+use crate::report::fault_table::{family_table, leaf_table, title};
 use crate::report::proven::{self, MutantCounts, subject_text};
 use crate::report::terminal::{self, ProofView, Survivors};
 use crate::source::{Color, Style};
@@ -31,7 +31,7 @@ pub(super) fn proof(proof: &Proof, command: &str) -> String {
     let faults = family_table(proof);
     if !faults.rows.is_empty() {
         text += "<h3>Faults at each tool</h3>\n";
-        let _ = writeln!(text, "<p>{}</p>", sentence(TITLE.trim_end_matches(':')));
+        let _ = writeln!(text, "<p>{}</p>", sentence(title(proof).trim_end_matches(':')));
         text += &table(&faults, "Families of faults at each tool");
         text += "<details><summary>each fault</summary>\n";
         text += &table(&leaf_table(proof), "Faults at each tool");
@@ -91,7 +91,8 @@ fn field_table(proof: &Proof) -> SectionTable {
                     | Verdict::Unreached
                     | Verdict::Redundant
                     | Verdict::CannotOccur
-                    | Verdict::LiveOnly => {}
+                    | Verdict::LiveOnly
+                    | Verdict::Untried => {}
                 }
             }
         }

@@ -58,12 +58,7 @@ pub(super) fn timeline(report: &Report, cases: &[NumberedCase<'_>]) -> String {
             (case.case.id.as_str(), CaseOnPage { number: *number, name: &case.case.name, is_bad })
         })
         .collect();
-    let end = sessions
-        .iter()
-        .map(|session| session.began_us.saturating_add(session.lasted_us))
-        .max()
-        .unwrap_or_default()
-        .max(1);
+    let axis = Axis::of(&sessions);
     let mut groups: Vec<Vec<NumberedSession<'_>>> = Vec::new();
     for (session, number) in sessions.iter().copied().zip(1..) {
         let target = |session: &'_ SessionTraced| {
@@ -79,7 +74,7 @@ pub(super) fn timeline(report: &Report, cases: &[NumberedCase<'_>]) -> String {
     let mut pictures = String::new();
     for group in &groups {
         pictures += &heading(group);
-        pictures += &picture(group, end, &cases, &mut drawn, &mut undrawn);
+        pictures += &picture(group, axis, &cases, &mut drawn, &mut undrawn);
     }
     undrawn += sessions.iter().map(|session| session.left_out).sum::<usize>();
     let more = match undrawn {
@@ -87,13 +82,18 @@ pub(super) fn timeline(report: &Report, cases: &[NumberedCase<'_>]) -> String {
         1 => " One further message is not drawn.".to_owned(),
         more => format!(" {more} further messages are not drawn."),
     };
+    let start = match axis.begin {
+        0 => String::new(),
+        begin => format!(" The axis begins {} later, with the first request of a case.", text_of(begin)),
+    };
     format!(
-        "<p>From the first session to the end of the last one: {}. Each bar is a request until its answer, pale where none \
-         came; lines are notifications and messages of the server, and a thick line is an end that the server made. A bar \
-         leads to its case.{more}</p>\n{ZOOM}<div class=\"timeline\" role=\"group\" tabindex=\"0\" aria-label=\"Timeline\">\
-         <div class=\"lanes\">\n{}{pictures}</div></div>\n{}",
-        text_of(end),
-        axis(end),
+        "<p>From the start of the run until its last session was closed: {}.{start}</p>\n<p>Bars are requests, pale if \
+         unanswered; thin lines are notifications and messages of the server; a thick line means that the server ended the \
+         session. Times are those on the wire, without the work of the client, which those of cases include.\
+         <span class=\"screen\"> A bar leads to its case.</span>{more}</p>\n{ZOOM}<div class=\"timeline\" role=\"group\" \
+         tabindex=\"0\" aria-label=\"Timeline\"><div class=\"lanes\">\n{}{pictures}</div></div>\n{}",
+        text_of(axis.end),
+        ticks(axis),
         session_table(&groups, sessions.len(), &cases)
     )
 }
@@ -102,9 +102,44 @@ pub(super) fn timeline(report: &Report, cases: &[NumberedCase<'_>]) -> String {
 const ZOOM: &str = "<form id=\"zoom\" hidden><button type=\"button\" value=\"2\">Zoom in</button> <button type=\"button\" \
                     value=\"0.5\">Zoom out</button> <output id=\"zoomed\"></output></form>\n";
 
+/// The part of the run that is drawn, in microseconds since its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Axis {
+    begin: u64,
+    end: u64,
+}
+
+impl Axis {
+    /// The whole run, without the start of its servers where that takes longer than all that follows.
+    fn of(sessions: &[&SessionTraced]) -> Self {
+        let ends = sessions.iter().map(|session| session.began_us.saturating_add(session.lasted_us));
+        let end = ends.max().unwrap_or_default().max(1);
+        let of_cases = sessions.iter().flat_map(|session| {
+            let spans = session.spans.iter().filter(|span| span.case.is_some());
+            spans.map(|span| session.began_us.saturating_add(span.at_us))
+        });
+        let first = of_cases.min().unwrap_or_default();
+        Self { begin: if first > end / 2 && first < end { first } else { 0 }, end }
+    }
+
+    /// Where something begins on the axis, and its width; `None` where it was over before.
+    #[expect(clippy::cast_precision_loss, reason = "the axis has a thousand units")]
+    fn place(self, at_us: u64, took_us: u64) -> Option<(f64, f64)> {
+        let until = at_us.saturating_add(took_us);
+        if until < self.begin {
+            return None;
+        }
+        let unit = AXIS / (self.end - self.begin) as f64;
+        let from = at_us.max(self.begin);
+        let x = ((from - self.begin) as f64 * unit).min(AXIS - LEAST);
+        Some((x, ((until - from) as f64 * unit).min(AXIS - x).max(LEAST)))
+    }
+}
+
 /// The times from the beginning to the end, so many parts apart.
-fn axis(end: u64) -> String {
-    let text = |at: u64| if at == 0 { "0".to_owned() } else { text_of(end / TICKS * at) };
+fn ticks(axis: Axis) -> String {
+    let time = |at: u64| axis.begin + (axis.end - axis.begin) / TICKS * at;
+    let text = |at: u64| if time(at) == 0 { "0".to_owned() } else { text_of(time(at)) };
     let tick = |at: u64| format!("<span>{}</span>", text(at));
     let ticks: String = (0..=TICKS).map(tick).collect();
     format!("<div class=\"axis\">{ticks}</div>\n")
@@ -124,7 +159,7 @@ fn heading(group: &[NumberedSession<'_>]) -> String {
 
 fn picture(
     group: &[NumberedSession<'_>],
-    end: u64,
+    axis: Axis,
     cases: &BTreeMap<&str, CaseOnPage<'_>>,
     drawn: &mut usize,
     undrawn: &mut usize,
@@ -155,14 +190,14 @@ fn picture(
     let mut drawing = String::new();
     for ((one, lane), rows) in group.iter().zip(&lane_of).zip(&rows_of) {
         let (top, height) = (tops[*lane], heights[*lane] * ROW);
-        drawing += &session_frame(one, end, top, height);
+        drawing += &session_frame(one, axis, top, height);
         for (span, row) in one.session.spans.iter().zip(rows) {
             if *drawn == DRAWN {
                 *undrawn += 1;
                 continue;
             }
             *drawn += 1;
-            drawing += &drawn_span(one, span, end, top + row * ROW, cases);
+            drawing += &drawn_span(one, span, axis, top + row * ROW, cases).unwrap_or_default();
         }
     }
     let height = tops[tops.len() - 1];
@@ -173,16 +208,17 @@ fn picture(
 }
 
 /// The time of a session, and the end that its server made.
-fn session_frame(one: &NumberedSession<'_>, end: u64, top: usize, height: usize) -> String {
+fn session_frame(one: &NumberedSession<'_>, axis: Axis, top: usize, height: usize) -> String {
     let NumberedSession { number, session } = one;
-    let (x, width) = place(session.began_us, session.lasted_us, end);
+    let Some((x, width)) = axis.place(session.began_us, session.lasted_us) else { return String::new() };
     let mut text = format!(
         "<rect class=\"session\" x=\"{x:.2}\" y=\"{top}\" width=\"{width:.2}\" height=\"{height}\"><title>session {number}, {}\
          </title></rect>\n",
         text_of(session.lasted_us)
     );
-    if let Some(ended) = &session.ended {
-        let (x, _) = place(session.began_us.saturating_add(ended.at_us), 0, end);
+    if let Some(ended) = &session.ended
+        && let Some((x, _)) = axis.place(session.began_us.saturating_add(ended.at_us), 0)
+    {
         let exit = ended.exit.as_deref().unwrap_or("it fell silent");
         let _ = writeln!(
             text,
@@ -194,13 +230,14 @@ fn session_frame(one: &NumberedSession<'_>, end: u64, top: usize, height: usize)
     text
 }
 
+/// A message as a bar or a line; `None` where it was over before the axis begins.
 fn drawn_span(
     one: &NumberedSession<'_>,
     span: &Span,
-    end: u64,
+    axis: Axis,
     y: usize,
     cases: &BTreeMap<&str, CaseOnPage<'_>>,
-) -> String {
+) -> Option<String> {
     let case = span.case.as_deref().and_then(|id| cases.get(id));
     let is_request = matches!(span.kind, SpanKind::Request | SpanKind::ServerRequest);
     let class = match span.kind {
@@ -211,7 +248,7 @@ fn drawn_span(
         SpanKind::Notification | SpanKind::ServerNotification => "note",
         SpanKind::Stray => "bad",
     };
-    let (x, width) = place(one.session.began_us.saturating_add(span.at_us), span.took_us.unwrap_or(0), end);
+    let (x, width) = axis.place(one.session.began_us.saturating_add(span.at_us), span.took_us.unwrap_or(0))?;
     let width = if is_request { width } else { LEAST };
     let took = match (is_request, span.took_us) {
         (true, Some(took)) => format!(", {}", text_of(took)),
@@ -228,10 +265,10 @@ fn drawn_span(
         one.number,
         span.frame
     );
-    match case {
+    Some(match case {
         Some(case) => format!("<a href=\"#case-{}\" tabindex=\"-1\">{bar}</a>\n", case.number),
         None => bar + "\n",
-    }
+    })
 }
 
 /// The sessions as a table, which needs no eyes.
@@ -284,14 +321,6 @@ fn pack(times: impl Iterator<Item = (u64, u64)>, most: usize) -> Vec<usize> {
     row_of
 }
 
-/// Where something begins on the axis, and its width.
-#[expect(clippy::cast_precision_loss, reason = "the axis has a thousand units")]
-fn place(at_us: u64, took_us: u64, end: u64) -> (f64, f64) {
-    let unit = AXIS / end as f64;
-    let x = (at_us as f64 * unit).min(AXIS - LEAST);
-    (x, (took_us as f64 * unit).min(AXIS - x).max(LEAST))
-}
-
 fn text_of(micros: u64) -> String {
     duration_text(Duration::from_micros(micros))
 }
@@ -299,6 +328,7 @@ fn text_of(micros: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::TransportKind;
 
     #[test]
     fn what_is_at_one_time_stands_in_rows() {
@@ -322,8 +352,39 @@ mod tests {
             (100, 0, (AXIS - LEAST, LEAST)),
             (90, 50, (900.0, 100.0)),
         ] {
-            let (x, width) = place(at, took, 100);
+            let (x, width) = Axis { begin: 0, end: 100 }.place(at, took).unwrap();
             assert!((x - expected.0).abs() < 0.01 && (width - expected.1).abs() < 0.01, "{at}, {took}: {x}, {width}");
+        }
+        let late = Axis { begin: 80, end: 100 };
+        assert_eq!(late.place(10, 69), None);
+        assert_eq!(late.place(10, 80), Some((0.0, 500.0)), "what began before is drawn from the beginning");
+        assert_eq!(late.place(90, 10), Some((500.0, 500.0)));
+    }
+
+    #[test]
+    fn a_long_start_is_before_the_axis() {
+        for (first, end, expected) in [(900, 1_000, 900), (400, 1_000, 0), (1_000, 1_000, 0), (0, 0, 0)] {
+            let span = |case: Option<&str>, at_us| Span {
+                kind: SpanKind::Request,
+                title: "ping".to_owned(),
+                case: case.map(str::to_owned),
+                frame: 1,
+                at_us,
+                took_us: Some(1),
+            };
+            let session = SessionTraced {
+                file: "s.yml".to_owned(),
+                server: "server".to_owned(),
+                revision: "2025-11-25".to_owned(),
+                transport: TransportKind::Stdio,
+                case: None,
+                began_us: 0,
+                lasted_us: end,
+                ended: None,
+                spans: vec![span(None, 0), span(Some("case"), first)],
+                left_out: 0,
+            };
+            assert_eq!(Axis::of(&[&session]), Axis { begin: expected, end: end.max(1) }, "{first} of {end}");
         }
     }
 }

@@ -1,23 +1,24 @@
-//! Which checks call which tool, and how they ended: rows are tools, columns kinds of checks.
+//! Which checks are about which tool, and how they ended: rows are tools, columns kinds of checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use indexmap::IndexMap;
 
-use crate::event::{CaseResult, Cell, Outcome, Phase, Tone};
+use crate::event::{CaseResult, Cell, Outcome, Tone};
 use crate::report::fault_table;
 use crate::report::fold::Report;
 use crate::taxonomy::PROBES;
 
 use super::NumberedCase;
 use super::escape::{code, inline};
+use super::offered::OfferedTools;
 use super::table::{self, cell};
 
 /// The column of tests that belong to no generated check.
 const TESTS: &str = "tests";
-/// The row of cases that call no tool.
-const NO_TOOL: &str = "no tool";
+/// The row of cases that are about no tool, or about all of them.
+const NO_TOOL: &str = "no single tool";
 
 /// The outcomes of some cases.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -31,26 +32,23 @@ struct CellCounts {
     worst: Option<(usize, usize)>,
 }
 
-/// The table; nothing where no case calls a tool.
-pub(super) fn tools(report: &Report, cases: &[NumberedCase<'_>]) -> String {
+/// The table; nothing where no case is about a tool.
+pub(super) fn tools(report: &Report, cases: &[NumberedCase<'_>], offered: &OfferedTools) -> String {
     let mut rows: BTreeMap<&str, BTreeMap<&str, CellCounts>> = BTreeMap::new();
     let mut others: BTreeMap<&str, CellCounts> = BTreeMap::new();
     for numbered in cases {
         let check = check_of(numbered.case);
-        let called = called_tools(numbered.case);
-        for tool in &called {
+        let subjects = offered.subjects(numbered.case);
+        for tool in &subjects {
             rows.entry(tool).or_default().entry(check).or_default().count(numbered);
         }
-        if called.is_empty() {
+        if subjects.is_empty() {
             others.entry(check).or_default().count(numbered);
         }
     }
-    for tool in report.tools_chosen().flat_map(|chosen| &chosen.left_alone) {
-        rows.entry(tool).or_default();
-    }
     let proof = report.run_finished().and_then(|run| run.proof.as_deref());
     let proven: IndexMap<String, Cell> = proof.map(fault_table::tool_cells).unwrap_or_default();
-    for tool in proven.keys() {
+    for tool in offered.listed().chain(proven.keys().map(String::as_str)) {
         rows.entry(tool).or_default();
     }
     if rows.is_empty() {
@@ -59,9 +57,9 @@ pub(super) fn tools(report: &Report, cases: &[NumberedCase<'_>]) -> String {
     let used: BTreeSet<&str> = rows.values().chain([&others]).flat_map(BTreeMap::keys).copied().collect();
     let columns = columns(&used);
     let mut text = String::from(
-        "<p>Cases that call each tool, by kind of check: <span class=\"bad\">✗ failed or errored</span>, \
+        "<p>Cases about each tool, by kind of check: <span class=\"bad\">✗ failed or errored</span>, \
          <span class=\"doubt\">~ in doubt</span>, <span class=\"doubt\">? not judged</span>, \
-         <span class=\"good\">✓ passed</span>, <span class=\"faint\">- skipped</span>.",
+         <span class=\"good\">✓ passed</span>, <span class=\"faint\">- not run</span>.",
     );
     if proof.is_some() {
         text += " Proven: changes that turned a case red, of all that were made at the tool.";
@@ -110,16 +108,6 @@ fn check_of(case: &CaseResult) -> &str {
     case.case.probes.first().map_or(TESTS, String::as_str)
 }
 
-/// The tools that its own steps call; those of its other parts where these call none.
-fn called_tools(case: &CaseResult) -> BTreeSet<&str> {
-    let called = |phase: Option<Phase>| -> BTreeSet<&str> {
-        let exchanges = case.exchanges.iter().filter(|one| phase.is_none_or(|phase| one.phase == phase));
-        exchanges.filter_map(|one| one.tool.as_deref()).collect()
-    };
-    let own = called(Some(Phase::Steps));
-    if own.is_empty() { called(None) } else { own }
-}
-
 impl CellCounts {
     fn count(&mut self, numbered: &NumberedCase<'_>) {
         let (count, badness) = match numbered.case.outcome {
@@ -147,7 +135,7 @@ fn counts_cell(counts: Option<&CellCounts>) -> String {
         (*doubtful, "~", "in doubt", "doubt"),
         (*unjudged, "?", "not judged", "doubt"),
         (*passed, "✓", "passed", "good"),
-        (*skipped, "-", "skipped", "faint"),
+        (*skipped, "-", "not run", "faint"),
     ];
     let told: Vec<String> = parts
         .iter()

@@ -20,7 +20,7 @@ use std::time::Duration;
 use chrono::DateTime;
 use quick_junit::{Property, TestSuite, XmlString};
 
-use crate::event::{Figure, Gate, ProvenSuite, SuiteScore};
+use crate::event::{Figure, Gate, GateVerdict, ProvenSuite, SuiteScore};
 use crate::taxonomy::score::Score;
 
 use super::fold::{Report, SuiteReport};
@@ -30,6 +30,7 @@ use super::{Format, wording};
 pub(crate) const FORMAT: Format = Format {
     name: "junit",
     about: "JUnit XML for Jenkins, GitLab, GitHub actions and most others",
+    shows_passed: false,
     render: |report, _| text(&document(report)),
 };
 
@@ -101,11 +102,7 @@ fn coverage(report: &Report, file: &str) -> Vec<(String, String)> {
     let mut tell = |declared: &Score, exercised: &Score, gates: &[Gate], server: &str| {
         told.extend(figures("declared", declared, server));
         told.extend(figures("exercised", exercised, server));
-        told.extend(gates.iter().map(|gate| {
-            let figure = if gate.figure == Figure::Plain { "threshold" } else { "threshold_weighted" };
-            let met = if gate.met { "met" } else { "not met" };
-            (format!("{figure}{server}"), format!("{} {met}", gate.threshold))
-        }));
+        told.extend(gates.iter().map(|gate| threshold(gate, server)));
     };
     match of_file.as_slice() {
         [] if report.suites().len() == 1 => tell(&coverage.declared, &coverage.exercised, &coverage.gates, ""),
@@ -118,6 +115,20 @@ fn coverage(report: &Report, file: &str) -> Vec<(String, String)> {
         }
     }
     told
+}
+
+/// The name and the value of the property for a threshold.
+fn threshold(gate: &Gate, server: &str) -> (String, String) {
+    let figure = match gate.figure {
+        Figure::Plain => "threshold",
+        Figure::Weighted => "threshold_weighted",
+    };
+    let verdict = match gate.verdict() {
+        GateVerdict::Met => "met",
+        GateVerdict::Missed => "not met",
+        GateVerdict::NotJudged => "not judged",
+    };
+    (format!("{figure}{server}"), format!("{} {verdict}", gate.threshold))
 }
 
 /// The result of a proof as properties: a mutant is no test, and would spoil the counts.
@@ -145,7 +156,11 @@ fn proof(report: &Report, file: &str) -> Vec<(String, String)> {
         ("mutants_not_called", mutants.not_called.to_string()),
         ("mutants_unreached", mutants.unreached.to_string()),
     ];
-    figures.chain(counts.map(|(name, count)| (name.to_owned(), count))).collect()
+    let untried = (mutants.untried > 0).then(|| ("mutants_untried".to_owned(), mutants.untried.to_string()));
+    // Those of several suites stand with their other scores.
+    let gates = proof.gates.iter().map(|gate| threshold(gate, ""));
+    let counts = counts.map(|(name, count)| (name.to_owned(), count));
+    figures.chain(gates).chain(counts).chain(untried).collect()
 }
 
 fn property(name: &str, value: &str) -> Property {

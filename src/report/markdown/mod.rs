@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::event::{CaseResult, Coverage, Outcome, RunFinished, Section, SectionPart, SectionTable};
+use crate::event::{CaseResult, Coverage, Outcome, RunFinished, Section, SectionPart, SectionTable, UnjudgedTools};
 use crate::source::{Color, Style, duration_text, replace_command_brackets, visible, visible_line};
 
 use super::cause::Cause;
@@ -22,6 +22,7 @@ use super::{Format, coverage, limit, wording};
 pub(crate) const FORMAT: Format = Format {
     name: "markdown",
     about: "a summary for `$GITHUB_STEP_SUMMARY` and for comments on merge requests",
+    shows_passed: false,
     render: |report, _| render(report),
 };
 
@@ -37,6 +38,7 @@ fn render(report: &Report) -> String {
     let sections = [
         heading(report, &suites),
         totals(report, &suites),
+        unjudged(report),
         failures(&suites),
         flaky(&suites),
         reasons(&suites),
@@ -54,6 +56,7 @@ fn heading(report: &Report, suites: &[SuiteReport<'_>]) -> String {
         RunVerdict::Good => "✅",
         RunVerdict::Unfinished => "⚠️",
         RunVerdict::Bad => "❌",
+        RunVerdict::Doubtful => "❔",
         RunVerdict::Open => "➖",
     };
     format!("## {mark} mcprove: {said}\n")
@@ -95,6 +98,12 @@ fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
         text += &row(&format!("all {} suites", suites.len()), &all, &time);
     }
     text
+}
+
+/// The tools that were not judged, and what would change that.
+fn unjudged(report: &Report) -> String {
+    let told = |tools: &UnjudgedTools| format!("❔ {}\n", code(&format!("{}; {}", tools.to_text(), tools.help)));
+    report.unjudged().iter().map(told).collect::<Vec<_>>().join("\n")
 }
 
 /// The sections that blocks add to the summary.

@@ -6,7 +6,7 @@ use crate::event::{LeftOut, MutantResult, Proof, Verdict};
 use crate::source::without_commands;
 
 use super::super::additions;
-use super::super::fault_table::{TITLE, family_table};
+use super::super::fault_table::{family_table, title};
 use super::super::proven::{self, MutantCounts};
 use super::super::terminal;
 use super::{LISTED, code, fence, some_rows};
@@ -23,10 +23,15 @@ pub(crate) fn mutants(proof: &Proof) -> String {
     text += &additions(proof);
     let faults = family_table(proof);
     if !faults.rows.is_empty() {
-        let _ = write!(text, "\n{TITLE}\n\n{}", some_rows(faults));
+        let _ = write!(text, "\n{}\n\n{}", title(proof), some_rows(faults));
     }
     text += &survivors(&proven::survivors(proof));
-    for (verdict, word) in [(Verdict::Undecided, "undecided"), (Verdict::Unreached, "never reached")] {
+    let kinds = [
+        (Verdict::Undecided, "undecided"),
+        (Verdict::Unreached, "never reached"),
+        (Verdict::Untried, "not tried: the time was over; give a longer `--budget`, or leave it out"),
+    ];
+    for (verdict, word) in kinds {
         let found: Vec<(&str, &str)> = of(verdict)
             .map(|mutant| (mutant.id.as_str(), mutant.reason.as_deref().unwrap_or(&mutant.meaning)))
             .collect();

@@ -72,8 +72,21 @@ fn evidence(result: &CaseResult, known: &[Cause], order: FailureOrder, style: &S
 
 /// A case on one line, where there are too many to quote each.
 pub(crate) fn line(result: &CaseResult, style: &Style) -> String {
-    let said = summarize(result).map(|said| format!("  {}\n", layout::crop(&said, style.width - 2)));
+    let said = summarize(result).map(|said| {
+        let values = result.findings.first().map(values).unwrap_or_default();
+        format!("  {}\n", layout::crop(&format!("{said}{values}"), style.width - 2))
+    });
     printable(&(title(result, style) + &said.unwrap_or_default()), style.color)
+}
+
+/// What was expected and found, where the message does not say so itself.
+fn values(finding: &Finding) -> String {
+    let named = [("expected", &finding.expected), ("found", &finding.actual)];
+    let unsaid = named.iter().filter_map(|(name, value)| {
+        let value = value.as_ref().filter(|value| !finding.message.contains(value.as_str()))?;
+        Some(format!("; {name} {}", visible_line(value)))
+    });
+    unsaid.collect()
 }
 
 /// The mark of an outcome; flaky and warned share one, since both are passes with a doubt.

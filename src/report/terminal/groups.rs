@@ -1,6 +1,6 @@
 //! Which of many failures are shown in full, so that one broken server does not make a wall of text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{CaseResult, Outcome};
 use crate::report::cause::{self, Cause};
@@ -11,8 +11,11 @@ use super::failure;
 use super::layout;
 use super::view::Cases;
 
-/// The most tests with one cause that are shown; one is enough for a cause that is the same wherever it is met.
+/// The most tests with one cause that are shown; one is enough for a cause that is the same wherever it is met, and where
+/// there are many causes.
 const PER_CAUSE: usize = 3;
+/// The number of causes up to which each is shown several times.
+const FEW_CAUSES: usize = 5;
 /// The most cases that are quoted in full; those after them get one line.
 const IN_FULL: usize = 20;
 /// The most cases that are shown at all.
@@ -40,6 +43,8 @@ pub(crate) struct Groups {
     unshown: usize,
     /// Each case that was not judged is shown, whatever its reason.
     shows_unjudged: bool,
+    /// A case of each cause is enough.
+    shows_once: bool,
 }
 
 /// The cases with one cause.
@@ -82,6 +87,17 @@ impl Groups {
         Self { shows_unjudged: cases == Cases::All, ..Self::default() }
     }
 
+    /// Shows one case of each cause, for a log in which all of them are shown again.
+    pub(crate) fn once() -> Self {
+        Self { shows_once: true, ..Self::default() }
+    }
+
+    /// The same for cases that are all known: many causes are shown once each, rather than a few of them again and again.
+    pub(crate) fn knowing<'c>(self, cases: impl IntoIterator<Item = &'c CaseResult>) -> Self {
+        let distinct: BTreeSet<Cause> = cases.into_iter().flat_map(cause::causes).collect();
+        Self { shows_once: self.shows_once || distinct.len() > FEW_CAUSES, ..self }
+    }
+
     /// Decides about the next case.
     pub(crate) fn admit(&mut self, result: &CaseResult) -> CaseDetail {
         let causes = cause::causes(result);
@@ -90,7 +106,7 @@ impl Groups {
             return CaseDetail::Name;
         }
         let is_full = |cause: &Cause| {
-            let most = if cause.is_general { 1 } else { PER_CAUSE };
+            let most = if cause.is_general || self.shows_once { 1 } else { PER_CAUSE };
             let is_seen = |group: &CaseGroup| group.ids.len() >= most || group.shown_failures.contains(&sight);
             self.causes.get(cause).is_some_and(is_seen)
         };
@@ -126,7 +142,7 @@ impl Groups {
         let of = |cause: &Cause| {
             let group = self.causes.get(cause).filter(is_last)?;
             let code = cause.code.as_ref().filter(|_| causes.len() > 1);
-            let what = code.map_or_else(|| "the same cause".to_owned(), |code| format!("`{code}`"));
+            let what = code.map_or_else(|| alike(cause).to_owned(), |code| format!("with `{code}`"));
             more_of(group, &what, style)
         };
         causes.iter().filter_map(of).collect()
@@ -135,11 +151,11 @@ impl Groups {
     /// The same for every cause, with the cause in words, for a reader who saw the cases as they came.
     #[cfg(feature = "cli")]
     pub(crate) fn all_more(&self, style: &Style) -> String {
-        let told = |group: &CaseGroup| {
-            let more = more_of(group, "the same cause", style)?;
+        let told = |(cause, group): (&Cause, &CaseGroup)| {
+            let more = more_of(group, alike(cause), style)?;
             Some(format!("{}\n{more}", layout::crop(&group.said, style.width)))
         };
-        self.causes.values().filter_map(told).collect::<String>() + &self.unshown(style)
+        self.causes.iter().filter_map(told).collect::<String>() + &self.unshown(style)
     }
 
     /// A word about the cases whose cause is not shown at all.
@@ -184,6 +200,11 @@ fn family(name: &str) -> &str {
     blocks.into_iter().find(|block| name.starts_with(block)).unwrap_or_default()
 }
 
+/// The words for further cases of a cause: whether an expectation is missed for one reason, nobody knows.
+fn alike(cause: &Cause) -> &'static str {
+    if cause.about.is_some() && !cause.is_general { "alike" } else { "with the same cause" }
+}
+
 fn more_of(group: &CaseGroup, what: &str, style: &Style) -> Option<String> {
     let more = group.names.len();
     if more == 0 || group.ids.is_empty() {
@@ -193,6 +214,6 @@ fn more_of(group: &CaseGroup, what: &str, style: &Style) -> Option<String> {
     if more > NAMES {
         names.push_str(", …");
     }
-    let text = format!("and {more} more with {what}: {names}");
+    let text = format!("and {more} more {what}: {names}");
     Some(layout::indent(&layout::wrap_some(&text, style.width - 2, 4), "  "))
 }

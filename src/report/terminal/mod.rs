@@ -36,10 +36,12 @@ pub(crate) use self::summary::totals_mark;
 pub(crate) use self::summary::{INAPPLICABLE, SKIPPED, counts, hidden_reason, is_trouble};
 pub use self::view::{Cases, Detail, Details, FailureOrder, Failures, Families, View};
 
+use self::summary::unjudged;
 use super::Format;
 
 pub(crate) const FORMAT: Format = Format {
     name: "text",
     about: "the text that the terminal shows at the end of a run",
-    render: |report, style| summary(report, View::WHOLE, style),
+    shows_passed: false,
+    render: |report, style| summary(report, View::WHOLE, style) + &unjudged(report, style),
 };

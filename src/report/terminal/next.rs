@@ -9,10 +9,14 @@ use super::layout::{self, DIM};
 
 /// `--last-failed` finds anything to run: that cases depend on one another shows in all of them only.
 fn is_remembered(suites: &[SuiteReport<'_>]) -> bool {
-    let broken = |case: &CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Errored);
-    let mut broken = suites.iter().flat_map(|suite| suite.cases.iter().copied().filter(|case| broken(case))).peekable();
+    let mut broken =
+        suites.iter().flat_map(|suite| suite.cases.iter().copied().filter(|case| is_broken(case))).peekable();
     let is_of_order = |case: &CaseResult| case.findings.first().is_some_and(|found| found.code == Code::NOT_ISOLATED);
     broken.peek().is_none() || !broken.all(is_of_order)
+}
+
+fn is_broken(case: &CaseResult) -> bool {
+    matches!(case.outcome, Outcome::Failed | Outcome::Errored)
 }
 
 /// A command with the suites of a run, as it is typed.
@@ -68,6 +72,25 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
     Some(explained.map_or(Suggestion::Nothing, explain))
 }
 
+/// The command that explains the rules that servers broke, where no case failed: no case can be run to see them again.
+fn of_protocol(suites: &[SuiteReport<'_>]) -> Option<String> {
+    if suites.iter().flat_map(|suite| &suite.cases).copied().any(is_broken) {
+        return None;
+    }
+    let broken = suites.iter().flat_map(|suite| &suite.sessions).filter(|case| is_broken(case) && !case.is_known());
+    let mut codes: Vec<&str> = Vec::new();
+    for code in broken.flat_map(|case| &case.findings).map(|finding| finding.code.as_str()) {
+        if !codes.contains(&code) {
+            codes.push(code);
+        }
+    }
+    codes.truncate(EXPLAINED);
+    (!codes.is_empty()).then(|| format!("mcprove explain {}", codes.join(" ")))
+}
+
+/// The most codes that a command explains.
+const EXPLAINED: usize = 4;
+
 /// The command that looks closer at what went wrong, on a line of its own.
 pub(crate) fn command(report: &Report, totals: &Totals, suites: &[SuiteReport<'_>], style: &Style) -> String {
     let line = |command| format!("  {}   {command}\n", layout::paint("next", DIM, style));
@@ -85,10 +108,15 @@ pub(crate) fn suggested(report: &Report, totals: &Totals, suites: &[SuiteReport<
         Some(Suggestion::Explain(explain)) => return Some(explain),
         None => {}
     }
-    if !is_remembered(suites) {
+    // What several machines ran, none of them remembers.
+    let is_merged = report.run_started().is_some_and(|run| run.parts.is_some());
+    if is_merged || !is_remembered(suites) {
         return None;
     }
     let is_interrupted = report.run_finished().is_some_and(|run| run.interrupted);
+    if let Some(explain) = of_protocol(suites) {
+        return Some(explain);
+    }
     match *totals {
         // Nothing was remembered.
         _ if report.is_cut_off() => Some(with_suites("mcprove run", report)),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use crate::event::{CaseResult, Exchange, Outcome, Phase, Reason, Section, ServerReady, SuiteScore};
+use crate::event::{CaseResult, Exchange, Outcome, Phase, Reason, Section, ServerReady, SuiteScore, UnjudgedTools};
 use crate::source::{Style, duration_text, printable, visible_line};
 use crate::suite::builtin_name;
 
@@ -44,7 +44,9 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
         sections.push(total(report, &suites, style));
         return printable(&sections.join("\n"), style.color);
     }
-    let mut sections = vec![order(report) + &servers(report, view, style) + &suite_lines(report, &suites, view, style)];
+    let mut sections = vec![
+        part(report) + &order(report) + &servers(report, view, style) + &suite_lines(report, &suites, view, style),
+    ];
     if view.failures == Failures::Shown {
         sections.extend(troubles(&suites, view, style));
     }
@@ -60,6 +62,14 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
     sections.push(total(report, &suites, style));
     sections.retain(|section| !section.is_empty());
     printable(&sections.join("\n"), style.color)
+}
+
+/// The part of a run that this is, or the number of parts that it had.
+fn part(report: &Report) -> String {
+    let Some(run) = report.run_started() else { return String::new() };
+    let one = run.shard.as_ref().map(|shard| format!("  part {} of {}\n", shard.number, shard.count));
+    one.or_else(|| run.parts.map(|parts| format!("  merged from {}\n", layout::plural(parts, "part"))))
+        .unwrap_or_default()
 }
 
 /// The seed, at the beginning too: a run that hangs must be repeatable.
@@ -149,17 +159,20 @@ fn suite_line(report: &Report, suite: &SuiteReport<'_>, width: usize, style: &St
     let counts = if suite.cases.is_empty() && has_included_cases(report) {
         "no case of its own ran; those of the files that it includes follow".to_owned()
     } else {
-        counts(&suite.totals)
+        let broken = if has_broken_protocol(suite) { "; the server broke the protocol" } else { "" };
+        counts(&suite.totals) + broken
     };
     let file = layout::crop(suite.file, width);
     let gap = " ".repeat(width - layout::columns(&file));
+    let time = if suite.cases.is_empty() { String::new() } else { duration_text(suite.duration(report)) };
     let mut rest = format!(" {file}{gap}   {counts}");
     let mut below = String::new();
-    if layout::columns(&rest) + 3 > style.width {
+    // As much as most times take, so that rows are broken alike whatever their cases took.
+    let room_of_time = if time.is_empty() { 0 } else { layout::columns(&time).max(8) + 2 };
+    if layout::columns(&rest) + 3 + room_of_time > style.width {
         rest = format!(" {file}");
         below = layout::indent(&layout::wrap_some(&counts, style.width - 4, 4), "    ");
     }
-    let time = if suite.cases.is_empty() { String::new() } else { duration_text(suite.duration(report)) };
     let time = layout::flush_right(&format!("  {mark}{rest}"), &time, style);
     format!("  {}{rest}{}\n{below}", layout::paint(mark, look, style), layout::paint(&time, DIM, style))
 }
@@ -214,6 +227,11 @@ fn answer_lines(exchanges: &[Exchange], style: &Style) -> String {
     });
     let line = |line: String| format!("      {}\n", layout::paint(&line, DIM, style));
     earlier.into_iter().chain(answered).map(line).collect()
+}
+
+/// A server of the suite broke a rule of the protocol beside its cases, which fails the run.
+fn has_broken_protocol(suite: &SuiteReport<'_>) -> bool {
+    suite.sessions.iter().any(|case| case.outcome == Outcome::Failed && !case.is_known())
 }
 
 fn suite_mark(suite: &SuiteReport<'_>) -> (&'static str, anstyle::Style) {
@@ -281,7 +299,7 @@ fn troubles(suites: &[SuiteReport<'_>], view: View, style: &Style) -> Vec<String
         // Of equally severe ones, the declared order stays.
         troubled.sort_by_key(|case| (kinds.iter().position(|kind| *kind == case.outcome), Reverse(case.how_bad())));
     }
-    let mut groups = Groups::of(view.cases);
+    let mut groups = Groups::of(view.cases).knowing(troubled.iter().copied());
     let admitted: Vec<(&CaseResult, CaseDetail)> =
         troubled.into_iter().map(|case| (case, groups.admit(case))).collect();
     let mut shown: Vec<String> =
@@ -429,6 +447,10 @@ fn stale_snapshots(report: &Report, style: &Style) -> String {
 /// The fault coverage of the run, and the result of the proof.
 fn coverage(report: &Report, families: Families, style: &Style) -> String {
     let Some(finished) = report.run_finished() else { return String::new() };
+    // The figures of a part say nothing about the run.
+    if report.run_started().is_some_and(|run| run.shard.is_some()) {
+        return String::new();
+    }
     let (scores, gates) = levels_of(finished);
     let (mut claimed, mut suites): (&[String], &[SuiteScore]) = (&[], &[]);
     if let Some(found) = &finished.coverage {
@@ -485,6 +507,7 @@ fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {
     let (mark, look) = match totals_mark(&all) {
         // A mutant that was not reached may have failed.
         ("✗", look) => ("✗", look),
+        ("✓", _) if !report.unjudged().is_empty() => ("?", YELLOW),
         _ if report.run_finished().is_none_or(|run| run.interrupted) => ("!", RED),
         other => other,
     };
@@ -494,6 +517,16 @@ fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {
     let (mark, time) = (layout::paint(mark, look, style), layout::paint(&time, DIM, style));
     let next = next::command(report, &all, suites, style);
     format!("{mark} {}{time}\n{}{next}", lines.join("\n  "), repetition(report))
+}
+
+/// The tools that were not judged and what would change that, for a document: at the end of a run, its error says so.
+pub(crate) fn unjudged(report: &Report, style: &Style) -> String {
+    let line = |tools: &UnjudgedTools| {
+        let text = format!("{}; {}", visible_line(&tools.to_text()), visible_line(&tools.help));
+        let lines = layout::wrap(&text, style.width - 2).join("\n  ");
+        format!("{} {lines}\n", layout::paint("?", YELLOW, style))
+    };
+    printable(&report.unjudged().iter().map(line).collect::<String>(), style.color)
 }
 
 /// The work that an unfinished run left undone.

@@ -3,7 +3,7 @@
 use crate::event::{
     Attempt, CaseInfo, CaseResult, CaseStarted, Coverage, Event, Exchange, FORMAT, FailureClass, Figure, Finding, Gate,
     Outcome, Phase, Reason, RequirementLevel, RunFinished, RunStarted, ServerReady, ServerStarts, SessionJudged,
-    SuiteInfo,
+    SuiteInfo, UnjudgedReason, UnjudgedTool, UnjudgedTools,
 };
 use crate::source::Quote;
 use crate::taxonomy::score::{self, FamilyScore, Score, Status, Tally, Taxonomy};
@@ -45,13 +45,15 @@ fn started() -> RunStarted {
         paths: None,
         planned: 20,
         seed: None,
+        shard: None,
+        parts: None,
     }
 }
 
 pub(crate) fn finished() -> RunFinished {
     let gates = vec![
-        Gate { figure: Figure::Plain, threshold: 40.0, met: true },
-        Gate { figure: Figure::Weighted, threshold: 62.5, met: false },
+        Gate { figure: Figure::Plain, threshold: 40.0, met: true, not_judged: false },
+        Gate { figure: Figure::Weighted, threshold: 62.5, met: false, not_judged: false },
     ];
     let coverage = Coverage {
         declared: score(score::Level::Declared, 2),
@@ -70,7 +72,22 @@ pub(crate) fn finished() -> RunFinished {
         sections: Vec::new(),
         starts: ServerStarts::default(),
         proof: None,
+        unjudged: vec![unjudged()],
+        tools: Vec::new(),
+        shard: None,
         stale_snapshots: vec!["snapshots/users/gone.json".to_owned()],
+    }
+}
+
+/// Two tools that were not judged, one with a hostile name.
+pub(crate) fn unjudged() -> UnjudgedTools {
+    let tool = |name: &str| UnjudgedTool { name: name.to_owned(), server: None };
+    UnjudgedTools {
+        reason: UnjudgedReason::NotServed,
+        message: "2 tools were not judged, since no call was served".to_owned(),
+        tools: vec![tool("get_user"), tool(HOSTILE)],
+        answer: Some(HOSTILE.to_owned()),
+        help: "give valid arguments with `arguments: { get_user: { … } }`".to_owned(),
     }
 }
 

@@ -58,9 +58,12 @@ fn at(tools: &[(&str, Verdict)]) -> Vec<PlantedMutant> {
             Verdict::Killed | Verdict::Survived | Verdict::Undecided => {
                 vec![place("name", *verdict), place("content[0].text", *verdict)]
             }
-            Verdict::NotCalled | Verdict::Unreached | Verdict::Redundant | Verdict::CannotOccur | Verdict::LiveOnly => {
-                Vec::new()
-            }
+            Verdict::NotCalled
+            | Verdict::Unreached
+            | Verdict::Redundant
+            | Verdict::CannotOccur
+            | Verdict::LiveOnly
+            | Verdict::Untried => Vec::new(),
         },
     };
     tools.iter().map(mutant).collect()
@@ -196,7 +199,7 @@ fn proof_of(mutants: Vec<MutantResult>) -> Proof {
         left_out: ["CONFIG-X", "CONFIG-Y"].map(|id| left_out(id, "takes the real server")).into(),
         proven,
         suites: Vec::new(),
-        gates: vec![Gate { figure: Figure::Plain, threshold: 60.0, met: false }],
+        gates: vec![Gate { figure: Figure::Plain, threshold: 60.0, met: false, not_judged: false }],
         duration_us: 320_000,
     }
 }
@@ -222,7 +225,8 @@ pub(crate) fn recorded_proof() -> Report {
 /// A proof without a run around it.
 fn alone() -> Report {
     let end = RunFinished { coverage: None, ..fixture::finished() };
-    let end = RunFinished { proof: Some(Box::new(whole())), interrupted: false, not_run: 0, ..end };
+    let end =
+        RunFinished { proof: Some(Box::new(whole())), interrupted: false, not_run: 0, unjudged: Vec::new(), ..end };
     Report::of(&[fixture::events()[0].clone(), Event::RunFinished(Box::new(end))])
 }
 

@@ -74,6 +74,7 @@ pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic
         tags: keys.tags.0,
         skip: keys.skip.0,
         only: marked(keys.only),
+        probe: keys.probe,
         server: keys.server,
         // The loader knows the folder.
         fixture: keys.fixture.map(|path| Fixture { path: path.0, folder: PathBuf::new() }),

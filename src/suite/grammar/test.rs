@@ -20,6 +20,8 @@ settings! {
         pub(crate) skip: SkipReason,
         /// Runs only the tests with this mark; refused in CI.
         pub(crate) only: Option<Located<bool>>,
+        /// `mcprove monitor` runs this test, again and again, on a server in production; a run ignores the mark.
+        pub(crate) probe: bool => default("false"),
         /// The one server on which this test runs.
         pub(crate) server: Option<Located<String>>,
         /// A folder with files, relative to the suite's file: every attempt at the test gets a fresh copy, whose path is

@@ -24,6 +24,8 @@ pub struct Test {
     pub skip: Option<String>,
     /// The place of `only: true`; with any, only tests with this mark run.
     pub only: Option<Span>,
+    /// True if `mcprove monitor` runs it.
+    pub probe: bool,
     /// The one server on which it runs.
     pub server: Option<Located<String>>,
     /// The files that it gets a copy of.

@@ -10,7 +10,7 @@ mod table;
 
 use std::time::Duration;
 
-use crate::event::Proof;
+use crate::event::{GateVerdict, Proof};
 use crate::source::{Style, duration_text, printable, visible_line};
 
 use super::super::coverage::levels;
@@ -83,8 +83,10 @@ pub(crate) fn parts(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Vec<S
 fn verdict(proof: &Proof, style: &Style) -> String {
     let totals = MutantCounts::of(&proof.mutants);
     let (mark, look) = match totals {
-        _ if proof.all_gates().any(|gate| !gate.met) => ("✗", RED),
-        MutantCounts { survived: 0, undecided: 0, not_called: 0, unreached: 0, .. } if totals.killed_count() > 0 => {
+        _ if proof.all_gates().any(|gate| gate.verdict() == GateVerdict::Missed) => ("✗", RED),
+        MutantCounts { survived: 0, undecided: 0, not_called: 0, unreached: 0, untried: 0, .. }
+            if totals.killed_count() > 0 =>
+        {
             ("✓", GREEN)
         }
         MutantCounts { .. } => ("~", YELLOW),

@@ -78,6 +78,12 @@ pub(crate) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
             None,
             format!("for real servers only; {live} injects those that can be injected there"),
         ),
+        (
+            "-",
+            Verdict::Untried,
+            None,
+            "not tried: the time was over; give a longer `--budget`, or leave it out".to_owned(),
+        ),
     ];
     let mut text = unused_cases(proof, style) + &undecided_in_part(proof, style);
     for (mark, verdict, live, told) in kinds {
@@ -95,6 +101,7 @@ pub(crate) fn mutants(proof: &Proof, view: &ProofView<'_>, style: &Style) -> Str
             | Verdict::Redundant
             | Verdict::CannotOccur
             | Verdict::LiveOnly => plain(mutant),
+            Verdict::Untried => String::new(),
         };
         text += &by_reason(
             found.iter().map(|mutant| LeftOut::new(&mutant.id, reason(mutant))).collect::<Vec<_>>().iter(),

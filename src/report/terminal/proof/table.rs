@@ -3,7 +3,7 @@
 use crate::event::Proof;
 use crate::source::Style;
 
-use super::super::super::fault_table::{TITLE, family_table, leaf_table};
+use super::super::super::fault_table::{family_table, leaf_table, title};
 use super::super::{layout, table};
 use super::{Survivors, item};
 
@@ -22,7 +22,7 @@ pub(crate) fn table(proof: &Proof, survivors: Survivors, style: &Style) -> Strin
         let told = "faults are shown by family; a wider terminal or `--report json=FILE` shows each fault";
         table::table(&families, table::named(&families), style) + &item("-", told, 3, style)
     });
-    let text = layout::indent(&layout::wrap_some(TITLE, style.width - 2, 3), "  ") + &told;
+    let text = layout::indent(&layout::wrap_some(&title(proof), style.width - 2, 4), "  ") + &told;
     if more == 0 {
         return text;
     }
