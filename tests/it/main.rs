@@ -59,6 +59,7 @@ mod relay;
 mod replaying;
 mod robustness;
 mod safe_arguments;
+mod scale;
 mod security;
 mod serve_mcp;
 mod shards;
