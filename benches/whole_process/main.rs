@@ -4,7 +4,7 @@
 //! (by default `../shared/bench`); runner and floor are started in turn, and medians are printed.
 //! Over HTTP the floor is `http_floor`, and program and floor speak to one server that runs all the time.
 //! `MCPROVE_ONLY=http` measures that alone, `MCPROVE_ONLY=fuzz` generated calls alone, `MCPROVE_ONLY=counts` counts
-//! instructions alone; these are printed beside the change against `benches/instructions.json`.
+//! instructions alone, `MCPROVE_ONLY=growth` how costs grow with the number of cases; instructions are printed beside the change against `benches/instructions.json`.
 //! Nothing here passes or fails: `docs/performance.md` quotes what it prints.
 
 #![expect(
@@ -14,6 +14,7 @@
     reason = "a benchmark may stop at the first surprise, prints, and rounds"
 )]
 
+mod growth;
 mod http_floor;
 mod instructions;
 
@@ -54,6 +55,7 @@ fn main() {
     }
     match only.as_deref() {
         Some("counts") => return floor().iter().for_each(|floor| counting(floor, &scratch)),
+        Some("growth") => return floor().iter().for_each(|floor| growth::grow(floor, &scratch)),
         Some("fuzz") => return floor().iter().for_each(|floor| fuzzing(floor, &scratch)),
         Some("http") => return,
         _ => {}
@@ -192,11 +194,16 @@ fn against_floor(title: &str, floor: &Path, server: &[&str], scratch: &Path) {
     let (mut ours, mut least) = (Vec::new(), Vec::new());
     for _ in 0..=RUNS {
         ours.push(mcprove(&["run", &text(&path)], scratch));
-        let mut command = Command::new(floor.join("target/release/floor"));
-        command.args([&CASES.to_string(), &WINDOW.to_string(), "echo", r#"{"message":"hi"}"#, "--"]).args(server);
-        least.push(cost(&mut command));
+        least.push(cost_of_floor(floor, CASES, server));
     }
     compared(title, &ours, &least);
+}
+
+/// One run of the floor on a server.
+fn cost_of_floor(floor: &Path, cases: usize, server: &[&str]) -> Cost {
+    let mut command = Command::new(floor.join("target/release/floor"));
+    command.args([&cases.to_string(), &WINDOW.to_string(), "echo", r#"{"message":"hi"}"#, "--"]).args(server);
+    cost(&mut command)
 }
 
 /// Times generated calls, and as many calls of the floor with one argument, in turn; both with so many under way.
