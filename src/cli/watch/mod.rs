@@ -16,8 +16,9 @@ mod source_glob;
 mod watched;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+
+use parking_lot::Mutex;
 
 use self::keys::Key;
 use self::refusals::refuse_flags;
@@ -40,24 +41,42 @@ enum Happening {
     Quit,
 }
 
-/// What other threads must know of runs.
+/// What the threads of a watch must know of runs.
 #[derive(Debug, Default)]
-struct RunState {
-    runs: AtomicBool,
-    was_interrupted: AtomicBool,
+struct RunState(Mutex<RunSignals>);
+
+#[derive(Debug, Default)]
+struct RunSignals {
+    runs: bool,
+    was_interrupted: bool,
+    /// A run was ended by a Ctrl-C that the watch has yet to hear of: both listen, each in a thread of its own.
+    is_owed: bool,
 }
 
 impl RunState {
     fn is_running(&self) -> bool {
-        self.runs.load(Ordering::Acquire)
+        self.0.lock().runs
     }
 
-    /// Runs; returns what came of it, and whether Ctrl-C was pressed meanwhile.
-    fn during<T>(&self, run: impl FnOnce() -> T) -> (T, bool) {
-        self.runs.store(true, Ordering::Release);
-        let done = run();
-        self.runs.store(false, Ordering::Release);
-        (done, self.was_interrupted.swap(false, Ordering::AcqRel))
+    /// Runs; returns the exit code, and whether Ctrl-C was pressed meanwhile.
+    fn during(&self, run: impl FnOnce() -> Exit) -> (Exit, bool) {
+        self.0.lock().runs = true;
+        let exit = run();
+        let mut signals = self.0.lock();
+        signals.runs = false;
+        let was_interrupted = std::mem::take(&mut signals.was_interrupted);
+        signals.is_owed |= exit == Exit::Interrupted && !was_interrupted;
+        (exit, was_interrupted)
+    }
+
+    /// Hears of Ctrl-C; returns true if it is for a run.
+    fn interrupt(&self) -> bool {
+        let mut signals = self.0.lock();
+        if std::mem::take(&mut signals.is_owed) {
+            return true;
+        }
+        signals.was_interrupted |= signals.runs;
+        signals.runs
     }
 }
 
@@ -87,9 +106,8 @@ fn forward_signals(sender: Sender<Happening>, state: Arc<RunState>) {
             let _ = ready.send(());
             loop {
                 let kind = signals.next().await;
-                if kind == SignalKind::Interrupt && state.is_running() {
-                    state.was_interrupted.store(true, Ordering::Release);
-                } else if sender.send(Happening::Quit).is_err() {
+                let is_for_run = kind == SignalKind::Interrupt && state.interrupt();
+                if !is_for_run && sender.send(Happening::Quit).is_err() {
                     return;
                 }
             }
@@ -97,4 +115,30 @@ fn forward_signals(sender: Sender<Happening>, state: Arc<RunState>) {
     });
     // Where the system gives no thread or no signals, the channel closes.
     let _ = listening.recv();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ctrl-C during a run, and the moment at which the watch hears of it: before the run ends, or after.
+    #[test]
+    fn the_signal_that_ended_a_run_does_not_end_the_watch() {
+        let state = RunState::default();
+        let hear_in_time = || {
+            assert!(state.interrupt());
+            Exit::Interrupted
+        };
+        assert_eq!(state.during(hear_in_time), (Exit::Interrupted, true));
+        assert!(!state.interrupt(), "the next one is for the watch");
+        assert_eq!(state.during(|| Exit::Interrupted), (Exit::Interrupted, false));
+        assert!(state.interrupt(), "it is the one that ended the run");
+        assert!(!state.interrupt(), "the next one is for the watch");
+        assert_eq!(state.during(|| Exit::Interrupted), (Exit::Interrupted, false));
+        let hear_late = || {
+            assert!(state.interrupt(), "it is the one that ended the run before");
+            Exit::Passed
+        };
+        assert_eq!(state.during(hear_late), (Exit::Passed, false));
+    }
 }

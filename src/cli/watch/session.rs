@@ -274,8 +274,9 @@ impl<'a> Session<'a> {
         (args.recording.update, args.recording.yes) = (rerun.updates, rerun.updates);
         let reports = self.typed.reports.iter();
         args.report = reports.map(|(format, path)| (*format, FilePlace::resolve(path))).collect();
-        let (exit, was_interrupted) = self.run_state.during(|| run(&self.request, self.console));
-        self.last = exit.unwrap_or_else(|exit| exit);
+        let run = || run(&self.request, self.console).unwrap_or_else(|exit| exit);
+        let (exit, was_interrupted) = self.run_state.during(run);
+        self.last = exit;
         // Ctrl-C came when the run did not listen yet, or any more.
         self.quits |= was_interrupted && self.last != Exit::Interrupted;
         report_orphans(self.console);
