@@ -46,7 +46,7 @@ fn run(exchanges: Vec<MessageExchange>) -> ComparedRun {
         exchanges,
         ..TargetRecording::default()
     };
-    let recording = RunRecording { targets: [("a.yml@s/auto".to_owned(), target)].into(), cases: Vec::new() };
+    let recording = RunRecording { targets: [("a.yml@s/auto".to_owned(), target)].into(), ..RunRecording::default() };
     ComparedRun { recording, protocol: Vec::new() }
 }
 

@@ -1,13 +1,11 @@
 //! Whether recordings are the parts of one run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::RecordedPart;
 use crate::event::{Event, RunStarted, ShardFacts, ShardInfo};
+use crate::plan::{PartFile, missing, repeated};
 use crate::source::visible_line;
-
-/// The most parts that a sentence names.
-const MOST_NAMES: usize = 8;
 
 /// A reason why recordings make no run together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +42,12 @@ pub(super) fn check(parts: Vec<RecordedPart>) -> Result<Vec<CheckedPart>, Vec<Me
         mistakes.extend(others.iter().filter_map(|other| difference(first, other)));
     }
     if mistakes.is_empty() {
-        mistakes.extend(twice(&checked));
-        mistakes.extend(missing(&checked));
+        let files: Vec<PartFile<'_>> = checked.iter().map(|part| file(&part.name, &part.shard)).collect();
+        mistakes.extend(
+            repeated(&files).into_iter().map(|message| mistake(message, "name the recording of each part once")),
+        );
+        let help = "name the recordings of all parts; run those again that were lost";
+        mistakes.extend(missing(&files).map(|message| mistake(message, help)));
     }
     checked.sort_by_key(|part| part.shard.number);
     if mistakes.is_empty() { Ok(checked) } else { Err(mistakes) }
@@ -64,21 +66,24 @@ fn whole_part(part: RecordedPart) -> Result<CheckedPart, MergeMistake> {
     let Some((started, shard)) = started.and_then(|it| Some((it.clone(), *it.shard?))) else {
         return Err(mistake(format!("`{name}` is the recording of a whole run, not of a part of one"), RECORD));
     };
-    if !(1..=shard.count).contains(&shard.number) {
-        return Err(mistake(format!("`{name}` says that it is part {}, which there is not", number(&shard)), RECORD));
+    let as_file = file(&name, &shard);
+    if !as_file.is_possible() {
+        return Err(mistake(
+            format!("`{name}` says that it is part {}, which there is not", as_file.spelled()),
+            RECORD,
+        ));
     }
     let end =
         events.iter_mut().rev().find_map(|event| if let Event::RunFinished(end) = event { Some(end) } else { None });
     let Some(facts) = end.and_then(|end| end.shard.take()) else {
-        let message = format!("`{name}` ends before its run does: part {} was cut off", number(&shard));
+        let message = format!("`{name}` ends before its run does: part {} was cut off", as_file.spelled());
         return Err(mistake(message, "run this part again"));
     };
     Ok(CheckedPart { name, started, shard, facts: *facts, events })
 }
 
-/// `3 of 8`.
-fn number(shard: &ShardInfo) -> String {
-    format!("{} of {}", shard.number, shard.count)
+fn file<'a>(name: &'a str, shard: &ShardInfo) -> PartFile<'a> {
+    PartFile { name, number: shard.number, count: shard.count }
 }
 
 /// What makes another recording a part of another run than the first.
@@ -140,37 +145,4 @@ fn differing_server<'a>(one: &'a [Event], other: &'a [Event]) -> Option<(&'a str
         let found = other.get(key).filter(|found| *found != known)?;
         Some((key.1, said(*known), said(*found)))
     })
-}
-
-fn twice(parts: &[CheckedPart]) -> Vec<MergeMistake> {
-    let mut known: BTreeMap<u32, &str> = BTreeMap::new();
-    let mut mistakes = Vec::new();
-    for part in parts {
-        let Some(first) = known.insert(part.shard.number, &part.name) else { continue };
-        let message = if first == part.name {
-            format!("`{first}` is named twice")
-        } else {
-            format!("`{first}` and `{}` are both part {}", part.name, number(&part.shard))
-        };
-        mistakes.push(mistake(message, "name the recording of each part once"));
-    }
-    mistakes
-}
-
-fn missing(parts: &[CheckedPart]) -> Option<MergeMistake> {
-    let count = parts.first()?.shard.count;
-    let there: BTreeSet<u32> = parts.iter().map(|part| part.shard.number).collect();
-    // A file may claim any number of parts.
-    let absent = (1..=count).filter(|number| !there.contains(number));
-    let mut numbers: Vec<String> = absent.take(MOST_NAMES).map(|number| number.to_string()).collect();
-    let total = usize::try_from(count).unwrap_or(usize::MAX).saturating_sub(there.len());
-    let last = numbers.pop()?;
-    let more = total.saturating_sub(numbers.len() + 1);
-    let said = match (numbers.is_empty(), more) {
-        (true, 0) => format!("part {last} of {count} is"),
-        (false, 0) => format!("parts {} and {last} of {count} are", numbers.join(", ")),
-        (true, _) => format!("part {last} and {more} more of {count} are"),
-        (false, _) => format!("parts {}, {last} and {more} more of {count} are", numbers.join(", ")),
-    };
-    Some(mistake(format!("{said} missing"), "name the recordings of all parts; run those again that were lost"))
 }

@@ -42,7 +42,7 @@ fn recording(of: &[(&str, &str, Vec<MessageExchange>)]) -> RunRecording {
         let name = format!("{file}@{server}/auto");
         (name, TargetRecording { file, server, exchanges: exchanges.clone(), ..TargetRecording::default() })
     });
-    RunRecording { targets: targets.collect(), cases: Vec::new() }
+    RunRecording { targets: targets.collect(), ..RunRecording::default() }
 }
 
 fn server(exchanges: Vec<MessageExchange>) -> Arc<MockServer> {

@@ -53,6 +53,16 @@ impl ShardNumber {
         }
         Ok(Self { number, count })
     }
+
+    /// The part, counted from one.
+    pub fn number(self) -> u32 {
+        self.number.get()
+    }
+
+    /// How many parts there are.
+    pub fn count(self) -> u32 {
+        self.count.get()
+    }
 }
 
 impl Shard {

@@ -11,6 +11,7 @@ mod equal_requests;
 mod freeze;
 mod live;
 mod mutation_runner;
+mod part;
 mod placement;
 #[cfg(test)]
 mod random_servers;
@@ -37,19 +38,22 @@ use self::baseline_run::check_baseline;
 use self::freeze::{freeze, only};
 use self::live::{LaunchCommands, decide};
 use self::mutation_runner::{MutantJob, MutationRunner, OperatorTrial};
+use self::part::PartIdentity;
 use self::placement::{RecordedTarget, targets};
+use self::recording::Seal;
 use self::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use self::run::{EventCapture, PlanRunner, paused_runtime};
 use self::selection::{MutantSelection, order_of_trials};
 use self::suggest::keep_names_apart;
 use self::workers::each;
 use crate::coverage::{self, Planned, Proved};
-use crate::event::{Event, MutantResult, Outcome, Proof, ProvenSuite};
-use crate::plan::{Case, Declaration, Plan, SuitePlan, collect_declaration};
+use crate::event::{Control, Event, MutantResult, Outcome, Proof, ProvenSuite};
+use crate::plan::{Case, Declaration, Plan, ShardNumber, SuitePlan, collect_declaration};
 use crate::redact::Redactor;
 use crate::runner::{Bail, Options};
 use crate::taxonomy::Registry;
 
+pub use self::part::{NamedPart, ProofPart};
 pub use self::recording::{RecordedCase, RunRecorder, RunRecording, TargetRecording, file};
 #[cfg(feature = "cli")]
 pub(crate) use self::recording::{RequestKey, request_in, title};
@@ -117,10 +121,85 @@ pub enum ProveError {
     /// The system gives no runtime.
     #[error("the system gives no runtime: {0}")]
     NoRuntime(#[from] std::io::Error),
+    /// The parts make no proof of the recording together.
+    #[error("{}", .0.join("; "))]
+    NotTheParts(Vec<String>),
 }
 
 /// Runs the recorded plan once without a mutant and once for every mutant.
+///
+/// # Errors
+///
+/// Fails where the run is interrupted, and where the system gives no runtime.
 pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<ProveResult, ProveError> {
+    with_trial_run(recording, settings, |run| {
+        let mut trials = try_in_time(&run.runner, &run.selection.jobs)?;
+        let live = if settings.live {
+            decide(&run.runner, &run.selection.jobs, run.launch_commands, &mut trials)?
+        } else {
+            None
+        };
+        run.conclude(trials, live)
+    })
+}
+
+/// Tries the mutants of one part of a proof.
+///
+/// # Errors
+///
+/// Fails where the run is interrupted, and where the system gives no runtime.
+pub fn try_part(
+    recording: RunRecording,
+    settings: &ProveSettings<'_>,
+    number: ShardNumber,
+) -> Result<ProofPart, ProveError> {
+    let seal = recording.seal;
+    with_trial_run(recording, settings, |run| {
+        let jobs: Vec<MutantJob<'_>> = part::jobs_of(&run.selection.jobs, number);
+        let trials = try_in_time(&run.runner, &jobs)?;
+        if settings.options.stop.is_set() {
+            return Err(ProveError::Interrupted);
+        }
+        Ok(ProofPart { of: run.identity(seal), number: number.number(), count: number.count(), trials })
+    })
+}
+
+/// Makes one proof of all of its parts, as [`prove`] would have made it in one go.
+///
+/// # Errors
+///
+/// Fails with every reason why the parts make no proof of this recording together, and as [`prove`] does.
+pub fn prove_from_parts(
+    recording: RunRecording,
+    settings: &ProveSettings<'_>,
+    parts: Vec<NamedPart>,
+) -> Result<ProveResult, ProveError> {
+    let seal = recording.seal;
+    with_trial_run(recording, settings, |run| {
+        let trials = part::join(parts, &run.identity(seal), &run.selection.jobs).map_err(ProveError::NotTheParts)?;
+        run.conclude(trials, None)
+    })
+}
+
+/// A recorded run that passed its baseline run, with the mutants to try.
+struct TrialRun<'a> {
+    begun: Instant,
+    settings: &'a ProveSettings<'a>,
+    /// The plan as it was recorded.
+    plan: &'a Plan,
+    runner: MutationRunner<'a>,
+    launch_commands: &'a LaunchCommands,
+    selection: MutantSelection<'a>,
+    /// Those of the baseline run.
+    events: Vec<Event>,
+}
+
+/// Makes the baseline run, and goes on with what it leaves.
+fn with_trial_run<R>(
+    recording: RunRecording,
+    settings: &ProveSettings<'_>,
+    go_on: impl FnOnce(TrialRun<'_>) -> Result<R, ProveError>,
+) -> Result<R, ProveError> {
     let begun = Instant::now();
     let plan = freeze(settings.plan, &recording);
     let recorded: BTreeSet<String> = recording.cases.iter().map(|case| case.id.clone()).collect();
@@ -153,43 +232,56 @@ pub fn prove(recording: RunRecording, settings: &ProveSettings<'_>) -> Result<Pr
         deadline: settings.time.map(|time| begun + time),
     };
     let launch_commands = if settings.live { LaunchCommands::of(&plan, settings) } else { LaunchCommands::default() };
-    let mut selection = MutantSelection::of(settings, &plan, &targets, &launch_commands);
-    let mut trials = try_in_time(&runner, &selection.jobs)?;
-    let live = if settings.live { decide(&runner, &selection.jobs, &launch_commands, &mut trials)? } else { None };
-    if settings.options.stop.is_set() {
-        return Err(ProveError::Interrupted);
+    let selection = MutantSelection::of(settings, &plan, &targets, &launch_commands);
+    let (plan, launch_commands, events) = (&plan, &launch_commands, results.events);
+    go_on(TrialRun { begun, settings, plan, runner, launch_commands, selection, events })
+}
+
+impl TrialRun<'_> {
+    /// What parts must agree on.
+    fn identity(&self, recording: Seal) -> PartIdentity {
+        let baseline = self.settings.options.baseline.hash();
+        PartIdentity::new(recording, &self.selection.jobs, &self.runner.baseline.green, baseline)
     }
-    standing::settle(&mut trials);
-    let table = standing::table(&trials);
-    selection.leave_out_unserved_starts(&table, &trials);
-    let mut additions = additions(&trials, settings.registry, &selection.left_out, &settings.redactor);
-    let mut mutants: Vec<MutantResult> = trials.into_iter().map(|trial| trial.result).collect();
-    keep_names_apart(&mut mutants, &mut additions, settings.plan);
-    let proven = |targets: &[&RecordedTarget<'_>]| {
-        let table = table.iter().filter(|fault| targets.iter().any(|target| target.name == fault.target));
-        let proved = Proved::of(&mutants, table, &selection.left_out);
-        coverage::proven(settings.registry, &plan_for_coverage(&plan, targets), &proved)
-    };
-    let by_suite = by_suite(settings.plan, &targets);
-    let suite = |((file, server), targets): (&(&str, &str), &Vec<&RecordedTarget<'_>>)| {
-        let (file, server) = ((*file).to_owned(), (*server).to_owned());
-        ProvenSuite { file, server, proven: proven(targets), gates: Vec::new() }
-    };
-    let suites = if by_suite.len() > 1 { by_suite.iter().map(suite).collect() } else { Vec::new() };
-    let mut proof = Proof {
-        proven: proven(&targets.iter().collect::<Vec<_>>()),
-        suites,
-        control: baseline.control.clone(),
-        live,
-        mutants,
-        additions,
-        table,
-        left_out: selection.left_out,
-        gates: Vec::new(),
-        duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
-    };
-    proof.change_texts(&|text| settings.redactor.text(text));
-    Ok(ProveResult { proof, events: results.events })
+
+    /// The proof that follows from the trials of all mutants.
+    fn conclude(self, mut trials: Vec<OperatorTrial>, live: Option<Control>) -> Result<ProveResult, ProveError> {
+        let Self { begun, settings, plan, runner, mut selection, events, .. } = self;
+        if settings.options.stop.is_set() {
+            return Err(ProveError::Interrupted);
+        }
+        standing::settle(&mut trials);
+        let table = standing::table(&trials);
+        selection.leave_out_unserved_starts(&table, &trials);
+        let mut additions = additions(&trials, settings.registry, &selection.left_out, &settings.redactor);
+        let mut mutants: Vec<MutantResult> = trials.into_iter().map(|trial| trial.result).collect();
+        keep_names_apart(&mut mutants, &mut additions, settings.plan);
+        let proven = |targets: &[&RecordedTarget<'_>]| {
+            let table = table.iter().filter(|fault| targets.iter().any(|target| target.name == fault.target));
+            let proved = Proved::of(&mutants, table, &selection.left_out);
+            coverage::proven(settings.registry, &plan_for_coverage(plan, targets), &proved)
+        };
+        let by_suite = by_suite(settings.plan, runner.targets);
+        let suite = |((file, server), targets): (&(&str, &str), &Vec<&RecordedTarget<'_>>)| {
+            let (file, server) = ((*file).to_owned(), (*server).to_owned());
+            ProvenSuite { file, server, proven: proven(targets), gates: Vec::new() }
+        };
+        let suites = if by_suite.len() > 1 { by_suite.iter().map(suite).collect() } else { Vec::new() };
+        let mut proof = Proof {
+            proven: proven(&runner.targets.iter().collect::<Vec<_>>()),
+            suites,
+            control: runner.baseline.control.clone(),
+            live,
+            mutants,
+            additions,
+            table,
+            left_out: selection.left_out,
+            gates: Vec::new(),
+            duration_us: u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        };
+        proof.change_texts(&|text| settings.redactor.text(text));
+        Ok(ProveResult { proof, events })
+    }
 }
 
 /// Tries operators until the time is over; the results are in the order of the operators.

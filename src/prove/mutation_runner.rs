@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
 use super::ProveSettings;
@@ -34,7 +35,7 @@ pub(crate) struct MutantJob<'a> {
 }
 
 /// The result of a fault operator, with the exchanges that its mutants changed.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct OperatorTrial {
     pub(crate) result: MutantResult,
     /// For each of its mutants, where it was planted.
@@ -44,7 +45,7 @@ pub(crate) struct OperatorTrial {
 }
 
 /// The places of a mutant.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct MutantSites {
     /// Every suite that uses the subject can meet the fault.
     pub(crate) is_certain: bool,

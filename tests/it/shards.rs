@@ -101,3 +101,27 @@ fn no_way_of_dividing_loses_a_case() {
         assert_eq!(divided.into_iter().collect::<BTreeSet<_>>(), all, "{how}");
     }
 }
+
+/// A proof without its time.
+fn proof(scene: &Scene, file: &str) -> Value {
+    let mut report: Value = serde_json::from_str(&shown(scene, file)).unwrap();
+    let mut proof = report["proof"].take();
+    assert!(proof["mutants"].is_array(), "{proof}");
+    proof["duration_us"] = Value::Null;
+    proof
+}
+
+#[test]
+fn parts_of_a_proof_make_the_proof_of_one_machine() {
+    let scene = Scene::copied("cases/shards", "shards-proven");
+    scene.run("run suite.yml other.yml --filter !name(wrong) --record run.recording");
+    let whole = scene.run("prove --recording run.recording --threshold 5 --report json=whole.json --survivors all");
+    for part in 1..=3 {
+        let seen = scene.run(&format!("prove --recording run.recording --shard {part}/3 --write-part {part}.part"));
+        assert_eq!(seen.status, 0, "{}", seen.text());
+    }
+    let parts = "prove --recording run.recording --threshold 5 --report json=parts.json --survivors all --parts 3.part 1.part 2.part";
+    let together = scene.run(parts);
+    assert_eq!(together.status, whole.status, "{}", together.text());
+    assert!(proof(&scene, "parts.json") == proof(&scene, "whole.json"), "the proofs differ");
+}

@@ -38,6 +38,7 @@ mod observed_calls;
 mod other_server;
 mod parsing;
 pub(crate) mod plan;
+mod proof_part;
 pub(crate) mod prove;
 mod proving;
 pub(crate) mod refused_flag;

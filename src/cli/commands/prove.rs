@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::parsing::now;
+use super::proof_part::{ProofPartArgs, write_part};
 use super::proving::{ProofRequest, RecordingFile};
-use super::run::{RunArgs, run};
+use super::run::{MoreFiles, RunArgs, run};
 use super::run_command::RunCommandArgs;
 use super::run_watch::RunWatch;
 use super::signals::{self, Budget, RunEnding, SignalScope};
@@ -26,6 +27,8 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "transcript", "bail", "repeat", "retries", "shuffle", "verify_isolation", "last_failed", "update"])]
     recording: Option<PathBuf>,
     #[command(flatten)]
+    part: ProofPartArgs,
+    #[command(flatten)]
     run: RunCommandArgs,
 }
 
@@ -34,20 +37,23 @@ pub(crate) fn prove(args: ProveArgs, console: &Console) -> Result<Exit, Exit> {
     asked.proving.prove = true;
     match &args.recording {
         None => run(&asked.into(), console),
-        Some(path) => from_recording(path, asked, console),
+        Some(path) => from_recording(path, args.part, asked, console),
     }
 }
 
 /// Proves from a recording; reports show its baseline run.
-fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<Exit, Exit> {
+fn from_recording(path: &Path, part: ProofPartArgs, mut args: RunArgs, console: &Console) -> Result<Exit, Exit> {
     let budget = args.budget.map(Budget::new);
     let mut file = RecordingFile::open(path, console)?;
     recorded_suites::choose(&mut args.suites, file.recorded_suites(console)?, console);
     args.proving.check(&args.thresholds, console)?;
+    part.check(&args, console)?;
+    let parts = part.read(console)?;
     let registry = registry(args.registry.as_deref(), console)?;
     let mutants = args.proving.mutants(registry.get(), console)?;
     let plan = args.plan(registry, console)?;
-    args.check_targets(&plan, None, console)?;
+    let read: Vec<&Path> = part.inputs().chain([path]).collect();
+    args.check_targets(&plan, MoreFiles { written: part.target(), read: &read }, console)?;
     let recording = match &args.suites.recorded {
         Some(_) => file.recording_of_own_suites(console),
         None => file.recording(&plan, console),
@@ -57,11 +63,21 @@ fn from_recording(path: &Path, mut args: RunArgs, console: &Console) -> Result<E
     let (wish, stop) = Stop::new();
     let _urgency = signals::listen(wish, RunEnding::Reports, SignalScope::Program, None, None);
     let options = &Options { snapshots, ..args.options(now(), stop, console) };
-    let mut watch = RunWatch::new(&args.report, None, plan.cases().count(), console)?;
     let (plan, registry) = (&plan, registry.get());
     let time = budget.as_ref().map(Budget::remaining);
     let request = ProofRequest { plan, registry, options, mutants, secrets: RecordedSecrets::TakenOut, time };
-    let proven = args.proving.prove_recording(recording, request, &args.thresholds, console)?;
+    if let Some((number, file)) = part.wanted() {
+        let found = args.proving.try_part(recording, number, request, console)?;
+        let mut flags = vec!["--recording".to_owned(), path.display().to_string()];
+        flags.extend(args.proving.mutant_flags());
+        return write_part(found, file, &shell_words::join(flags), console);
+    }
+    let mut watch = RunWatch::new(&args.report, None, plan.cases().count(), console)?;
+    let proven = if parts.is_empty() {
+        args.proving.prove_recording(recording, request, &args.thresholds, console)
+    } else {
+        args.proving.prove_from_parts(recording, parts, request, &args.thresholds, console)
+    }?;
     let proof = Box::new(proven.proof);
     let is_failure = |event: &Event| matches!(event, Event::CaseFinished(result) if result.outcome == Outcome::Failed);
     let has_failed = proven.events.iter().any(is_failure);

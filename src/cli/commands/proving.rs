@@ -15,11 +15,11 @@ use crate::cli::recorded_suites::RecordedSuites;
 use crate::coverage::gates;
 use crate::event::{Gate, Proof};
 use crate::files::FilePlace;
-use crate::plan::Plan;
+use crate::plan::{Plan, ShardNumber};
 use crate::prove::file::{self, RecordedParts, RecordedText, RecordingHeader, RecordingReader};
 use crate::prove::{
-    MISSING_MARK, MissingSuite, ProveError, ProveResult, ProveSettings, RecordedSecrets, RunRecording, missing_suites,
-    prove,
+    MISSING_MARK, MissingSuite, NamedPart, ProofPart, ProveError, ProveResult, ProveSettings, RecordedSecrets,
+    RunRecording, missing_suites, prove, prove_from_parts, try_part,
 };
 use crate::redact::Redactor;
 use crate::report::sink;
@@ -45,13 +45,13 @@ pub(crate) struct ProvingArgs {
     mutant: Vec<String>,
     /// Runs the mutants that the recording cannot decide against the real servers, which are restarted for each of them.
     #[arg(long)]
-    live: bool,
+    pub(crate) live: bool,
     /// Which survivors are shown with the lines that would kill them; the worst by default.
     #[arg(long, value_name = "WHICH", value_enum)]
     survivors: Option<ShownMutants>,
     /// Writes the tests that would kill the survivors into this file: a suite that includes the proven one.
     #[arg(long, value_name = "FILE")]
-    write_missing: Option<FilePlace>,
+    pub(crate) write_missing: Option<FilePlace>,
 }
 
 /// Which survivors are shown.
@@ -75,6 +75,14 @@ pub(crate) struct ProofRequest<'a> {
     pub(crate) time: Option<Duration>,
 }
 
+impl<'a> ProofRequest<'a> {
+    fn settings(self, live: bool) -> ProveSettings<'a> {
+        let Self { plan, registry, options, mutants: picks, secrets, time } = self;
+        let (redactor, workers) = (redactor(plan, options), options.processors);
+        ProveSettings { plan, options, registry, redactor, secrets, workers, picks, live, time }
+    }
+}
+
 impl ProvingArgs {
     /// Returns true if the run is recorded.
     pub(crate) fn records(&self) -> bool {
@@ -84,6 +92,16 @@ impl ProvingArgs {
     /// The files that are written.
     pub(crate) fn targets(&self) -> impl Iterator<Item = &Path> {
         self.record.as_deref().into_iter().chain(self.write_missing.as_deref())
+    }
+
+    /// The flags that pick mutants, as they are typed.
+    pub(crate) fn mutant_flags(&self) -> impl Iterator<Item = String> {
+        self.mutant.iter().flat_map(|name| ["--mutant".to_owned(), name.clone()])
+    }
+
+    /// Returns true if a flag says which survivors are shown.
+    pub(crate) fn has_survivors(&self) -> bool {
+        self.survivors.is_some()
     }
 
     pub(crate) fn survivors(&self) -> Survivors {
@@ -161,28 +179,32 @@ impl ProvingArgs {
         thresholds: &ThresholdArgs,
         console: &Console,
     ) -> Result<ProveResult, Exit> {
-        let ProofRequest { plan, registry, options, mutants: picks, secrets, time } = request;
-        let (redactor, workers) = (redactor(plan, options), options.processors);
-        let live = self.live;
-        let proving = ProveSettings { plan, options, registry, redactor, secrets, workers, picks, live, time };
-        let mut proven = prove(recording, &proving).map_err(|error| {
-            let exit = if matches!(error, ProveError::Interrupted) { Exit::Interrupted } else { Exit::Internal };
-            console.fail(exit, format!("nothing was proven: {error}"), None)
-        })?;
-        let Thresholds { plain, weighted } = thresholds.values();
-        let proof = &mut proven.proof;
-        let is_open = proof.untried_count() > 0;
-        let gates_of = |score: &Score| -> Vec<Gate> {
-            let found = gates(score, plain, weighted).into_iter();
-            found.map(|gate| if is_open { gate.with_more_to_come() } else { gate }).collect()
-        };
-        if proof.suites.is_empty() {
-            proof.gates = gates_of(&proof.proven);
-        }
-        for suite in &mut proof.suites {
-            suite.gates = gates_of(&suite.proven);
-        }
-        Ok(proven)
+        let proven = prove(recording, &request.settings(self.live)).map_err(|error| unproven(error, console))?;
+        Ok(gated(proven, thresholds))
+    }
+
+    /// Makes one proof of what several machines found, from the same recording.
+    pub(crate) fn prove_from_parts(
+        &self,
+        recording: RunRecording,
+        parts: Vec<NamedPart>,
+        request: ProofRequest<'_>,
+        thresholds: &ThresholdArgs,
+        console: &Console,
+    ) -> Result<ProveResult, Exit> {
+        let proven = prove_from_parts(recording, &request.settings(self.live), parts);
+        Ok(gated(proven.map_err(|error| unproven(error, console))?, thresholds))
+    }
+
+    /// Tries the mutants of one part of a proof.
+    pub(crate) fn try_part(
+        &self,
+        recording: RunRecording,
+        number: ShardNumber,
+        request: ProofRequest<'_>,
+        console: &Console,
+    ) -> Result<ProofPart, Exit> {
+        try_part(recording, &request.settings(self.live), number).map_err(|error| unproven(error, console))
     }
 
     /// Proves in a line what can be proven in this time; the line says what to do next.
@@ -221,6 +243,38 @@ impl ProvingArgs {
             console.note(&format!("`{}` {lack}; `--filter` records the suite in parts", visible_line(&path)));
         }
         Ok(())
+    }
+}
+
+/// A proof that is held to thresholds.
+fn gated(mut proven: ProveResult, thresholds: &ThresholdArgs) -> ProveResult {
+    let Thresholds { plain, weighted } = thresholds.values();
+    let proof = &mut proven.proof;
+    let is_open = proof.untried_count() > 0;
+    let gates_of = |score: &Score| -> Vec<Gate> {
+        let found = gates(score, plain, weighted).into_iter();
+        found.map(|gate| if is_open { gate.with_more_to_come() } else { gate }).collect()
+    };
+    if proof.suites.is_empty() {
+        proof.gates = gates_of(&proof.proven);
+    }
+    for suite in &mut proof.suites {
+        suite.gates = gates_of(&suite.proven);
+    }
+    proven
+}
+
+fn unproven(error: ProveError, console: &Console) -> Exit {
+    match error {
+        ProveError::NotTheParts(reasons) => {
+            for reason in reasons {
+                console
+                    .error(&reason, Some("every part needs the same recording and flags, and its file is named once"));
+            }
+            Exit::Usage
+        }
+        ProveError::Interrupted => console.fail(Exit::Interrupted, format!("nothing was proven: {error}"), None),
+        ProveError::NoRuntime(_) => console.fail(Exit::Internal, format!("nothing was proven: {error}"), None),
     }
 }
 

@@ -90,6 +90,13 @@ pub(crate) struct RunArgs {
     pub(crate) budget: Option<Duration>,
 }
 
+/// The files of a command that are none of its run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MoreFiles<'a> {
+    pub(crate) written: Option<&'a Path>,
+    pub(crate) read: &'a [&'a Path],
+}
+
 /// A run as a command asks for it.
 #[derive(Debug)]
 pub(crate) struct RunRequest {
@@ -224,11 +231,18 @@ impl RunArgs {
         self.trust.verify_isolation
     }
 
-    /// Refuses to write two documents to one file, or one over a file that is read; `more` is another file to write.
-    pub(crate) fn check_targets(&self, plan: &Plan, more: Option<&Path>, console: &Console) -> Result<(), Exit> {
+    /// Refuses to write two documents to one file, or one over a file that is read.
+    pub(crate) fn check_targets(&self, plan: &Plan, more: MoreFiles<'_>, console: &Console) -> Result<(), Exit> {
         let reports = self.report.iter().map(|(_, place)| &**place);
-        let targets = reports.chain(self.known.write_baseline.as_deref()).chain(self.proving.targets()).chain(more);
-        let inputs = plan.sources.names().map(Path::new).chain(self.registry.as_deref()).chain(self.known.inputs());
+        let targets =
+            reports.chain(self.known.write_baseline.as_deref()).chain(self.proving.targets()).chain(more.written);
+        let inputs = plan
+            .sources
+            .names()
+            .map(Path::new)
+            .chain(self.registry.as_deref())
+            .chain(self.known.inputs())
+            .chain(more.read.iter().copied());
         written_files::check(targets, inputs).map_err(|reason| console.fail(Exit::Usage, reason, None))
     }
 
@@ -254,7 +268,8 @@ impl RunRequest {
         let registry = registry(args.registry.as_deref(), console)?;
         let plan = args.plan(registry, console)?;
         refuse_only(&plan, console)?;
-        args.check_targets(&plan, self.failing_tests.as_deref(), console)?;
+        let more = MoreFiles { written: self.failing_tests.as_deref(), read: &[] };
+        args.check_targets(&plan, more, console)?;
         let mutants = args.proving.mutants(registry.get(), console)?;
         let known = args.known.load(now, console)?;
         require_cases(&plan, console)?;

@@ -30,7 +30,7 @@ const REFUSED: [RefusedFlag; 6] = [
         flag: "--prove",
         is_given: |args| args.proving.prove,
         reason: "a fault that no case of a part notices may be noticed by one of another part",
-        help: "prove the suite in a job of its own, without `--shard`",
+        help: "record the suite once, and share the proof: `mcprove prove --recording FILE --shard 1/2 --write-part FILE`",
     },
     RefusedFlag {
         flag: "--write-baseline",

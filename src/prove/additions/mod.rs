@@ -8,6 +8,7 @@ mod step;
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use self::choice::{Candidate, Choice, choose};
@@ -21,7 +22,7 @@ use crate::taxonomy::Registry;
 pub(crate) use self::step::step_of;
 
 /// A place at which a mutant survived.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Gap {
     target: String,
     file: String,

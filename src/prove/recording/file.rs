@@ -1,22 +1,19 @@
 //! A recording as a file: lines of JSON, each sealed together with all before it, so that nothing is missing or changed.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::io::{BufRead, Read as _};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::seal::{BrokenSeal, Seal, SealedWriter};
 use super::{RecordedCase, RunRecording, TargetRecording};
 use crate::fault::MessageExchange;
 use crate::source::{FNV, fnv, hash_text, visible_line};
 
 /// The version of this format.
 const FORMAT: u64 = 3;
-
-/// The beginning of the seal of a line.
-const SEAL: &str = ",\"seal\":\"";
 
 /// The most bytes of the first line: a file that is something else need not be read to its end.
 const LONGEST_HEAD: u64 = 1 << 20;
@@ -79,7 +76,7 @@ pub type InvalidRecording = String;
 /// The file's text.
 pub fn write(of: &RecordingHeader, parts: RecordedParts<'_>) -> String {
     let RecordedParts { texts, recording, events } = parts;
-    let mut sealed = SealedWriter { text: String::new(), seal: 0 };
+    let mut sealed = SealedWriter::default();
     sealed.line(json!({
         "recording": FORMAT,
         "program": PROGRAM,
@@ -107,7 +104,8 @@ pub fn write(of: &RecordingHeader, parts: RecordedParts<'_>) -> String {
     sealed.text
 }
 
-const PROGRAM: &str = concat!("mcprove ", env!("CARGO_PKG_VERSION"));
+/// The program that writes recordings, with its version.
+pub(in crate::prove) const PROGRAM: &str = concat!("mcprove ", env!("CARGO_PKG_VERSION"));
 
 /// Returns true if a file begins as a recording does.
 pub fn is_recording(begin: &[u8]) -> bool {
@@ -124,8 +122,8 @@ pub struct RecordingReader<R> {
     /// The first line that is no text of a suite, after those were read.
     unread: Option<String>,
     reader: R,
-    /// The seal of the lines so far.
-    seal: u64,
+    /// Of the lines so far.
+    seal: Seal,
     /// The number of lines so far.
     count: usize,
     has_ended: bool,
@@ -143,7 +141,15 @@ impl<R: BufRead> RecordingReader<R> {
         read.map_err(|error| format!("it cannot be read: {error}"))?;
         let line = String::from_utf8_lossy(&bytes);
         let header = header_of(&line)?;
-        Ok(Self { header, first: Some(line.into_owned()), unread: None, reader, seal: 0, count: 0, has_ended: false })
+        Ok(Self {
+            header,
+            first: Some(line.into_owned()),
+            unread: None,
+            reader,
+            seal: Seal::default(),
+            count: 0,
+            has_ended: false,
+        })
     }
 
     /// Refuses a recording of another program: what is asked and answered may differ.
@@ -209,6 +215,7 @@ impl<R: BufRead> RecordingReader<R> {
                 RecordingLine::Suite(_) | RecordingLine::Event(_) | RecordingLine::End(_) => {}
             }
         }
+        recording.seal = self.seal;
         Ok(recording)
     }
 
@@ -245,19 +252,12 @@ impl<R: BufRead> RecordingReader<R> {
 
     fn unseal(&mut self, line: &str) -> Result<String, InvalidRecording> {
         self.count += 1;
-        let (body, mark) = match line.rsplit_once(SEAL) {
-            Some((body, mark)) if mark.ends_with('}') => (body, mark),
-            Some(_) | None => {
-                let is_last = self.reader.fill_buf().is_ok_and(<[u8]>::is_empty);
-                return Err(if is_last { TRUNCATED.to_owned() } else { explain_edit(self.count) });
-            }
-        };
-        self.seal = sealed_with(self.seal, body);
-        if mark != format!("{:016x}\"}}", self.seal) {
-            return Err(explain_edit(self.count));
-        }
-        self.has_ended = body.starts_with("{\"end\":");
-        Ok(format!("{body}}}"))
+        let line = self.seal.take_off(line).map_err(|broken| {
+            let is_cut = broken == BrokenSeal::Cut && self.reader.fill_buf().is_ok_and(<[u8]>::is_empty);
+            if is_cut { TRUNCATED.to_owned() } else { explain_edit(self.count) }
+        })?;
+        self.has_ended = line.starts_with("{\"end\":");
+        Ok(line)
     }
 }
 
@@ -309,28 +309,6 @@ const TRUNCATED: &str = "its end is missing, so the run that wrote it was cut of
 
 fn explain_edit(line: usize) -> InvalidRecording {
     format!("line {line} was changed after it was written, so it proves nothing; record it again")
-}
-
-struct SealedWriter {
-    text: String,
-    seal: u64,
-}
-
-impl SealedWriter {
-    fn line(&mut self, line: impl Serialize) {
-        // Lines are maps with names for keys, which JSON has.
-        let text = serde_json::to_string(&line).unwrap_or_default();
-        let body = text.strip_suffix('}').unwrap_or(&text);
-        self.seal = sealed_with(self.seal, body);
-        self.text.push_str(body);
-        self.text.push_str(SEAL);
-        // Writing to a text cannot fail.
-        let _ = writeln!(self.text, "{:016x}\"}}", self.seal);
-    }
-}
-
-fn sealed_with(seal: u64, body: &str) -> u64 {
-    fnv(FNV ^ seal.rotate_left(17), body.as_bytes())
 }
 
 /// The hash of texts, whatever their files are called.

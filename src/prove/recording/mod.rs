@@ -7,6 +7,7 @@ pub mod file;
 mod key;
 mod pairing;
 mod recorder;
+mod seal;
 mod suite_text;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use crate::wire::{Catalog, HttpHead, ListKind, MOST_KEPT, Tool};
 pub(crate) use self::key::request_in;
 pub(crate) use self::key::{ExchangeKey, MessageNumber, RequestKey, SessionCounter, SessionNumbers, read_message};
 pub use self::recorder::RunRecorder;
+pub(crate) use self::seal::{BrokenSeal, Seal, SealedWriter};
 
 use self::pairing::NOT_WHOLE;
 
@@ -36,6 +38,8 @@ pub struct RunRecording {
     pub targets: BTreeMap<String, TargetRecording>,
     /// The outcomes of the cases, in the order in which they ended.
     pub cases: Vec<RecordedCase>,
+    /// The last seal of the file that it was read from, which no other recording has.
+    pub(crate) seal: Seal,
 }
 
 /// One server in one revision.

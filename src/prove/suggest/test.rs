@@ -1,5 +1,6 @@
 //! A test that fails with a mutant and passes without it.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Survivor;
@@ -24,7 +25,7 @@ const LONGEST_VALUE: usize = 20;
 const MOST: usize = 2;
 
 /// A test that a suite should have.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SuggestedTest {
     /// The thing that the server could do, without the end of the sentence.
     pub(crate) could: String,
