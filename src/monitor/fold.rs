@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::lists;
+use super::run_trace::RunTrace;
 use super::status::{TargetStatus, TargetVerdict, of_case, of_session};
 use crate::drift::Recorded;
 use crate::event::{CaseResult, Event, Outcome, Reason};
@@ -25,6 +26,8 @@ pub struct RunObservation {
     pub certificate_end: Option<i64>,
     /// The time that the run took.
     pub took: Duration,
+    /// What happened when; only where traces are sent.
+    pub trace: Option<Box<RunTrace>>,
 }
 
 /// A call of a tool.

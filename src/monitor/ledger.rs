@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::fold::RunObservation;
 use super::metrics::Histogram;
 use super::state::{KeptStates, StatusChange, TargetState, count_changes, verdict_of_drift};
-use super::status::TargetStatus;
+use super::status::{TargetStatus, TargetVerdict};
 use crate::drift::ChangeLevel;
 use crate::event::Outcome;
 
@@ -80,6 +80,8 @@ pub struct LatestRun {
     pub at: u64,
     /// The number of cases by outcome.
     pub cases: BTreeMap<Outcome, usize>,
+    /// Its verdict, which need not be the state of the target yet.
+    pub verdict: TargetVerdict,
 }
 
 /// Something that is counted by how it ended.
@@ -128,6 +130,10 @@ pub struct Ledger {
     pub reloads: ResultCounts,
     /// Times that the state was written.
     pub state_writes: ResultCounts,
+    /// Requests to the endpoint of OpenTelemetry.
+    pub otlp_exports: ResultCounts,
+    /// Spans that this endpoint did not get.
+    pub spans_dropped: u64,
 }
 
 impl Ledger {
@@ -160,7 +166,8 @@ impl Ledger {
             verdict = verdict.or_worse(verdict_of_drift(&changes, rules.drift));
         }
         *figures.runs.entry(verdict.status).or_default() += 1;
-        figures.last = Some(LatestRun { took: observation.took, at: now, cases: observation.cases });
+        figures.last =
+            Some(LatestRun { took: observation.took, at: now, cases: observation.cases, verdict: verdict.clone() });
         let today = i64::try_from(now / SECONDS_OF_DAY).unwrap_or(i64::MAX);
         figures.certificate_days = observation.certificate_end.map(|end| end - today);
         figures.skipped += skipped;
@@ -193,7 +200,6 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitor::status::TargetVerdict;
 
     fn ledger(failures: u32) -> Ledger {
         let mut ledger = Ledger { rules: StateRules { failures, ..StateRules::default() }, ..Ledger::default() };

@@ -1,20 +1,16 @@
-//! The figures of a monitor in the text format of Prometheus (exposition format 0.0.4).
+//! The figures of a monitor as families of metrics, whatever form they are sent in.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::rc::Rc;
 use std::time::Duration;
 
-use super::ledger::{Ledger, TargetFigures};
+use super::ledger::{LatestRun, Ledger, TargetFigures};
 use super::status::TargetStatus;
 use crate::drift::ChangeLevel;
 use crate::event::Outcome;
 use crate::source::{FNV, fnv, hash_text, shorten, visible_line};
 
-/// The media type of the text.
-pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
 /// The upper bounds of histograms, in seconds.
-const BOUNDS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+pub const BOUNDS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 /// The longest value of a label, in characters: servers and suites write them.
 const LONGEST_LABEL: usize = 128;
@@ -26,9 +22,10 @@ const OUTCOMES: [Outcome; 6] =
 /// A histogram of times.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Histogram {
-    /// By bound; the last one has none.
-    counts: [u64; BOUNDS.len() + 1],
-    sum: Duration,
+    /// The number of times by bound, each counted once; the last bucket has no bound.
+    pub counts: [u64; BOUNDS.len() + 1],
+    /// All times added up.
+    pub sum: Duration,
 }
 
 impl Histogram {
@@ -49,217 +46,265 @@ impl Histogram {
         let buckets = BOUNDS.iter().copied().chain([f64::INFINITY]).zip(self.counts);
         buckets.filter(|(one, _)| *one > bound).map(|(_, count)| count).sum()
     }
+}
 
-    /// The lines of the histogram, behind the name of its family.
-    fn lines(&self, labels: &str) -> Vec<MetricSample> {
-        let bounds = BOUNDS.iter().map(ToString::to_string).chain(["+Inf".to_owned()]);
-        let mut sum = 0;
-        let mut lines: Vec<MetricSample> = bounds
-            .zip(self.counts)
-            .map(|(bound, count)| {
-                sum += count;
-                MetricSample {
-                    suffix: "_bucket",
-                    labels: join(labels, &format!("le=\"{bound}\"")),
-                    value: sum.to_string(),
-                }
-            })
-            .collect();
-        let own = |suffix, value| MetricSample { suffix, labels: labels.to_owned(), value };
-        lines.push(own("_sum", self.sum.as_secs_f64().to_string()));
-        lines.push(own("_count", sum.to_string()));
-        lines
+/// The kind of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricKind {
+    /// A value that goes up and down.
+    Gauge,
+    /// A number that only grows.
+    Counter,
+    /// Counted times.
+    Histogram,
+}
+
+/// A label of a sample: its name, and a value that is short and harmless.
+pub type MetricLabel = (&'static str, String);
+
+/// Samples that measure the same thing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricFamily {
+    /// The name as Prometheus has it, behind `mcprove_`.
+    pub name: &'static str,
+    /// The kind of all samples.
+    pub kind: MetricKind,
+    /// One sentence.
+    pub help: &'static str,
+    /// At least one.
+    pub samples: Vec<MetricSample>,
+}
+
+/// One value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricSample {
+    /// The names of the target that it is of.
+    target: Option<Rc<[MetricLabel; 3]>>,
+    /// Its own label.
+    label: Option<MetricLabel>,
+    /// The value.
+    pub value: MetricValue,
+}
+
+/// The value of a sample.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MetricValue {
+    /// A count.
+    Integer(i64),
+    /// A time in seconds.
+    Seconds(f64),
+    /// Counted times.
+    Times(Histogram),
+}
+
+impl From<u64> for MetricValue {
+    fn from(count: u64) -> Self {
+        Self::Integer(i64::try_from(count).unwrap_or(i64::MAX))
     }
 }
 
-/// One line of a family.
-struct MetricSample {
-    /// Behind the name of the family, as histograms have it.
-    suffix: &'static str,
-    labels: String,
-    value: String,
+impl From<usize> for MetricValue {
+    fn from(count: usize) -> Self {
+        Self::Integer(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<bool> for MetricValue {
+    fn from(holds: bool) -> Self {
+        Self::Integer(holds.into())
+    }
 }
 
 impl MetricSample {
-    #[expect(clippy::needless_pass_by_value, reason = "numbers, which are copied")]
-    fn new(labels: impl Into<String>, value: impl ToString) -> Self {
-        Self { suffix: "", labels: labels.into(), value: value.to_string() }
+    fn new(value: impl Into<MetricValue>) -> Self {
+        Self { target: None, label: None, value: value.into() }
+    }
+
+    fn with(self, name: &'static str, value: &str) -> Self {
+        Self { label: Some((name, label_value(value))), ..self }
+    }
+
+    /// All labels, those of the target first.
+    pub fn labels(&self) -> impl Iterator<Item = &MetricLabel> {
+        self.target.iter().flat_map(|labels| labels.iter()).chain(&self.label)
     }
 }
 
-/// All figures.
-pub fn exposition(ledger: &Ledger) -> String {
-    let mut text = String::new();
-    let targets: Vec<(String, &TargetFigures)> =
-        ledger.targets.values().map(|figures| (labels_of(figures), figures)).collect();
-    let each = |samples: &dyn Fn(&str, &TargetFigures) -> Vec<MetricSample>| -> Vec<MetricSample> {
-        targets.iter().flat_map(|(labels, figures)| samples(labels, figures)).collect()
-    };
-    let one = |sample: Option<MetricSample>| sample.into_iter().collect::<Vec<_>>();
-    let version = label("version", env!("CARGO_PKG_VERSION"));
-    family(&mut text, "build_info", "gauge", "The version of mcprove.", vec![MetricSample::new(version, 1)]);
-    let count = vec![MetricSample::new("", ledger.targets.len())];
-    family(&mut text, "targets", "gauge", "The number of targets that are watched.", count);
-    let up = each(&|labels, figures| {
-        one(figures.state.status.map(|status| MetricSample::new(labels, u8::from(status.is_serving()))))
-    });
-    family(&mut text, "target_up", "gauge", "1 if the server answers and none of its probes fails, else 0.", up);
-    let reasons = each(&|labels, figures| {
-        let Some(status) = figures.state.status else { return Vec::new() };
-        let reason = |reason: &TargetStatus| {
-            MetricSample::new(join(labels, &label("reason", reason.as_str())), u8::from(*reason == status))
+/// All figures, without the families of which there is nothing to say.
+pub fn families(ledger: &Ledger) -> Vec<MetricFamily> {
+    let targets: Vec<(Rc<[MetricLabel; 3]>, &TargetFigures)> =
+        ledger.targets.values().map(|figures| (Rc::new(labels_of(figures)), figures)).collect();
+    let each = |samples: &dyn Fn(&TargetFigures) -> Vec<MetricSample>| -> Vec<MetricSample> {
+        let of_target = |(labels, figures): &(Rc<[MetricLabel; 3]>, &TargetFigures)| {
+            let labelled = |sample| MetricSample { target: Some(Rc::clone(labels)), ..sample };
+            samples(figures).into_iter().map(labelled).collect::<Vec<_>>()
         };
-        TargetStatus::REASONS.iter().map(reason).collect()
-    });
-    family(&mut text, "target_reason", "gauge", "1 at the reason why a target is not simply up.", reasons);
-    let runs = each(&|labels, figures| {
-        let counted = figures.runs.iter();
-        counted
-            .map(|(status, count)| MetricSample::new(join(labels, &label("result", status.as_str())), count))
-            .collect()
-    });
-    family(&mut text, "runs_total", "counter", "Runs of a target, by their result.", runs);
-    let last = |value: &dyn Fn(&super::ledger::LatestRun) -> String| {
-        each(&|labels, figures| one(figures.last.as_ref().map(|last| MetricSample::new(labels, value(last)))))
+        targets.iter().flat_map(of_target).collect()
     };
-    let took = last(&|last| last.took.as_secs_f64().to_string());
-    family(&mut text, "run_duration_seconds", "gauge", "The time that the last run of a target took.", took);
-    let at = last(&|last| last.at.to_string());
-    family(&mut text, "last_run_timestamp_seconds", "gauge", "When the last run of a target ended.", at);
-    let cases = each(&|labels, figures| {
-        let Some(last) = &figures.last else { return Vec::new() };
-        let count = |outcome: &Outcome| last.cases.get(outcome).copied().unwrap_or_default();
-        let sample =
-            |outcome: &Outcome| MetricSample::new(join(labels, &label("outcome", outcome.as_str())), count(outcome));
-        OUTCOMES.iter().map(sample).collect()
-    });
-    family(&mut text, "cases", "gauge", "The cases of the last run of a target, by outcome.", cases);
-    let drift = each(&|labels, figures| {
-        let Some(changes) = &figures.drift else { return Vec::new() };
-        let count = |level: ChangeLevel| changes.get(&level).copied().unwrap_or_default();
-        let levels = [ChangeLevel::Breaking, ChangeLevel::Compatible, ChangeLevel::Cosmetic];
-        let sample =
-            |level: ChangeLevel| MetricSample::new(join(labels, &label("level", level.as_str())), count(level));
-        levels.into_iter().map(sample).collect()
-    });
-    let help = "Changes of what a server offers since it was first seen, by level.";
-    family(&mut text, "drift", "gauge", help, drift);
-    let days = each(&|labels, figures| one(figures.certificate_days.map(|days| MetricSample::new(labels, days))));
-    family(&mut text, "certificate_days_left", "gauge", "Days until the certificate of a server ends.", days);
-    let skipped = each(&|labels, figures| vec![MetricSample::new(labels, figures.skipped)]);
-    let help = "Runs that were left out because the one before was not over.";
-    family(&mut text, "ticks_skipped_total", "counter", help, skipped);
-    let tools = each(&|labels, figures| {
-        figures.tools.iter().flat_map(|(tool, times)| times.lines(&join(labels, &label("tool", tool)))).collect()
-    });
-    family(&mut text, "tool_duration_seconds", "histogram", "The time from a call of a tool to its answer.", tools);
-    let help = "The time by which runs began later than planned.";
-    family(&mut text, "schedule_lateness_seconds", "histogram", help, ledger.lateness.lines(""));
-    for (name, help, counts) in [
+    let last = |value: &dyn Fn(&LatestRun) -> MetricValue| {
+        each(&|figures| figures.last.as_ref().map(|last| MetricSample::new(value(last))).into_iter().collect())
+    };
+    let mut families = vec![
+        MetricFamily {
+            name: "build_info",
+            kind: MetricKind::Gauge,
+            help: "The version of mcprove.",
+            samples: vec![MetricSample::new(true).with("version", env!("CARGO_PKG_VERSION"))],
+        },
+        MetricFamily {
+            name: "targets",
+            kind: MetricKind::Gauge,
+            help: "The number of targets that are watched.",
+            samples: vec![MetricSample::new(ledger.targets.len())],
+        },
+        MetricFamily {
+            name: "target_up",
+            kind: MetricKind::Gauge,
+            help: "1 if the server answers and none of its probes fails, else 0.",
+            samples: each(&|figures| {
+                figures.state.status.map(|status| MetricSample::new(status.is_serving())).into_iter().collect()
+            }),
+        },
+        MetricFamily {
+            name: "target_reason",
+            kind: MetricKind::Gauge,
+            help: "1 at the reason why a target is not simply up.",
+            samples: each(&reasons),
+        },
+        MetricFamily {
+            name: "runs_total",
+            kind: MetricKind::Counter,
+            help: "Runs of a target, by their result.",
+            samples: each(&|figures| {
+                let counted = figures.runs.iter();
+                counted.map(|(status, count)| MetricSample::new(*count).with("result", status.as_str())).collect()
+            }),
+        },
+        MetricFamily {
+            name: "run_duration_seconds",
+            kind: MetricKind::Gauge,
+            help: "The time that the last run of a target took.",
+            samples: last(&|last| MetricValue::Seconds(last.took.as_secs_f64())),
+        },
+        MetricFamily {
+            name: "last_run_timestamp_seconds",
+            kind: MetricKind::Gauge,
+            help: "When the last run of a target ended.",
+            samples: last(&|last| last.at.into()),
+        },
+        MetricFamily {
+            name: "cases",
+            kind: MetricKind::Gauge,
+            help: "The cases of the last run of a target, by outcome.",
+            samples: each(&cases),
+        },
+        MetricFamily {
+            name: "drift",
+            kind: MetricKind::Gauge,
+            help: "Changes of what a server offers since it was first seen, by level.",
+            samples: each(&drift),
+        },
+        MetricFamily {
+            name: "certificate_days_left",
+            kind: MetricKind::Gauge,
+            help: "Days until the certificate of a server ends.",
+            samples: each(&|figures| {
+                let days = figures.certificate_days.map(MetricValue::Integer);
+                days.map(MetricSample::new).into_iter().collect()
+            }),
+        },
+        MetricFamily {
+            name: "ticks_skipped_total",
+            kind: MetricKind::Counter,
+            help: "Runs that were left out because the one before was not over.",
+            samples: each(&|figures| vec![MetricSample::new(figures.skipped)]),
+        },
+        MetricFamily {
+            name: "tool_duration_seconds",
+            kind: MetricKind::Histogram,
+            help: "The time from a call of a tool to its answer.",
+            samples: each(&|figures| {
+                let times = |(tool, times): (&String, &Histogram)| {
+                    MetricSample::new(MetricValue::Times(times.clone())).with("tool", tool)
+                };
+                figures.tools.iter().map(times).collect()
+            }),
+        },
+        MetricFamily {
+            name: "schedule_lateness_seconds",
+            kind: MetricKind::Histogram,
+            help: "The time by which runs began later than planned.",
+            samples: vec![MetricSample::new(MetricValue::Times(ledger.lateness.clone()))],
+        },
+    ];
+    let counts = [
         ("webhooks_total", "Messages of webhooks, by result.", &ledger.webhooks),
         ("reloads_total", "Times that the suites were read again, by result.", &ledger.reloads),
         ("state_writes_total", "Times that the state was written, by result.", &ledger.state_writes),
-    ] {
+        ("otlp_exports_total", "Requests to the endpoint of OpenTelemetry, by result.", &ledger.otlp_exports),
+    ];
+    families.extend(counts.map(|(name, help, counts)| {
         let results = [("ok", counts.ok), ("failed", counts.failed)];
-        let samples = results.map(|(result, count)| MetricSample::new(label("result", result), count)).into();
-        family(&mut text, name, "counter", help, samples);
-    }
-    text
+        let samples = results.map(|(result, count)| MetricSample::new(count).with("result", result)).into();
+        MetricFamily { name, kind: MetricKind::Counter, help, samples }
+    }));
+    families.push(MetricFamily {
+        name: "otlp_spans_dropped_total",
+        kind: MetricKind::Counter,
+        help: "Spans that the endpoint of OpenTelemetry did not get.",
+        samples: vec![MetricSample::new(ledger.spans_dropped)],
+    });
+    families.retain(|family| !family.samples.is_empty());
+    families
 }
 
-/// One family of metrics; nothing of it where there is nothing to say.
-fn family(text: &mut String, name: &str, kind: &str, help: &str, samples: Vec<MetricSample>) {
-    if samples.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "# HELP mcprove_{name} {help}\n# TYPE mcprove_{name} {kind}");
-    for MetricSample { suffix, labels, value } in samples {
-        let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
-        let _ = writeln!(text, "mcprove_{name}{suffix}{labels} {value}");
-    }
+fn reasons(figures: &TargetFigures) -> Vec<MetricSample> {
+    let Some(status) = figures.state.status else { return Vec::new() };
+    let sample = |reason: &TargetStatus| MetricSample::new(*reason == status).with("reason", reason.as_str());
+    TargetStatus::REASONS.iter().map(sample).collect()
 }
 
-fn labels_of(figures: &TargetFigures) -> String {
+fn cases(figures: &TargetFigures) -> Vec<MetricSample> {
+    let Some(last) = &figures.last else { return Vec::new() };
+    let count = |outcome: &Outcome| last.cases.get(outcome).copied().unwrap_or_default();
+    OUTCOMES.iter().map(|outcome| MetricSample::new(count(outcome)).with("outcome", outcome.as_str())).collect()
+}
+
+fn drift(figures: &TargetFigures) -> Vec<MetricSample> {
+    let Some(changes) = &figures.drift else { return Vec::new() };
+    let count = |level: ChangeLevel| changes.get(&level).copied().unwrap_or_default();
+    let levels = [ChangeLevel::Breaking, ChangeLevel::Compatible, ChangeLevel::Cosmetic];
+    levels.into_iter().map(|level| MetricSample::new(count(level)).with("level", level.as_str())).collect()
+}
+
+fn labels_of(figures: &TargetFigures) -> [MetricLabel; 3] {
     let TargetFigures { suite, server, revision, .. } = figures;
-    [label("suite", suite), label("server", server), label("revision", revision)].join(",")
+    [("suite", suite), ("server", server), ("revision", revision)].map(|(name, value)| (name, label_value(value)))
 }
 
-fn join(labels: &str, more: &str) -> String {
-    if labels.is_empty() { more.to_owned() } else { format!("{labels},{more}") }
-}
-
-/// A label with its value, which somebody else may have written.
-fn label(name: &str, value: &str) -> String {
-    let value: Cow<'_, str> = visible_line(value);
+/// The value of a label, which somebody else may have written, as one short line.
+pub fn label_value(value: &str) -> String {
+    let value = visible_line(value);
     // What is cut must not become the same as another.
-    let cut = if value.chars().count() > LONGEST_LABEL {
+    if value.chars().count() > LONGEST_LABEL {
         format!("{} {}", shorten(&value, LONGEST_LABEL), hash_text(fnv(FNV, value.as_bytes())))
     } else {
         value.into_owned()
-    };
-    let value = cut.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    format!("{name}=\"{value}\"")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitor::fold::{RunObservation, TimedCall};
-    use crate::monitor::ledger::{RunRecord, TargetName};
 
     #[test]
-    fn histograms_are_cumulative() {
-        let mut times = Histogram::default();
-        for milliseconds in [1, 5, 6, 400, 60_000] {
-            times.count(Duration::from_millis(milliseconds));
+    fn values_of_labels_are_short_lines() {
+        for (value, expected) in
+            [("plain", "plain"), ("a\"b\\c", "a\"b\\c"), ("a\nmcprove_target_up 1", "a\\u{a}mcprove_target_up 1")]
+        {
+            assert_eq!(label_value(value), expected);
         }
-        let lines: Vec<String> = times
-            .lines("a=\"b\"")
-            .iter()
-            .map(|line| format!("{}{{{}}} {}", line.suffix, line.labels, line.value))
-            .collect();
-        assert_eq!(lines[0], "_bucket{a=\"b\",le=\"0.005\"} 2");
-        assert_eq!(lines[1], "_bucket{a=\"b\",le=\"0.01\"} 3");
-        assert_eq!(lines[6], "_bucket{a=\"b\",le=\"0.5\"} 4");
-        assert_eq!(lines[11..], ["_bucket{a=\"b\",le=\"+Inf\"} 5", "_sum{a=\"b\"} 60.412", "_count{a=\"b\"} 5"]);
-    }
-
-    #[test]
-    fn values_of_labels_are_short_and_harmless() {
-        for (value, expected) in [
-            ("plain", "name=\"plain\""),
-            ("a\"b\\c", "name=\"a\\\"b\\\\c\""),
-            ("a\nmcprove_target_up 1", "name=\"a\\\\u{a}mcprove_target_up 1\""),
-        ] {
-            assert_eq!(label("name", value), expected);
-        }
-        let [long, other] = ["y", "z"].map(|end| label("name", &("x".repeat(10_000) + end)));
+        let [long, other] = ["y", "z"].map(|end| label_value(&("x".repeat(10_000) + end)));
         assert!(long.len() < 170 && long != other, "{long} {other}");
-    }
-
-    #[test]
-    fn every_line_is_a_comment_or_a_sample() {
-        let mut ledger = Ledger::default();
-        let name = TargetName { suite: "s\"{}.yml".into(), server: "one two".into(), revision: "auto".into() };
-        ledger.watch("id", &name);
-        let calls = (0..200).map(|number| TimedCall { tool: format!("tool {number} \n\" "), took: Duration::ZERO });
-        let observation =
-            RunObservation { calls: calls.collect(), certificate_end: Some(9), ..RunObservation::default() };
-        ledger.record("id", RunRecord { observation, lateness: Duration::ZERO, skipped: 2, now: 5 });
-        let text = exposition(&ledger);
-        let mut families: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
-        let count = families.len();
-        families.dedup();
-        assert_eq!(families.len(), count, "{families:?}");
-        let sample = regex::Regex::new(r#"^mcprove_[a-z_]+(\{([a-z]+="([^"\\]|\\.)*",?)+\})? -?[0-9.e-]+$"#).unwrap();
-        for line in text.lines().filter(|line| !line.starts_with("# ")) {
-            assert!(sample.is_match(line), "{line}");
-        }
-        let tools = text.lines().filter(|line| line.starts_with("mcprove_tool_duration_seconds_count")).count();
-        assert!(tools < 60, "{tools}");
-        assert!(
-            text.contains("mcprove_target_up{suite=\"s\\\"{}.yml\",server=\"one two\",revision=\"auto\"} 1"),
-            "{text}"
-        );
     }
 }

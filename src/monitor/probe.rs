@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::fold::RunObservation;
 use super::lists::{self, OfferCheck};
@@ -32,6 +32,8 @@ pub struct ProbeSettings {
     pub registry: &'static Registry,
     /// Says when all runs are to end.
     pub stop: Stop,
+    /// True if it is kept what happened when.
+    pub is_traced: bool,
 }
 
 /// A plan with one target, run again and again.
@@ -55,7 +57,9 @@ impl SuiteProbe {
     async fn run_once(self) -> RunObservation {
         let Self { plan, lists, settings } = self;
         let (wish, stop) = Stop::new();
-        let mut folding = FoldingObserver { seen: RunObservation::default(), wish };
+        let trace = settings.is_traced.then(Box::default);
+        let seen = RunObservation { trace, ..RunObservation::default() };
+        let mut folding = FoldingObserver { seen, wish, begun: Instant::now() };
         let run_folder = Arc::new(RunFolder::new(false));
         let options = Options {
             environment: Arc::clone(&settings.environment),
@@ -94,11 +98,15 @@ impl SuiteProbe {
 struct FoldingObserver {
     seen: RunObservation,
     wish: watch::Sender<Option<RunEnd>>,
+    begun: Instant,
 }
 
 impl Observer for FoldingObserver {
     fn event(&mut self, event: &Event) {
         self.seen.on_event(event);
+        if let Some(trace) = &mut self.seen.trace {
+            trace.on_event(event, self.begun.elapsed());
+        }
         if let Event::CaseFinished(result) = event
             && result.case.name == lists::NAME
             && result.outcome == Outcome::Errored
@@ -108,5 +116,9 @@ impl Observer for FoldingObserver {
         }
     }
 
-    fn session(&mut self, _: &SessionFrames, _: &Redactor) {}
+    fn session(&mut self, session: &SessionFrames, redactor: &Redactor) {
+        if let Some(trace) = &mut self.seen.trace {
+            trace.on_session(session, redactor, session.began.saturating_duration_since(self.begun));
+        }
+    }
 }

@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::fold::RunObservation;
 use super::ledger::{Ledger, RunRecord, TargetName};
+use super::run_trace::RunTrace;
 use super::schedule::Timetable;
 use super::state::StatusChange;
 use super::status::TargetStatus;
@@ -67,6 +68,9 @@ pub trait MonitorListener {
 
     /// The status of a target changed.
     fn on_change(&self, id: &str, change: &StatusChange);
+
+    /// What happened when in a run, which is recorded and ended at this time since 1970; only where traces are sent.
+    fn on_trace(&self, _id: &str, _trace: RunTrace, _ended: Duration) {}
 }
 
 /// Watches targets until it is dropped.
@@ -195,13 +199,17 @@ impl TargetTask {
         while self.pace.runs.is_none_or(|most| runs < most) {
             let due = self.begun + self.timetable.due(tick);
             sleep_until(due).await;
-            let Some((observation, lateness)) = self.run_once(due).await else { return };
+            let Some((mut observation, lateness)) = self.run_once(due).await else { return };
             runs += 1;
+            let ended = self.listener.unix_now();
             self.listener.on_run(&self.id, &observation);
-            let now = self.listener.unix_now().as_secs();
+            let (now, trace) = (ended.as_secs(), observation.trace.take());
             let change = self.ledger.lock().record(&self.id, RunRecord { observation, lateness, skipped, now });
             if let Some(change) = change {
                 self.listener.on_change(&self.id, &change);
+            }
+            if let Some(trace) = trace {
+                self.listener.on_trace(&self.id, *trace, ended);
             }
             let unreachable = self.ledger.lock().unreachable(&self.id);
             let next = self.timetable.next(tick, self.begun.elapsed(), unreachable);

@@ -13,7 +13,7 @@
 //! `auditing` looks for bugs of many kinds with one command.
 //! `agents` puts models behind HTTP in the place of those of providers.
 //! `page` opens the HTML report in a browser.
-//! `monitor` watches servers that come and go.
+//! `monitor` watches servers that come and go, and `monitor_otlp` what OpenTelemetry is told of them.
 //! `progress` looks at what logs are told while a run lasts.
 //! `real` drives servers that nobody here wrote, and `conformance` has our server judged by the protocol's own suite;
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `testing` runs suites on servers in
@@ -49,6 +49,7 @@ mod leaks;
 mod links;
 mod manual;
 mod monitor;
+mod monitor_otlp;
 mod over_http;
 mod page;
 mod progress;

@@ -31,6 +31,7 @@ pub(crate) mod merge;
 pub(crate) mod mock;
 pub(crate) mod monitor;
 pub(crate) mod monitor_log;
+mod monitor_otlp;
 mod monitor_server;
 mod monitor_signals;
 mod monitor_webhook;

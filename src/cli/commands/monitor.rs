@@ -16,6 +16,7 @@ use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{sleep, timeout};
 
 use super::monitor_log::MonitorLog;
+use super::monitor_otlp::{OtlpArgs, OtlpExporter};
 use super::monitor_server::{Heartbeat, router};
 use super::monitor_signals::{MonitorSignal, MonitorSignals};
 use super::monitor_webhook::{Webhook, WebhookArgs};
@@ -75,6 +76,8 @@ pub(crate) struct MonitorArgs {
     allow_changes: bool,
     #[command(flatten)]
     webhook: WebhookArgs,
+    #[command(flatten)]
+    otlp: OtlpArgs,
     /// Ends after N runs of each target: with exit code 1 if one is not up.
     #[arg(long, value_name = "N", value_parser = positive::<NonZero<u64>>)]
     runs: Option<NonZero<u64>>,
@@ -99,6 +102,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 pub(crate) fn monitor(args: &MonitorArgs, console: &Console) -> Result<Exit, Exit> {
     let webhook = args.webhook.read(console)?;
+    let otlp = args.otlp.read(console)?;
     let plan = args.plan(console)?;
     if plan.suites.iter().all(|planned| planned.targets.is_empty()) {
         let help = "write `server:` into a suite, such as `server: { url: \"https://example.org/mcp\" }`";
@@ -118,9 +122,10 @@ pub(crate) fn monitor(args: &MonitorArgs, console: &Console) -> Result<Exit, Exi
         environment: Arc::clone(&console.environment.variables),
         registry: ChosenRegistry::BUILTIN.get(),
         stop,
+        is_traced: otlp.as_ref().is_some_and(OtlpExporter::takes_traces),
     };
     let session = MonitorSession { args, console, settings };
-    let ended = runtime.block_on(local.run_until(session.watch(plan, state, webhook, wish)));
+    let ended = runtime.block_on(local.run_until(session.watch(plan, state, Receivers { webhook, otlp }, wish)));
     drop(local);
     // Servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
@@ -156,6 +161,12 @@ enum MonitorEnd {
     Signal,
 }
 
+/// Who is told beside the log.
+struct Receivers {
+    webhook: Option<Webhook>,
+    otlp: Option<OtlpExporter>,
+}
+
 struct MonitorSession<'a> {
     args: &'a MonitorArgs,
     console: &'a Console,
@@ -167,7 +178,7 @@ impl MonitorSession<'_> {
         &self,
         plan: Plan,
         state: StateFile,
-        webhook: Option<Webhook>,
+        receivers: Receivers,
         wish: tokio::sync::watch::Sender<Option<RunEnd>>,
     ) -> Result<Exit, Exit> {
         let (args, console) = (self.args, self.console);
@@ -180,7 +191,11 @@ impl MonitorSession<'_> {
         let metrics = router(Arc::clone(&ledger), heartbeat.clone());
         tokio::spawn(async move { axum::serve(listener, metrics).await });
         spawn_local(heartbeat.beat());
-        let (log, delivery) = MonitorLog::new(console.clone(), Arc::clone(&ledger), webhook);
+        if let Some(otlp) = &receivers.otlp {
+            otlp.introduce(console);
+        }
+        let (traces, exports) = receivers.otlp.map(|otlp| otlp.start(&ledger, console)).unzip();
+        let (log, delivery) = MonitorLog::new(console.clone(), Arc::clone(&ledger), receivers.webhook, traces);
         let log = Rc::new(log);
         ledger.lock().kept = state.kept().clone();
         let saving = spawn_local(state.save_changes(Arc::clone(&ledger), log.dirty(), console.clone()));
@@ -217,6 +232,12 @@ impl MonitorSession<'_> {
         drop(log);
         if let Some(delivery) = delivery {
             let _ = timeout(SHUTDOWN_TIMEOUT, delivery).await;
+        }
+        if let Some(exports) = exports {
+            tokio::select! {
+                () = exports.finish(SHUTDOWN_TIMEOUT) => {}
+                _ = signals.next() => {}
+            }
         }
         Ok(if end == MonitorEnd::Done { self.conclude(&ledger.lock()) } else { Exit::Passed })
     }

@@ -1,4 +1,4 @@
-//! What a monitor tells: a line for each change, messages to a webhook, and notes about what was not run.
+//! What a monitor tells: a line for each change, messages to a webhook, traces of runs, and notes about what was not run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -12,11 +12,14 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{Sender, channel, error::TrySendError};
 use tokio::task::JoinHandle;
 
+use super::monitor_otlp::SpanSender;
 use super::monitor_webhook::{Webhook, WebhookMessage};
 use super::parsing::now;
 use crate::cli::console::Console;
 use crate::monitor::fold::RunObservation;
 use crate::monitor::ledger::{Ledger, TargetName};
+use crate::monitor::run_trace::RunTrace;
+use crate::monitor::spans::TracedRun;
 use crate::monitor::state::StatusChange;
 use crate::monitor::watch::MonitorListener;
 use crate::source::{shorten, visible_line};
@@ -32,6 +35,7 @@ pub(crate) struct MonitorLog {
     console: Console,
     ledger: Arc<Mutex<Ledger>>,
     webhook: Option<Sender<WebhookMessage>>,
+    traces: Option<SpanSender>,
     dirty: Rc<StateSignal>,
     /// The targets of which it was said that probes are not run.
     noted: RefCell<BTreeSet<String>>,
@@ -62,6 +66,7 @@ impl MonitorLog {
         console: Console,
         ledger: Arc<Mutex<Ledger>>,
         webhook: Option<Webhook>,
+        traces: Option<SpanSender>,
     ) -> (Self, Option<JoinHandle<()>>) {
         let (mut sender, mut delivery) = (None, None);
         if let Some(webhook) = webhook {
@@ -69,7 +74,7 @@ impl MonitorLog {
             sender = Some(messages);
             delivery = Some(tokio::spawn(webhook.deliver_all(waiting, Arc::clone(&ledger), console.clone())));
         }
-        let log = Self { console, ledger, webhook: sender, dirty: Rc::default(), noted: RefCell::default() };
+        let log = Self { console, ledger, webhook: sender, traces, dirty: Rc::default(), noted: RefCell::default() };
         (log, delivery)
     }
 
@@ -138,6 +143,26 @@ impl MonitorListener for MonitorLog {
         if let Err(TrySendError::Full(_)) = webhook.try_send(message) {
             self.ledger.lock().webhooks.add(false);
         }
+    }
+
+    fn on_trace(&self, id: &str, trace: RunTrace, ended: Duration) {
+        let (Some(traces), Some(name)) = (&self.traces, self.name_of(id)) else { return };
+        let run = {
+            let ledger = self.ledger.lock();
+            let Some(figures) = ledger.targets.get(id) else { return };
+            let Some(last) = &figures.last else { return };
+            TracedRun {
+                id: id.to_owned(),
+                name,
+                verdict: last.verdict.clone(),
+                number: figures.runs.values().sum(),
+                failures: figures.state.failures,
+                ended,
+                took: last.took,
+                trace,
+            }
+        };
+        traces.send(&run);
     }
 }
 

@@ -12,8 +12,8 @@ use axum::routing::get;
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
+use crate::monitor::exposition;
 use crate::monitor::ledger::Ledger;
-use crate::monitor::metrics;
 
 /// The interval at which the monitor shows that it goes on.
 const BEAT_INTERVAL: Duration = Duration::from_secs(1);
@@ -53,7 +53,7 @@ impl Heartbeat {
 /// The pages.
 pub(crate) fn router(ledger: Arc<Mutex<Ledger>>, heartbeat: Heartbeat) -> Router {
     let figures = get(|State(ledger): State<Arc<Mutex<Ledger>>>| async move {
-        ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics::exposition(&ledger.lock()))
+        ([(CONTENT_TYPE, exposition::CONTENT_TYPE)], exposition::exposition(&ledger.lock()))
     });
     let health = get(move || async move {
         if heartbeat.is_alive() {
