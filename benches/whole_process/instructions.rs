@@ -14,7 +14,8 @@ const FILE: &str = "benches/instructions.json";
 pub(crate) fn count(commands: &[(&str, Vec<String>)], scratch: &Path) {
     let text = fs::read_to_string(FILE).unwrap();
     let mut kept: BTreeMap<String, BTreeMap<String, u64>> = serde_json::from_str(&text).unwrap();
-    let profile = if env!("CARGO_BIN_EXE_mcprove").contains("/dist/") { "dist" } else { "release" };
+    let program = super::program();
+    let profile = if program.to_string_lossy().contains("/dist/") { "dist" } else { "release" };
     let known = kept.remove(profile).unwrap_or_default();
     let mut seen = BTreeMap::new();
     for (name, arguments) in commands {
@@ -36,7 +37,8 @@ pub(crate) fn count(commands: &[(&str, Vec<String>)], scratch: &Path) {
 /// How many instructions the program itself needs; what it starts is not counted.
 fn instructions(arguments: &[String], scratch: &Path) -> Option<u64> {
     let counted = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", env!("CARGO_BIN_EXE_mcprove")])
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(super::program())
         .args(arguments)
         .current_dir(scratch)
         .stdout(Stdio::null())

@@ -3,6 +3,8 @@
 //! The floor is a bare pipelined client and a fast echo server in a folder of their own, named by `MCPROVE_FLOOR`
 //! (by default `../shared/bench`); runner and floor are started in turn, and medians are printed.
 //! Over HTTP the floor is `http_floor`, and program and floor speak to one server that runs all the time.
+//! `MCPROVE_PROGRAM` names a program that is built already, such as the one that is shipped, to measure in the place of
+//! the one that cargo builds.
 //! `MCPROVE_ONLY=http` measures that alone, `MCPROVE_ONLY=fuzz` generated calls alone, `MCPROVE_ONLY=counts` counts
 //! instructions alone, `MCPROVE_ONLY=growth` how costs grow with the number of cases; instructions are printed beside the change against `benches/instructions.json`.
 //! Nothing here passes or fails: `docs/performance.md` quotes what it prints.
@@ -119,7 +121,7 @@ fn counting(floor: &Path, scratch: &Path) {
 /// The demo server and server-everything, each running while it is measured.
 fn over_http(scratch: &Path) {
     let demo = |port: u16| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mcprove"));
+        let mut command = Command::new(program());
         command.args(["serve", "demo", "--http", &format!("127.0.0.1:{port}")]);
         command
     };
@@ -233,8 +235,15 @@ fn compared(title: &str, ours: &[Cost], least: &[Cost]) {
     );
 }
 
+/// The program that is measured.
+#[expect(clippy::disallowed_methods, reason = "nothing else reads what a benchmark is told")]
+fn program() -> PathBuf {
+    let built = std::env::var_os("MCPROVE_PROGRAM").map(PathBuf::from);
+    built.unwrap_or_else(|| env!("CARGO_BIN_EXE_mcprove").into())
+}
+
 fn mcprove(arguments: &[&str], scratch: &Path) -> Cost {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcprove"));
+    let mut command = Command::new(program());
     command.args(arguments).current_dir(scratch);
     cost(&mut command)
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value, json};
 
 use super::console::Console;
@@ -16,7 +16,7 @@ use super::exit::Exit;
 use super::suites::{AdHocSuite, HiddenWord};
 use crate::redact::{is_secret, option_secrets, query_secrets, reads_drawn, user_of};
 use crate::source::file::WRITTEN;
-use crate::source::{legible_json, visible_line};
+use crate::source::{legible_json, nearest, visible_line};
 use crate::suite::{AdHocCommand, CommandLine, ServerFile};
 use crate::wire::Revision;
 
@@ -29,10 +29,10 @@ pub(crate) struct ServerArgs {
     /// The server's URL.
     #[arg(long, value_name = "URL", conflicts_with = "config")]
     url: Option<String>,
-    /// A file that describes servers: the configuration of a client (`mcp.json`, `claude_desktop_config.json`), `server.json` of the MCP registry, or a suite.
+    /// A file that describes servers: the configuration of a client (`mcp.json`, `claude_desktop_config.json`), `server.json` of the MCP registry, or a suite; or a folder of such files; may be given several times.
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// A server of that file; may be given several times, and all of them are meant without it.
+    config: Vec<PathBuf>,
+    /// A server of these files; may be given several times, and all of them are meant without it.
     #[arg(long = "server", id = "server-of-file", value_name = "NAME")]
     name: Vec<String>,
     /// The revisions to speak: a date, or `all`; by default the newest one that the server speaks.
@@ -84,7 +84,7 @@ pub(crate) fn positional(arg: clap::Arg) -> clap::Arg {
 impl ServerArgs {
     /// Returns true if a flag names a server.
     pub(crate) fn names_server(&self) -> bool {
-        self.url.is_some() || self.config.is_some() || !self.name.is_empty()
+        self.url.is_some() || !self.config.is_empty() || !self.name.is_empty()
     }
 
     /// The servers that the flags or the words name.
@@ -92,9 +92,9 @@ impl ServerArgs {
         let url = self.url.as_slice();
         let words = if url.is_empty() { words } else { self.only_way(url, words, console)? };
         let mut described = described_target(words);
-        if let Some(config) = &self.config {
+        if !self.config.is_empty() {
             self.only_way(&[], words, console)?;
-            described = Some(DescribedTarget { file: config.clone(), names: IndexSet::new() });
+            described = Some(DescribedTarget { paths: self.config.clone(), names: IndexSet::new() });
         }
         self.require_filled_in(words, console)?;
         let mut flags = self.flags();
@@ -222,10 +222,11 @@ impl ServerArgs {
     }
 }
 
-/// Servers that a file describes.
+/// Servers that files describe.
 #[derive(Debug, PartialEq)]
 struct DescribedTarget {
-    file: PathBuf,
+    /// Files, and folders of files, as they were typed.
+    paths: Vec<PathBuf>,
     /// Those that are meant; none for all of them.
     names: IndexSet<String>,
 }
@@ -235,39 +236,121 @@ impl fmt::Display for DescribedTarget {
         if !self.names.is_empty() {
             write!(to, "{} of ", self.names.iter().map(|name| visible_line(name)).collect::<Vec<_>>().join(", "))?;
         }
-        write!(to, "{}", self.file.display())
+        let (first, others) = self.paths.split_first().map_or((None, 0), |(first, rest)| (Some(first), rest.len()));
+        write!(to, "{}", first.map(|path| path.display().to_string()).unwrap_or_default())?;
+        if others > 0 { write!(to, " and {others} more") } else { Ok(()) }
     }
 }
 
 impl DescribedTarget {
     fn flags(&self) -> Vec<String> {
-        let file = self.file.display().to_string();
-        flags([("--config", vec![file]), ("--server", self.names.iter().cloned().collect())])
+        let paths = self.paths.iter().map(|path| path.display().to_string()).collect();
+        flags([("--config", paths), ("--server", self.names.iter().cloned().collect())])
     }
 
     /// The servers by name, as a suite has them; without a name where the command takes one server.
     fn servers(&self, verb: Verb, console: &Console) -> Result<Vec<(Option<String>, Value)>, Exit> {
-        let shown = self.file.display().to_string();
-        let of_file = |name: &str| (Some(name.to_owned()), json!({"config": shown, "name": name}));
-        if !self.names.is_empty() {
-            return Ok(self.names.iter().map(|name| of_file(name)).collect());
+        let of_file = |file: &Path, name: &str| {
+            (Some(name.to_owned()), json!({"config": file.display().to_string(), "name": name}))
+        };
+        if let [file] = self.paths.as_slice()
+            && !file.is_dir()
+        {
+            if !self.names.is_empty() {
+                return Ok(self.names.iter().map(|name| of_file(file, name)).collect());
+            }
+            if verb.command.takes_one_server() {
+                return Ok(vec![(None, json!({"config": file.display().to_string()}))]);
+            }
         }
-        if verb.command.takes_one_server() {
-            return Ok(vec![(None, json!({"config": shown}))]);
+        let mut found: IndexMap<String, FleetServer> = IndexMap::new();
+        for file in files(&self.paths, console)? {
+            let (sources, source) = console.read("configuration", &file, WRITTEN, None)?;
+            let known = ServerFile::parse(&file, &sources, source).map_err(|found| console.refuse(&found, &sources))?;
+            for (name, is_disabled) in known.names() {
+                let server = FleetServer { file: file.clone(), name: name.to_owned(), is_disabled };
+                let name = known.name_among_files(name);
+                if let Some(other) = found.get(&name) {
+                    return Err(twice(&name, &other.file, &file, console));
+                }
+                found.insert(name, server);
+            }
         }
-        let (sources, source) = console.read("configuration", &self.file, WRITTEN, None)?;
-        let known =
-            ServerFile::parse(&self.file, &sources, source).map_err(|found| console.refuse(&found, &sources))?;
-        let (disabled, enabled): (Vec<_>, Vec<_>) = known.names().partition(|(_, is_disabled)| *is_disabled);
-        for (name, _) in &disabled {
-            console.note(&format!("`{}` is skipped: `{shown}` disables it", visible_line(name)));
+        if let Some(unknown) = self.names.iter().find(|name| !found.contains_key(*name)) {
+            let help = nearest(unknown, found.keys().map(String::as_str)).map(|name| format!("did you mean `{name}`?"));
+            let message = format!("`{self}` describes no server `{}`", visible_line(unknown));
+            return Err(console.fail(Exit::Usage, message, help.as_deref()));
         }
-        if enabled.is_empty() {
+        // Who names a server that its client leaves out means it.
+        let (disabled, mut meant): (IndexMap<_, _>, IndexMap<_, _>) =
+            found.into_iter().partition(|(_, server)| server.is_disabled && self.names.is_empty());
+        for (name, server) in &disabled {
+            console.note(&format!("`{}` is skipped: `{}` disables it", visible_line(name), server.file.display()));
+        }
+        meant.retain(|name, _| self.names.is_empty() || self.names.contains(name));
+        if meant.is_empty() {
             let help = if disabled.is_empty() { "add one" } else { "name one of them with `--server`" };
-            return Err(console.fail(Exit::Nothing, format!("`{shown}` describes no server to use"), Some(help)));
+            return Err(console.fail(Exit::Nothing, format!("`{self}` describes no server to use"), Some(help)));
         }
-        Ok(enabled.into_iter().map(|(name, _)| of_file(name)).collect())
+        if verb.command.takes_one_server() && meant.len() > 1 {
+            let message =
+                format!("`{self}` describes {} servers, and `{}` takes one", meant.len(), verb.command.as_str());
+            return Err(console.fail(Exit::Usage, message, Some("name it with `--server`")));
+        }
+        let described =
+            |server: &FleetServer| json!({"config": server.file.display().to_string(), "name": server.name});
+        Ok(meant.into_iter().map(|(name, server)| (Some(name), described(&server))).collect())
     }
+}
+
+/// One server of the files.
+struct FleetServer {
+    file: PathBuf,
+    /// Its name in the file.
+    name: String,
+    is_disabled: bool,
+}
+
+fn twice(name: &str, first: &Path, second: &Path, console: &Console) -> Exit {
+    let (name, first_shown, second_shown) = (visible_line(name), first.display(), second.display());
+    let is_same = std::fs::canonicalize(first)
+        .is_ok_and(|first| std::fs::canonicalize(second).is_ok_and(|second| first == second));
+    let (message, help) = if is_same {
+        (format!("`{first_shown}` is named twice"), "name each file once; a folder names all files in it")
+    } else {
+        let help = "rename one of them, or leave one file out: results are told apart by these names";
+        (format!("`{first_shown}` and `{second_shown}` both describe a server `{name}`"), help)
+    };
+    console.fail(Exit::Usage, message, Some(help))
+}
+
+/// The files that paths name: those of a folder in the order of their names.
+fn files(paths: &[PathBuf], console: &Console) -> Result<Vec<PathBuf>, Exit> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let unreadable = |error: std::io::Error| {
+            console.fail(Exit::Usage, format!("`{}` cannot be read: {error}", path.display()), None)
+        };
+        let entries = std::fs::read_dir(path).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+        let within = entries.map_err(unreadable)?.into_iter().map(|entry| entry.path());
+        let mut within: Vec<PathBuf> = within.filter(|path| path.is_file() && is_server_file(path)).collect();
+        within.sort();
+        if within.is_empty() {
+            let message = format!("`{}` has no file that describes servers", path.display());
+            return Err(console.fail(Exit::Nothing, message, Some("such files end in `.json`, `.yml` or `.yaml`")));
+        }
+        files.append(&mut within);
+    }
+    Ok(files)
+}
+
+/// Returns true if the name is that of a file of servers.
+fn is_server_file(path: &Path) -> bool {
+    path.extension().is_some_and(|end| ["json", "yml", "yaml"].iter().any(|known| end == *known))
 }
 
 /// The file that a word names, and the server behind a colon: `mcp.json`, `mcp.json:users`, `users.yml:here`.
@@ -278,11 +361,11 @@ fn described_target(words: &[String]) -> Option<DescribedTarget> {
     }
     let is_file = |word: &str| [".json", ".yml", ".yaml"].iter().any(|end| word.ends_with(end));
     if is_file(word) {
-        return Some(DescribedTarget { file: PathBuf::from(word), names: IndexSet::new() });
+        return Some(DescribedTarget { paths: vec![PathBuf::from(word)], names: IndexSet::new() });
     }
     let mut colons = word.match_indices(':').map(|(at, _)| word.split_at(at));
     let (file, name) = colons.find(|(file, _)| is_file(file))?;
-    Some(DescribedTarget { file: PathBuf::from(file), names: IndexSet::from([name[1..].to_owned()]) })
+    Some(DescribedTarget { paths: vec![PathBuf::from(file)], names: IndexSet::from([name[1..].to_owned()]) })
 }
 
 impl AdHocServer {
@@ -453,7 +536,7 @@ mod tests {
         ] {
             let found = described_target(&[word.to_owned()]);
             let expected = expected.map(|(file, name)| DescribedTarget {
-                file: PathBuf::from(file),
+                paths: vec![PathBuf::from(file)],
                 names: name.into_iter().map(str::to_owned).collect(),
             });
             assert_eq!(found, expected, "{word}");

@@ -1,11 +1,14 @@
 //! Files that a command would write: no two to one place, and none over what it reads, or over a suite; what would
 //! change in one.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::console::Console;
 use super::exit::Exit;
 use crate::files::FilePlace;
+use crate::report::Format;
+use crate::report::sink;
 use crate::source::{difference, visible};
 
 /// Refuses to write a suite where a file is.
@@ -28,6 +31,20 @@ pub(crate) fn shown_difference(before: &str, after: &str) -> String {
         lines.collect::<String>()
     });
     shown.collect::<Vec<_>>().join("\n")
+}
+
+/// The files of reports: where one stands for a file of each server, all of these.
+pub(crate) fn of_reports<'a>(
+    reports: &'a [(Format, FilePlace)],
+    servers: &'a BTreeSet<&'a str>,
+) -> impl Iterator<Item = PathBuf> + 'a {
+    reports.iter().flat_map(move |(_, place)| -> Vec<PathBuf> {
+        if sink::is_by_server(place) {
+            servers.iter().map(|server| sink::place_of_server(place, server).to_path_buf()).collect()
+        } else {
+            vec![place.to_path_buf()]
+        }
+    })
 }
 
 /// Says what is wrong with the places that documents are written to; `inputs` are the files that are read.

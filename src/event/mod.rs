@@ -17,6 +17,7 @@ mod reproduction;
 mod rule;
 mod section;
 mod server_calls;
+mod server_end;
 mod shard;
 mod texts;
 mod tool_use;
@@ -47,6 +48,7 @@ pub use self::reproduction::{
 pub use self::rule::RuleInfo;
 pub use self::section::{Cell, Section, SectionPart, SectionTable, Tone};
 pub use self::server_calls::{CommonRefusal, ServerCallCounts, ToolCallCounts, ToolListing};
+pub use self::server_end::ServerEnd;
 pub use self::shard::{CoverageFacts, ShardFacts, ShardInfo, ShardUnit, TargetFacts};
 pub use self::tool_use::ToolUse;
 pub use self::trace::{ServerEnded, SessionTraced, Span, SpanKind};
@@ -253,6 +255,9 @@ pub struct RunFinished {
     /// The tools of each server, and which of them cases called; only where a report has a timeline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolUse>,
+    /// How the run ended for each of its servers; only where it has several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerEnd>,
     /// What `mcprove merge` needs of a part of a run beside its cases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Box<ShardFacts>>,

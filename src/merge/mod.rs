@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::block::compliance;
 use crate::event::{
-    CaseResult, Event, RunFinished, RunStarted, Section, ServerStarts, SessionJudged, ShardFacts, ShardInfo, ToolUse,
+    CaseResult, CaseStarted, Event, RunFinished, RunStarted, Section, ServerStarts, SessionJudged, ShardFacts,
+    ShardInfo, ToolUse,
 };
 
 pub use self::check::MergeMistake;
@@ -52,6 +53,7 @@ pub fn merge(parts: Vec<RecordedPart>) -> Result<MergedRun, Vec<MergeMistake>> {
     let (mut seen, mut results, mut judged) = (SeenEvents::default(), MergedResults::default(), Vec::new());
     let (started, shard) =
         (merged_start(&parts.iter().map(|part| &part.started).collect::<Vec<_>>()), parts[0].shard.clone());
+    let mut begun: BTreeMap<String, Vec<CaseStarted>> = BTreeMap::new();
     for part in parts {
         let late_us = (part.started.started_unix_ms - first_ms).saturating_mul(1000);
         for event in part.events {
@@ -64,7 +66,8 @@ pub fn merge(parts: Vec<RecordedPart>) -> Result<MergedRun, Vec<MergeMistake>> {
                     traced.began_us = traced.began_us.saturating_add(late_us);
                     events.push(Event::SessionTraced(traced));
                 }
-                event @ (Event::ServerReady(_) | Event::ToolsChosen(_) | Event::CaseStarted(_)) => {
+                Event::CaseStarted(started) => begun.entry(started.id.clone()).or_default().push(started),
+                event @ (Event::ServerReady(_) | Event::ToolsChosen(_)) => {
                     events.extend(seen.is_first(&event).then_some(event));
                 }
             }
@@ -78,9 +81,20 @@ pub fn merge(parts: Vec<RecordedPart>) -> Result<MergedRun, Vec<MergeMistake>> {
     let results = results.results;
     let finished = merged_end(ends, &results, &facts);
     events.insert(0, Event::RunStarted(started));
-    events.extend(results.into_iter().map(|result| Event::CaseFinished(Box::new(result))));
+    for result in results {
+        // Who reads along keeps what has begun until it ends.
+        events.extend(attempts(begun.remove(&result.case.id).unwrap_or_default()));
+        events.push(Event::CaseFinished(Box::new(result)));
+    }
     events.extend(judged.into_iter().map(Event::SessionJudged));
     Ok(MergedRun { events, finished, facts, shard })
+}
+
+/// The attempts at a case, each once, as several parts may have run it.
+fn attempts(mut begun: Vec<CaseStarted>) -> impl Iterator<Item = Event> {
+    begun.sort_by_key(|started| started.attempt);
+    begun.dedup_by_key(|started| started.attempt);
+    begun.into_iter().map(Event::CaseStarted)
 }
 
 /// The beginning of the run: that of its first part, with the cases of all.
@@ -128,6 +142,7 @@ fn merged_end(ends: Vec<RunFinished>, results: &[CaseResult], facts: &ShardFacts
         proof: None,
         unjudged: Vec::new(),
         tools,
+        servers: Vec::new(),
         shard: None,
     }
 }
@@ -141,8 +156,8 @@ impl SeenEvents {
         let key = match event {
             Event::ServerReady(ready) => ["ready", &ready.file, &ready.server, &ready.revision],
             Event::ToolsChosen(chosen) => ["chosen", &chosen.file, &chosen.server, &chosen.revision],
-            Event::CaseStarted(started) => ["started", &started.id, &started.attempt.to_string(), ""],
             Event::RunStarted(_)
+            | Event::CaseStarted(_)
             | Event::CaseFinished(_)
             | Event::SessionJudged(_)
             | Event::SessionTraced(_)

@@ -44,6 +44,7 @@ fn finished() -> RunFinished {
         proof: None,
         unjudged: Vec::new(),
         tools: Vec::new(),
+        servers: Vec::new(),
         shard: Some(Box::default()),
     }
 }

@@ -240,8 +240,7 @@ fn with_trial_run<R>(
 impl TrialRun<'_> {
     /// What parts must agree on.
     fn identity(&self, recording: Seal) -> PartIdentity {
-        let baseline = self.settings.options.baseline.hash();
-        PartIdentity::new(recording, &self.selection.jobs, &self.runner.baseline.green, baseline)
+        PartIdentity::new(recording, &self.selection.jobs, &self.runner.baseline.green, self.settings.options)
     }
 
     /// The proof that follows from the trials of all mutants.

@@ -12,6 +12,7 @@ use super::recording::file::PROGRAM;
 use super::recording::{BrokenSeal, Seal, SealedWriter};
 use crate::event::Verdict;
 use crate::plan::{PartFile, ShardNumber, missing, repeated};
+use crate::runner::Options;
 use crate::source::{FNV, fnv, hash_text, visible_line};
 
 /// The version of this format.
@@ -45,6 +46,8 @@ pub(crate) struct PartIdentity {
     /// Those that can kill.
     cases: String,
     baseline: Option<String>,
+    /// The time for a case that a flag gives, in milliseconds.
+    timeout_ms: Option<u128>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,12 +70,7 @@ fn every(all: usize, number: u32, count: u32) -> impl Iterator<Item = usize> {
 }
 
 impl PartIdentity {
-    pub(super) fn new(
-        recording: Seal,
-        jobs: &[MutantJob<'_>],
-        cases: &BTreeSet<String>,
-        baseline: Option<String>,
-    ) -> Self {
+    pub(super) fn new(recording: Seal, jobs: &[MutantJob<'_>], cases: &BTreeSet<String>, options: &Options) -> Self {
         let hash = |texts: &mut dyn Iterator<Item = String>| {
             hash_text(texts.fold(FNV, |hash, text| fnv(fnv(hash, text.as_bytes()), &[0])))
         };
@@ -81,18 +79,20 @@ impl PartIdentity {
             recording: recording.to_string(),
             mutants: hash(&mut jobs.iter().map(|job| format!("{} {:?}", job.variant.id, job.mutant))),
             cases: hash(&mut cases.iter().cloned()),
-            baseline,
+            baseline: options.baseline.hash(),
+            timeout_ms: options.timeout.map(|time| time.as_millis()),
         }
     }
 
     /// The way in which a part is one of another proof than this; `None` if it is one of this.
     fn difference(&self, part: &Self) -> Option<String> {
-        let Self { program, recording, mutants, cases, baseline } = self;
+        let Self { program, recording, mutants, cases, baseline, timeout_ms } = self;
         let (other, this) = (visible_line(&part.program), visible_line(program));
         let ways = [
             (program == &part.program, format!("was made by {other}, and this is {this}")),
             (recording == &part.recording, "is part of a proof of another recording".to_owned()),
             (mutants == &part.mutants, "was made with another `--mutant` or `--registry`".to_owned()),
+            (timeout_ms == &part.timeout_ms, "was made with another `--timeout`".to_owned()),
             (cases == &part.cases, "was made with another selection of cases".to_owned()),
             (baseline == &part.baseline, "was made with another `--baseline`".to_owned()),
         ];
@@ -150,10 +150,12 @@ impl ProofPart {
             return Err("was made by another version of mcprove".to_owned());
         };
         let mut trials = Vec::new();
-        for line in lines {
+        while let Some(line) = lines.next() {
             match line? {
                 PartLine::Trial(trial) => trials.push(*trial),
-                PartLine::End(tried) if tried == trials.len() => return Ok(Self { of, number, count, trials }),
+                PartLine::End(tried) if tried == trials.len() && lines.next().is_none() => {
+                    return Ok(Self { of, number, count, trials });
+                }
                 PartLine::End(_) | PartLine::ProofPart { .. } => return Err(NO_PART.to_owned()),
             }
         }
@@ -211,9 +213,10 @@ pub(super) fn join(
 mod tests {
     use super::*;
     use crate::event::MutantResult;
+    use crate::runner::Stop;
 
     fn identity() -> PartIdentity {
-        PartIdentity::new(Seal::default(), &[], &BTreeSet::new(), None)
+        PartIdentity::new(Seal::default(), &[], &BTreeSet::new(), &Options::new(0, Stop::new().1))
     }
 
     fn part(number: u32, count: u32, trials: Vec<OperatorTrial>) -> ProofPart {
@@ -248,6 +251,7 @@ mod tests {
             ([lines[0], lines[2], lines[3]].join("\n"), "was changed in line 2 after it was written"),
             (lines[..3].join("\n"), CUT),
             (text[..text.len() - 9].to_owned(), CUT),
+            (text.repeat(2), NO_PART),
             (text.replacen("\"format\":1", "\"format\":2", 1), "was changed in line 1 after it was written"),
             ("suite: a\n".to_owned(), NO_PART),
             (String::new(), NO_PART),
@@ -287,6 +291,7 @@ mod tests {
                 vec![("a", of_other(|of| of.recording = String::new()))],
                 Err("`a` is part of a proof of another recording"),
             ),
+            (vec![("a", of_other(|of| of.timeout_ms = Some(3)))], Err("`a` was made with another `--timeout`")),
             (
                 vec![("a", of_other(|of| of.baseline = Some(String::new())))],
                 Err("`a` was made with another `--baseline`"),

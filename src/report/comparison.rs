@@ -49,9 +49,16 @@ fn compare_targets(file: Option<&str>, parity: &Parity) -> Comparison {
         0 => String::new(),
         some => format!(", {} on those where they apply", terminal::plural(some, "case")),
     };
+    let is_wide = parity.targets.len() > MOST_NAMED;
+    let differ = match parity.differing.len() {
+        some if is_wide && some > 0 => format!("; verdicts on {} differ", terminal::plural(some, "case")),
+        _ => String::new(),
+    };
+    // A column for each of so many fits on no screen.
+    let (columns, shown) = if is_wide { (&[][..], 0) } else { (parity.targets.as_slice(), usize::MAX) };
     Comparison {
-        table: table(format!("verdicts that differ{of}"), &parity.targets, rows),
-        agreeing: format!("{agree} on all of {targets}{partial}"),
+        table: table(format!("verdicts that differ{of}"), columns, rows.take(shown)),
+        agreeing: format!("{agree} on all of {targets}{partial}{differ}"),
     }
 }
 

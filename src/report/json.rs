@@ -5,7 +5,9 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::event::{CaseResult, Coverage, Event, IsolationReport, Section, ServerReady, SessionJudged, UnjudgedTools};
+use crate::event::{
+    CaseResult, Coverage, Event, IsolationReport, Section, ServerEnd, ServerReady, SessionJudged, UnjudgedTools,
+};
 
 use super::Format;
 use super::fold::{Report, SuiteReport, Totals};
@@ -47,6 +49,9 @@ struct ReportDocument<'a> {
     unjudged: &'a [UnjudgedTools],
     /// The servers that answered.
     servers: Vec<&'a ServerReady>,
+    /// How the run ended for each of its servers; only where it has several.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    by_server: &'a [ServerEnd],
     /// The suites, in the order of the command line.
     suites: Vec<SuiteDocument<'a>>,
     /// The fault coverage of the run.
@@ -101,6 +106,7 @@ fn document(report: &Report) -> ReportDocument<'_> {
         totals: report.totals(),
         unjudged: report.unjudged(),
         servers: report.servers().collect(),
+        by_server: finished.map_or(&[], |run| run.servers.as_slice()),
         suites: report.suites().into_iter().map(|suite| suite_document(report, suite)).collect(),
         coverage: finished.and_then(|run| run.coverage.as_ref()),
         stale_snapshots: finished.map_or(&[], |run| run.stale_snapshots.as_slice()),

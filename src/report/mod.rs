@@ -7,6 +7,7 @@
 
 mod additions;
 mod agent;
+mod by_server;
 mod cause;
 mod comparison;
 pub mod coverage;
@@ -39,6 +40,8 @@ mod xunit;
 
 use crate::source::Style;
 
+#[cfg(feature = "cli")]
+pub(crate) use self::by_server::server_of;
 pub use self::fold::{Report, Totals};
 pub use self::json::{schema_of_event, schema_of_report};
 pub use self::limit::{TEXT_LIMIT, cut};

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::event::Event;
 use crate::files::FilePlace;
-use crate::source::did_you_mean;
+use crate::source::{FNV, did_you_mean, fnv, hash_text};
 
 use super::{FORMATS, Format, format, ndjson};
 
@@ -41,8 +41,45 @@ pub fn parse_target(typed: &str) -> Result<(Format, FilePlace), String> {
     if path.is_empty() {
         return Err(format!("`{typed}` names no file; write `{name}=FILE`, or `{name}=-` for standard output"));
     }
+    let (folder, _) = path.rsplit_once(['/', std::path::MAIN_SEPARATOR]).unwrap_or_default();
+    if folder.contains(BY_SERVER) {
+        return Err(format!("`{BY_SERVER}` stands for a server in the name of a file, not in that of a folder"));
+    }
+    if name == "ndjson" && path.contains(BY_SERVER) {
+        return Err(format!("`ndjson` records the whole run; write it to one file, without `{BY_SERVER}`"));
+    }
     Ok((format, FilePlace::resolve(Path::new(path))))
 }
+
+/// Stands for the name of each server in the name of a file.
+const BY_SERVER: &str = "{server}";
+
+/// Returns true if a place stands for a file of each server.
+pub fn is_by_server(place: &Path) -> bool {
+    place.file_name().is_some_and(|name| name.to_string_lossy().contains(BY_SERVER))
+}
+
+/// The file of a server: one whose name is that of no file, such as `io.github.example/users`, is told apart by a hash.
+pub fn place_of_server(place: &FilePlace, server: &str) -> FilePlace {
+    let pattern = place.file_name().unwrap_or_default().to_string_lossy();
+    place.beside(pattern.replace(BY_SERVER, &file_name(server)).as_ref())
+}
+
+/// A name as files may have it everywhere.
+fn file_name(server: &str) -> String {
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let plain: String = server.chars().take(LONGEST_NAME).map(|c| if is_kept(c) { c } else { '_' }).collect();
+    // A dot at the beginning hides a file, or stands for a folder.
+    let plain = plain.strip_prefix('.').map_or_else(|| plain.clone(), |rest| format!("_{rest}"));
+    if plain == server && !plain.is_empty() {
+        return plain;
+    }
+    let hash = hash_text(fnv(FNV, server.as_bytes()));
+    format!("{plain}-{}", &hash[..8])
+}
+
+/// The most characters of a server's name in that of a file.
+const LONGEST_NAME: usize = 100;
 
 /// Writes a document to a file or, for `-`, to standard output.
 ///
@@ -142,6 +179,31 @@ fn advice(kind: ErrorKind, option: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_of_each_server() {
+        for (server, expected) in [
+            ("users", "users"),
+            ("Users.2", "Users.2"),
+            ("io.github.a/users", "io.github.a_users-3c25e50a"),
+            ("io.github.a users", "io.github.a_users-ea869551"),
+            ("..", "_.-07da1a07"),
+            ("ü\n/../x", "___.._x-3f5cface"),
+            ("", "-cbf29ce4"),
+        ] {
+            assert_eq!(file_name(server), expected);
+        }
+        for (typed, expected) in [
+            ("junit=out/{server}.xml", ""),
+            ("junit={server}/out.xml", "`{server}` stands for a server in the name of a file, not in that of a folder"),
+            ("ndjson={server}.ndjson", "`ndjson` records the whole run; write it to one file, without `{server}`"),
+        ] {
+            assert_eq!(parse_target(typed).err().unwrap_or_default(), expected, "{typed}");
+        }
+        for (place, expected) in [("out/{server}.xml", true), ("out.xml", false), ("-", false)] {
+            assert_eq!(is_by_server(Path::new(place)), expected, "{place}");
+        }
+    }
 
     #[test]
     fn advice_names_the_option() {

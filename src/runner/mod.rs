@@ -235,6 +235,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
         proof: None,
         unjudged: Vec::new(),
         tools: Vec::new(),
+        servers: Vec::new(),
         shard: part.map(Box::new),
     };
     collector.event(Event::RunFinished(Box::new(finished)));

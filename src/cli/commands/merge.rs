@@ -1,5 +1,6 @@
 //! `mcprove merge`: one run, one verdict and one set of reports from the recordings of its parts.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,6 +10,7 @@ use super::parsing::now;
 use super::report::recorded_run;
 use super::run_findings::SeverityArgs;
 use super::run_watch::{DetailArgs, RunWatch};
+use super::server_ends::ExitRules;
 use super::serving::{ServedCalls, ServingPolicy, ServingRequirement};
 use super::verdict::EndedRun;
 use crate::baseline::{Baseline, BaselineMatches, BaselineScope};
@@ -22,7 +24,7 @@ use crate::files::FilePlace;
 use crate::merge::{MergedRun, RecordedPart, merge};
 use crate::redact::Redactor;
 use crate::report::sink::parse_target;
-use crate::report::{Format, format_names};
+use crate::report::{Format, format_names, server_of};
 use crate::runner::{Observer as _, Summary, score_parts};
 
 /// Makes one run of the recordings of its parts: one verdict, one set of reports, thresholds that hold for all parts.
@@ -53,10 +55,11 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn merge_recordings(args: &MergeArgs, console: &Console) -> Result<Exit, Exit> {
-    args.check_targets(console)?;
+    args.check_targets(&BTreeSet::new(), console)?;
     let registry = registry(args.registry.as_deref(), console)?;
     let baseline = args.known.load(now(), console)?;
     let mut merged = args.read(&baseline, console)?;
+    args.check_targets(&merged.events.iter().filter_map(server_of).collect(), console)?;
     let unmatched = apply_baseline(&mut merged, &baseline);
     let coverage = score_parts(&merged.facts, registry.get(), args.thresholds.values());
     let calls = ServedCalls { servers: std::mem::take(&mut merged.facts.calls), policy: args.policy() };
@@ -72,11 +75,12 @@ struct MergedFacts {
 }
 
 impl MergeArgs {
-    /// Refuses to write over what is read.
-    fn check_targets(&self, console: &Console) -> Result<(), Exit> {
+    /// Refuses to write over what is read; `servers` are those of the run, once they are known.
+    fn check_targets(&self, servers: &BTreeSet<&str>, console: &Console) -> Result<(), Exit> {
+        let reports: Vec<PathBuf> = written_files::of_reports(&self.report, servers).collect();
         let inputs =
             self.recordings.iter().map(PathBuf::as_path).chain(self.known.inputs()).chain(self.registry.as_deref());
-        let targets = self.report.iter().map(|(_, place)| &**place).chain(self.known.write_baseline.as_deref());
+        let targets = reports.iter().map(PathBuf::as_path).chain(self.known.write_baseline.as_deref());
         written_files::check(targets, inputs).map_err(|reason| console.fail(Exit::Usage, reason, None))
     }
 
@@ -117,6 +121,7 @@ impl MergeArgs {
         let unjudged = if summary.interrupted { Vec::new() } else { calls.unjudged() };
         let mut watch = RunWatch::new(&self.report, None, summary.decided.len(), console)?;
         watch.show_details(self.details.view());
+        watch.server_ends.rules = ExitRules { least: self.severity.fail_on, fails_on_flaky: self.fail_on_flaky };
         merged.events.iter().for_each(|event| watch.event(event));
         let finished = RunFinished { coverage: Some(coverage), unjudged: unjudged.clone(), ..merged.finished };
         let is_out_of_time = finished.ended_by == Some(RunEnd::OutOfTime);

@@ -62,6 +62,7 @@ pub(crate) mod schema;
 pub(crate) mod serve;
 mod serve_faulty;
 mod serve_mcp;
+mod server_ends;
 mod serving;
 pub(crate) mod signals;
 pub(crate) mod snapshot;

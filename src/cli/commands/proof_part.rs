@@ -50,7 +50,7 @@ impl ProofPartArgs {
     pub(crate) fn check(&self, args: &RunArgs, console: &Console) -> Result<(), Exit> {
         match (&self.shard, self.parts.is_empty()) {
             (Some(_), _) => RefusedFlag::refuse(&BESIDE_SHARD, "--shard", args, console),
-            (None, false) => RefusedFlag::refuse(&[LIVE], "--parts", args, console),
+            (None, false) => RefusedFlag::refuse(&[LIVE, BUDGET], "--parts", args, console),
             (None, true) => Ok(()),
         }
     }
@@ -76,6 +76,13 @@ const LIVE: RefusedFlag = RefusedFlag {
     is_given: |args| args.proving.live,
     reason: "the real servers have to answer one machine",
     help: "prove with `--live` in a job of its own",
+};
+
+const BUDGET: RefusedFlag = RefusedFlag {
+    flag: "--budget",
+    is_given: |args| args.budget.is_some(),
+    reason: "no mutant is tried again",
+    help: "give it to every part, with `--shard`",
 };
 
 const BESIDE_SHARD: [RefusedFlag; 5] = [
@@ -106,14 +113,19 @@ const BESIDE_SHARD: [RefusedFlag; 5] = [
     },
 ];
 
-/// Writes what a part found, and says what makes a proof of it: the command with `flags`.
-pub(crate) fn write_part(found: ProofPart, file: &FilePlace, flags: &str, console: &Console) -> Result<Exit, Exit> {
+/// Writes what a part found, and says what makes a proof of it.
+pub(crate) fn write_part(found: ProofPart, file: &FilePlace, console: &Console) -> Result<Exit, Exit> {
     let (title, tried, untried) = (found.title(), found.tried_count(), found.untried_count());
     sink::write(file, &found.text()).map_err(|error| console.fail(Exit::Environment, error, None))?;
-    let late = if untried == 0 { String::new() } else { format!(", {untried} were not, as the time was over") };
+    let late = if untried == 0 { String::new() } else { format!(", {untried} not, since `--budget` was over") };
+    let tried = if tried == 1 {
+        "1 kind of mutants was tried".to_owned()
+    } else {
+        format!("{tried} kinds of mutants were tried")
+    };
     console.part(&format!(
-        "{title} of the proof: {tried} kinds of mutants were tried{late}\n\
-         next, with the files of all parts: mcprove prove {flags} --parts FILES\n"
+        "{title} of the proof: {tried}{late}\n\
+         next: the same command with `--parts FILES`, the files of all parts, instead of `--shard` and `--write-part`\n"
     ))?;
     Ok(Exit::Passed)
 }

@@ -37,12 +37,12 @@ pub(crate) fn prove(args: ProveArgs, console: &Console) -> Result<Exit, Exit> {
     asked.proving.prove = true;
     match &args.recording {
         None => run(&asked.into(), console),
-        Some(path) => from_recording(path, args.part, asked, console),
+        Some(path) => from_recording(path, &args.part, asked, console),
     }
 }
 
 /// Proves from a recording; reports show its baseline run.
-fn from_recording(path: &Path, part: ProofPartArgs, mut args: RunArgs, console: &Console) -> Result<Exit, Exit> {
+fn from_recording(path: &Path, part: &ProofPartArgs, mut args: RunArgs, console: &Console) -> Result<Exit, Exit> {
     let budget = args.budget.map(Budget::new);
     let mut file = RecordingFile::open(path, console)?;
     recorded_suites::choose(&mut args.suites, file.recorded_suites(console)?, console);
@@ -68,9 +68,7 @@ fn from_recording(path: &Path, part: ProofPartArgs, mut args: RunArgs, console: 
     let request = ProofRequest { plan, registry, options, mutants, secrets: RecordedSecrets::TakenOut, time };
     if let Some((number, file)) = part.wanted() {
         let found = args.proving.try_part(recording, number, request, console)?;
-        let mut flags = vec!["--recording".to_owned(), path.display().to_string()];
-        flags.extend(args.proving.mutant_flags());
-        return write_part(found, file, &shell_words::join(flags), console);
+        return write_part(found, file, console);
     }
     let mut watch = RunWatch::new(&args.report, None, plan.cases().count(), console)?;
     let proven = if parts.is_empty() {

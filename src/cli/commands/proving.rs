@@ -94,11 +94,6 @@ impl ProvingArgs {
         self.record.as_deref().into_iter().chain(self.write_missing.as_deref())
     }
 
-    /// The flags that pick mutants, as they are typed.
-    pub(crate) fn mutant_flags(&self) -> impl Iterator<Item = String> {
-        self.mutant.iter().flat_map(|name| ["--mutant".to_owned(), name.clone()])
-    }
-
     /// Returns true if a flag says which survivors are shown.
     pub(crate) fn has_survivors(&self) -> bool {
         self.survivors.is_some()

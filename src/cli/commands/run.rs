@@ -18,6 +18,7 @@ use super::run_findings::{KeepArgs, keep};
 use super::run_shared::{SignalledRun, run_plan};
 use super::run_update::{self, Consent, SuiteFolders, UpdateArgs};
 use super::run_watch::{CaseOutcome, DetailArgs, RunWatch};
+use super::server_ends::ExitRules;
 use super::serving::{ServingPolicy, ServingRequirement};
 use super::signals::{Budget, SignalScope, Urgency};
 use super::verdict::EndedRun;
@@ -233,7 +234,10 @@ impl RunArgs {
 
     /// Refuses to write two documents to one file, or one over a file that is read.
     pub(crate) fn check_targets(&self, plan: &Plan, more: MoreFiles<'_>, console: &Console) -> Result<(), Exit> {
-        let reports = self.report.iter().map(|(_, place)| &**place);
+        let servers = plan.suites.iter().flat_map(|planned| &planned.targets);
+        let servers: BTreeSet<&str> = servers.map(|target| target.server.as_str()).collect();
+        let reports: Vec<PathBuf> = written_files::of_reports(&self.report, &servers).collect();
+        let reports = reports.iter().map(PathBuf::as_path);
         let targets =
             reports.chain(self.known.write_baseline.as_deref()).chain(self.proving.targets()).chain(more.written);
         let inputs = plan
@@ -289,6 +293,8 @@ impl RunRequest {
         }
         watch.recorder = (args.proving.records() || self.brief_proof.is_some()).then(RunRecorder::default);
         watch.keeper = args.keeping.keeper(plan, now);
+        watch.server_ends.rules =
+            ExitRules { least: args.keeping.severity.fail_on, fails_on_flaky: args.trust.fail_on_flaky };
         watch.policy = ServingPolicy {
             requirement: self.serving,
             allows_unjudged: args.allow_unjudged,

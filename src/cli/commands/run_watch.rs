@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::observed_calls::ObservedCalls;
 use super::run_findings::Severities;
+use super::server_ends::ServerEnds;
 use super::serving::{ServedCalls, ServingPolicy};
 use crate::baseline::BaselineWriter;
 use crate::cli::console::Console;
@@ -87,6 +88,8 @@ pub(crate) struct RunWatch {
     pub(crate) keeper: Option<Keeper>,
     /// The severities of the failures.
     pub(crate) severities: Severities,
+    /// How the run ends for each server.
+    pub(crate) server_ends: ServerEnds,
     /// The outcomes of calls of tools.
     pub(crate) calls: ObservedCalls,
     /// The calls that the run demands.
@@ -127,6 +130,7 @@ impl RunWatch {
             view: View::SHORT,
             keeper: None,
             severities: Severities::default(),
+            server_ends: ServerEnds::default(),
             calls: ObservedCalls::default(),
             policy: ServingPolicy::default(),
             outcomes: Vec::new(),
@@ -170,6 +174,7 @@ impl RunWatch {
             finished.tools = calls.tool_use();
             finished.tools.iter_mut().for_each(|tools| tools.change_texts(&mask));
         }
+        finished.servers = self.server_ends.ends(&finished);
         Event::RunFinished(finished)
     }
 
@@ -212,6 +217,8 @@ impl RunWatch {
 
     /// Tells the end of a run that was merged from its parts.
     pub(crate) fn end(&mut self, finished: RunFinished) {
+        let servers = self.server_ends.ends(&finished);
+        let finished = RunFinished { servers, ..finished };
         self.tell(&Event::RunFinished(Box::new(finished)));
     }
 
@@ -234,12 +241,14 @@ impl RunWatch {
             Event::CaseFinished(result) => {
                 self.failures.case(result);
                 self.severities.case(result);
+                self.server_ends.case(result);
                 self.calls.case(result);
                 self.outcomes.push((result.case.name.clone(), result.outcome));
             }
             Event::SessionJudged(judged) => {
                 self.failures.session(judged);
                 self.severities.session(judged);
+                self.server_ends.session(judged);
             }
             Event::RunStarted(_)
             | Event::ServerReady(_)
@@ -257,7 +266,17 @@ impl RunWatch {
         let view = View { failures: self.live.finish(), ..self.view };
         self.report.cut_off(end);
         let mut pages = Vec::new();
+        let mut by_server = None;
         for (format, path) in &self.targets {
+            if sink::is_by_server(path) {
+                let parts = by_server.get_or_insert_with(|| self.report.by_server());
+                for (server, part) in parts {
+                    let place = sink::place_of_server(path, server);
+                    let document = report::render(format.name, part, &console.style_for(&place)).unwrap_or_default();
+                    self.problems.extend(sink::write(&place, &document).err());
+                }
+                continue;
+            }
             let document = report::render(format.name, &self.report, &console.style_for(path)).unwrap_or_default();
             match sink::write(path, &document) {
                 // The others are read by programs.

@@ -53,6 +53,18 @@ fn judge(summary: &Summary, is_out_of_time: bool, fails_on_flaky: bool) -> Summa
     verdicts.into_iter().find(|(holds, _)| *holds).map_or(SummaryVerdict::Judged, |(_, verdict)| verdict)
 }
 
+/// The exit code of a run with that summary, before coverage and proof.
+pub(crate) fn exit_alone(summary: &Summary, is_out_of_time: bool, fails_on_flaky: bool) -> Exit {
+    match judge(summary, is_out_of_time, fails_on_flaky) {
+        SummaryVerdict::Interrupted => Exit::Interrupted,
+        SummaryVerdict::Internal => Exit::Internal,
+        SummaryVerdict::Failed | SummaryVerdict::Flaky => Exit::Findings,
+        SummaryVerdict::Errored => Exit::Environment,
+        SummaryVerdict::OutOfTime | SummaryVerdict::NothingJudged => Exit::Nothing,
+        SummaryVerdict::Judged => Exit::Passed,
+    }
+}
+
 impl EndedRun<'_> {
     /// The exit code, most pressing reason first (docs/semantics.md).
     pub(crate) fn verdict(&self, proof: Option<&Proof>) -> Exit {

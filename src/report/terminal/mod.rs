@@ -14,6 +14,7 @@ pub(crate) mod layout;
 mod next;
 mod proof;
 mod section;
+mod server_ends;
 mod summary;
 pub(crate) mod table;
 mod view;

@@ -21,6 +21,7 @@ use super::failure;
 use super::groups::{CaseDetail, Groups};
 use super::layout::{self, DIM, GREEN, RED, YELLOW};
 use super::proof::{self, ProofView, Survivors};
+use super::server_ends::server_ends;
 use super::view::{Cases, Detail, Details, FailureOrder, Failures, Families, View};
 use super::{next, section, table};
 
@@ -55,6 +56,7 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
     sections.push(reasons.lines(style) + &reasons.unsaid(report, &hidden, style));
     sections.push(chosen_tools::left_alone(report, style));
     sections.push(stale_snapshots(report, style));
+    sections.push(server_ends(report, style));
     sections.extend(comparisons(report, style));
     sections.extend(shown.iter().map(|one| section::section(one, style)));
     sections.push(coverage(report, view.families, style));
@@ -95,10 +97,16 @@ fn servers(report: &Report, view: View, style: &Style) -> String {
     for ready in report.servers() {
         started.entry((&ready.file, &ready.server, &ready.revision)).or_default().push(ready);
     }
+    if started.len() > MOST_SERVERS && view.cases != Cases::All {
+        return format!("  {} servers answered\n", started.len());
+    }
     let width = started.keys().map(|(_, server, _)| layout::columns(server)).max().unwrap_or(0).min(24);
     let lines: String = started.values().map(|ready| server(ready, width, style)).collect();
     if view.cases == Cases::All { lines + &further_starts(report, style) } else { lines }
 }
+
+/// The most servers that are listed with what is known of them.
+const MOST_SERVERS: usize = 8;
 
 /// The most starts of servers that are not mentioned.
 const FEW_STARTS: usize = 2;

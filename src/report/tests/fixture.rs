@@ -74,6 +74,7 @@ pub(crate) fn finished() -> RunFinished {
         proof: None,
         unjudged: vec![unjudged()],
         tools: Vec::new(),
+        servers: Vec::new(),
         shard: None,
         stale_snapshots: vec!["snapshots/users/gone.json".to_owned()],
     }

@@ -26,6 +26,8 @@ pub struct ServerFile {
     format: ServerFileFormat,
     servers: Vec<(Located<String>, Node)>,
     inputs: Vec<Node>,
+    /// The name under which the registry knows the server.
+    registered: Option<String>,
 }
 
 /// The one who wrote a file of servers.
@@ -110,7 +112,19 @@ impl ServerFile {
             return Err(found.into_iter().map(|mistake| with_example(mistake, servers.span, example)).collect());
         }
         let inputs = root.get("inputs").map(Node::items).unwrap_or_default().to_vec();
-        Ok(Self { name, folder, format, servers: servers.entries().to_vec(), inputs })
+        let registered = root.get("name").and_then(Node::text).filter(|_| format == ServerFileFormat::Registry);
+        let registered = registered.map(str::to_owned);
+        Ok(Self { name, folder, format, servers: servers.entries().to_vec(), inputs, registered })
+    }
+
+    /// The name of a server among those of many files: in a file of the registry, each way to reach it has a name, and those
+    /// are the same in most files.
+    pub fn name_among_files(&self, name: &str) -> String {
+        match &self.registered {
+            Some(registered) if self.servers.len() == 1 => registered.clone(),
+            Some(registered) => format!("{registered} {name}"),
+            None => name.to_owned(),
+        }
     }
 
     /// The names of its servers in written order, and whether the client leaves each out.

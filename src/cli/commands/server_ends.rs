@@ -1,0 +1,102 @@
+//! How a run on several servers ends for each of them.
+
+use indexmap::IndexMap;
+
+use super::run_findings::Severities;
+use super::verdict::exit_alone;
+use crate::cli::exit::Exit;
+use crate::event::{CaseResult, Coverage, Outcome, RunEnd, RunFinished, ServerEnd, SessionJudged, Severity};
+use crate::runner::Summary;
+
+/// What was seen of each server.
+#[derive(Debug, Default)]
+pub(crate) struct ServerEnds {
+    /// What makes the exit code.
+    pub(crate) rules: ExitRules,
+    /// By name, in the order in which they were first heard of.
+    servers: IndexMap<String, ServerTally>,
+}
+
+/// What flags say of the exit code.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ExitRules {
+    /// The least severity of a failure that counts; nothing for all.
+    pub(crate) least: Option<Severity>,
+    pub(crate) fails_on_flaky: bool,
+}
+
+#[derive(Debug, Default)]
+struct ServerTally {
+    severities: Severities,
+    passed: usize,
+    flaky: Vec<String>,
+    errored: usize,
+    undecided: usize,
+    judged: usize,
+}
+
+impl ServerEnds {
+    /// Counts a case.
+    pub(crate) fn case(&mut self, result: &CaseResult) {
+        let tally = self.tally(&result.case.server);
+        tally.severities.case(result);
+        tally.judged += usize::from(matches!(result.outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed));
+        match result.outcome {
+            Outcome::Passed | Outcome::Warned => tally.passed += 1,
+            Outcome::Failed => {}
+            Outcome::Errored => tally.errored += 1,
+            Outcome::Skipped | Outcome::Inconclusive => tally.undecided += 1,
+        }
+        if result.is_flaky() {
+            tally.flaky.push(result.case.id.clone());
+        }
+    }
+
+    /// Counts what was found outside of cases.
+    pub(crate) fn session(&mut self, judged: &SessionJudged) {
+        self.tally(&judged.server).severities.session(judged);
+    }
+
+    fn tally(&mut self, server: &str) -> &mut ServerTally {
+        if !self.servers.contains_key(server) {
+            self.servers.insert(server.to_owned(), ServerTally::default());
+        }
+        &mut self.servers[server]
+    }
+
+    /// The end for each server; none where the run has one.
+    pub(crate) fn ends(&self, finished: &RunFinished) -> Vec<ServerEnd> {
+        if self.servers.len() < 2 {
+            return Vec::new();
+        }
+        let end = |(server, tally): (&String, &ServerTally)| {
+            let failed = tally.severities.at_least(Severity::Low);
+            let summary = Summary {
+                interrupted: finished.interrupted,
+                failed: self.rules.least.map_or(failed, |least| tally.severities.at_least(least)),
+                flaky: tally.flaky.clone(),
+                errored: tally.errored,
+                judged: tally.judged,
+                ..Summary::default()
+            };
+            let is_out_of_time = finished.ended_by == Some(RunEnd::OutOfTime);
+            let exit = exit_alone(&summary, is_out_of_time, self.rules.fails_on_flaky);
+            let is_too_little = exit == Exit::Passed && misses_threshold(finished.coverage.as_ref(), server);
+            let exit = if is_too_little { Exit::Coverage } else { exit };
+            let is_unjudged = matches!(exit, Exit::Passed | Exit::Coverage) && has_unjudged_tool(finished, server);
+            let exit = if is_unjudged { Exit::Nothing } else { exit };
+            let ServerTally { passed, errored, undecided, .. } = *tally;
+            ServerEnd { server: server.clone(), exit: exit as u8, passed, failed, errored, undecided }
+        };
+        self.servers.iter().map(end).collect()
+    }
+}
+
+fn has_unjudged_tool(finished: &RunFinished, server: &str) -> bool {
+    finished.unjudged.iter().flat_map(|tools| &tools.tools).any(|tool| tool.server.as_deref() == Some(server))
+}
+
+fn misses_threshold(coverage: Option<&Coverage>, server: &str) -> bool {
+    let scores = coverage.into_iter().flat_map(|coverage| &coverage.suites).filter(|score| score.server == server);
+    scores.flat_map(|score| &score.gates).any(|gate| !gate.met)
+}
