@@ -221,7 +221,7 @@ impl SessionJudged {
 }
 
 /// The end of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RunFinished {
     /// From the first to the last event, in microseconds.
     pub duration_us: u64,

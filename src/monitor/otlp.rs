@@ -208,7 +208,7 @@ fn attributes_of(sample: &MetricSample) -> Vec<KeyValue> {
     attributes.into_list()
 }
 
-/// Why an endpoint did not take a request.
+/// Why an endpoint did not take a request, or not all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportFailure {
     /// The end of a sentence about it, without the address and without words of the endpoint.
@@ -224,6 +224,11 @@ pub enum Retry {
     Never,
     /// Later, and not before this time has passed if the endpoint says so.
     Later(Option<Duration>),
+    /// It was taken but for so many spans or data points, which would be refused again.
+    Taken {
+        /// At least one.
+        refused: u64,
+    },
 }
 
 impl ExportFailure {
@@ -258,7 +263,7 @@ pub async fn send(
     let refused = refused_of(signal, &beginning(response).await);
     if refused > 0 {
         let why = format!("the endpoint refused {refused} of the {}", parts(signal));
-        return Err(ExportFailure { why, retry: Retry::Never });
+        return Err(ExportFailure { why, retry: Retry::Taken { refused } });
     }
     Ok(())
 }
@@ -353,7 +358,7 @@ impl ExportHealth {
                 let is_first = self.failures == 1;
                 is_first.then(|| {
                     format!(
-                        "warning: OpenTelemetry: {signal} are not taken: {why}; the monitor goes on and tries again"
+                        "warning: OpenTelemetry: sending {signal} failed: {why}; the monitor goes on, and keeps sending"
                     )
                 })
             }
@@ -535,7 +540,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "warning: OpenTelemetry: traces are not taken: a; the monitor goes on and tries again",
+                "warning: OpenTelemetry: sending traces failed: a; the monitor goes on, and keeps sending",
                 "OpenTelemetry: the endpoint takes traces again; 5 spans are lost",
             ]
         );

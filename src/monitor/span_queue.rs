@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use opentelemetry_proto::tonic::trace::v1::Span;
 
+use super::otlp::Retry;
+
 /// The most spans that wait.
 const MOST_WAITING: usize = 4096;
 
@@ -45,6 +47,16 @@ impl SpanQueue {
         self.dropped = self.dropped.saturating_add(u64::try_from(spans.len()).unwrap_or(u64::MAX));
     }
 
+    /// Counts those of a request that failed for good: all of them, unless it was taken but for some.
+    pub fn drop_some(&mut self, sent: &[Span], retry: Retry) {
+        let all = u64::try_from(sent.len()).unwrap_or(u64::MAX);
+        let lost = match retry {
+            Retry::Taken { refused } => refused.min(all),
+            Retry::Never | Retry::Later(_) => all,
+        };
+        self.dropped = self.dropped.saturating_add(lost);
+    }
+
     /// The number of spans that were dropped since this was asked last.
     pub fn take_dropped(&mut self) -> u64 {
         std::mem::take(&mut self.dropped)
@@ -72,6 +84,20 @@ mod tests {
         queue.put_back(sent);
         assert_eq!(names(&queue.take(9)), ["0", "1", "2", "3"]);
         assert_eq!(queue.take_dropped(), 0);
+    }
+
+    #[test]
+    fn what_an_endpoint_took_is_not_lost() {
+        for (retry, expected) in [
+            (Retry::Never, 5),
+            (Retry::Later(None), 5),
+            (Retry::Taken { refused: 3 }, 3),
+            (Retry::Taken { refused: u64::MAX }, 5),
+        ] {
+            let mut queue = SpanQueue::default();
+            queue.drop_some(&spans(0, 5), retry);
+            assert_eq!(queue.take_dropped(), expected, "{retry:?}");
+        }
     }
 
     #[test]

@@ -182,8 +182,9 @@ fn an_endpoint_that_fails_is_told_once_and_again_when_it_works() {
     let mut running = begin(&scene, &url, "", &[("OTEL_METRICS_EXPORTER", "none")]);
     running.until("traces are sent by OTLP to the endpoint of `--otlp-endpoint`\n");
     let why = "the endpoint answered 503 Service Unavailable";
-    running
-        .until(&format!("warning: OpenTelemetry: traces are not taken: {why}; the monitor goes on and tries again\n"));
+    running.until(&format!(
+        "warning: OpenTelemetry: sending traces failed: {why}; the monitor goes on, and keeps sending\n"
+    ));
     let meanwhile = running.until("OpenTelemetry: the endpoint takes traces again\n");
     assert!(!meanwhile.contains("warning"), "{meanwhile}");
     running.signal("TERM");
@@ -218,7 +219,7 @@ fn no_endpoint_delays_a_run() {
         let (seen, peak) = running.finish_weighed();
         assert_eq!(seen.status, 0, "{name}: {}", seen.text());
         for signal in ["traces", "metrics"] {
-            let line = format!("warning: OpenTelemetry: {signal} are not taken: {why}");
+            let line = format!("warning: OpenTelemetry: sending {signal} failed: {why}");
             let count = usize::from(!why.is_empty());
             assert_eq!(seen.stdout.matches(&line).count(), count, "{name}: {}", seen.text());
         }

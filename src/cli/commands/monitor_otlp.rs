@@ -292,7 +292,7 @@ impl ExportLink {
                         after = *time;
                         queue.lock().put_back(batch);
                     }
-                    Err(_) => queue.lock().drop_all(&batch),
+                    Err(failure) => queue.lock().drop_some(&batch, failure.retry),
                 }
                 let dropped = queue.lock().take_dropped();
                 if !self.observe(&sent, dropped) {

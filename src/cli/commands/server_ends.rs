@@ -100,3 +100,49 @@ fn misses_threshold(coverage: Option<&Coverage>, server: &str) -> bool {
     let scores = coverage.into_iter().flat_map(|coverage| &coverage.suites).filter(|score| score.server == server);
     scores.flat_map(|score| &score.gates).any(|gate| !gate.met)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{UnjudgedReason, UnjudgedTool, UnjudgedTools};
+
+    fn ends(rules: ExitRules, finished: &RunFinished, outcomes: &[(&str, Outcome)]) -> Vec<(String, u8)> {
+        let mut seen = ServerEnds { rules, ..ServerEnds::default() };
+        for (server, outcome) in outcomes {
+            let mut result = CaseResult::of_test("a", *outcome);
+            (*server).clone_into(&mut result.case.server);
+            seen.case(&result);
+        }
+        seen.ends(finished).into_iter().map(|end| (end.server, end.exit)).collect()
+    }
+
+    #[test]
+    fn each_server_ends_as_if_it_were_alone() {
+        let all = ExitRules::default();
+        let severe = ExitRules { least: Some(Severity::Critical), ..all };
+        let finished = RunFinished::default();
+        let unjudged = UnjudgedTools {
+            reason: UnjudgedReason::NotServed,
+            message: String::new(),
+            tools: vec![UnjudgedTool { name: "get".to_owned(), server: Some("b".to_owned()) }],
+            answer: None,
+            help: String::new(),
+        };
+        let unjudged = RunFinished { unjudged: vec![unjudged], ..RunFinished::default() };
+        let interrupted = RunFinished { interrupted: true, ..RunFinished::default() };
+        let (passed, failed) = (Outcome::Passed, Outcome::Failed);
+        for (rules, finished, outcomes, expected) in [
+            (all, &finished, &[("a", passed), ("b", failed), ("a", passed)][..], &[("a", 0), ("b", 1)][..]),
+            (severe, &finished, &[("a", passed), ("b", failed)], &[("a", 0), ("b", 0)]),
+            (all, &finished, &[("a", Outcome::Errored), ("b", Outcome::Skipped)], &[("a", 3), ("b", 4)]),
+            (all, &finished, &[("a", Outcome::Warned), ("b", Outcome::Inconclusive)], &[("a", 0), ("b", 4)]),
+            (all, &unjudged, &[("a", passed), ("b", passed)], &[("a", 0), ("b", 4)]),
+            (all, &unjudged, &[("a", passed), ("b", failed)], &[("a", 0), ("b", 1)]),
+            (all, &interrupted, &[("a", passed), ("b", failed)], &[("a", 130), ("b", 130)]),
+            (all, &finished, &[("a", failed)], &[]),
+        ] {
+            let expected: Vec<(String, u8)> = expected.iter().map(|(name, exit)| ((*name).to_owned(), *exit)).collect();
+            assert_eq!(ends(rules, finished, outcomes), expected, "{outcomes:?}");
+        }
+    }
+}
