@@ -46,7 +46,7 @@ pub(crate) fn planned(suite: &str, files: &[(&str, &str)], tools: &Value) -> Vec
     let revision = Some(Revision::V2025_11_25);
     let offer = Offer { catalog: &catalog, capabilities: &capabilities, transport: None, revision };
     let cases = planner.blocks.iter().flat_map(|block| {
-        let template = planner.case(block.key, None, block.span, Body::Skipped(Reason::NothingExpanded));
+        let template = planner.case(block.key, None, block.span, Body::skipped(Reason::NothingExpanded));
         block.settings.cases(&planner, &template, &offer)
     });
     cases.map(|case| line(&case)).collect()

@@ -497,9 +497,9 @@ pub(crate) fn refuse_only(plan: &Plan, console: &Console) -> Result<(), Exit> {
         .filter_map(|test| {
             let message = format!("only tests such as `{}` would run", test.name.value);
             let mistake = if is_ci {
-                Diagnostic::error("only-in-ci", message, test.only?)
+                Diagnostic::error("only-in-ci", message, test.extras.only?)
             } else {
-                Diagnostic::warning("only-marked", message, test.only?)
+                Diagnostic::warning("only-marked", message, test.extras.only?)
             };
             Some(mistake.with_help("remove `only` before you commit".to_owned()))
         })

@@ -60,7 +60,7 @@ static LOGIC_KEYS: [Key; 3] = [
 
 /// The compiled parts of one item; all must hold.
 #[derive(Debug)]
-pub(crate) struct ExpectationItem(Vec<AnswerCheck>);
+pub(crate) struct ExpectationItem(Box<[AnswerCheck]>);
 
 impl ExpectationItem {
     /// Compiles an item; `None` after a mistake, or where a template stands in the way.
@@ -80,7 +80,7 @@ impl ExpectationItem {
                 parts.push(logic(key, value, found));
             }
         }
-        parts.into_iter().collect::<Option<Vec<_>>>().map(Self)
+        parts.into_iter().collect::<Option<_>>().map(Self)
     }
 
     /// Adds everything that is not as expected.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Offer;
 use super::case::{Body, Case, Template};
 use super::planner::Planner;
+use super::shared_set::SharedSet;
 use crate::event::{CaseResult, Section};
 use crate::source::Node;
 use crate::suite::{self, AddedSettings, SuiteSettings, Test};
@@ -112,8 +113,8 @@ pub(crate) fn case_of_test(planner: &Planner<'_>, test: &Test, block: &Block) ->
     case.id = planner.id(&case.name, None);
     case.span = block.span;
     case.probes = block.probes.iter().map(|probe| (*probe).to_owned()).collect();
-    case.variants = block.settings.variants(planner);
-    case.claims.clear();
+    case.variants = block.settings.variants(planner).into_iter().collect();
+    case.claims = SharedSet::default();
     case
 }
 
@@ -123,7 +124,7 @@ pub(crate) fn cases(planner: &Planner<'_>, block: &Block) -> Vec<Case> {
         return known;
     }
     let body = match planner.passed_over().or_else(|| planner.reason_against_all()) {
-        Some(reason) => Body::Skipped(reason),
+        Some(reason) => Body::skipped(reason),
         None => Body::Template(Box::new(Template::Block(block.clone()))),
     };
     let mut case = planner.case(block.key, None, block.span, body);

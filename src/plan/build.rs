@@ -61,12 +61,21 @@ pub struct Declaration {
 pub fn collect_declaration<'a>(cases: impl Iterator<Item = &'a Case>) -> Declaration {
     let mut declared = Declaration::default();
     for case in cases.filter(|case| can_run(&case.body)) {
-        declared.probes.extend(case.probes.iter().cloned());
-        declared.variants.extend(case.variants.iter().cloned());
-        declared.claims.extend(case.claims.iter().cloned());
+        add_new(&mut declared.probes, &case.probes);
+        add_new(&mut declared.variants, &case.variants);
+        add_new(&mut declared.claims, &case.claims);
     }
     declared.claims.retain(|variant| !declared.variants.contains(variant));
     declared
+}
+
+/// Adds the names that are not there, since most are.
+fn add_new(known: &mut BTreeSet<String>, names: &BTreeSet<String>) {
+    for name in names {
+        if !known.contains(name) {
+            known.insert(name.clone());
+        }
+    }
 }
 
 /// Adds the probe of isolation to cases that share a server which nothing restarts: state that one leaves behind meets the
@@ -96,7 +105,7 @@ fn can_run(body: &Body) -> bool {
 
 fn unknown_variants(loaded: &LoadedSuite<Arc<dyn CaseSource>>, registry: &Registry) -> Vec<Diagnostic> {
     let of_blocks = loaded.blocks.iter().flat_map(|block| block.settings.tests()).map(AsRef::as_ref);
-    let judged = loaded.suite.tests.iter().chain(of_blocks).flat_map(|test: &Test| &test.judges);
+    let judged = loaded.suite.tests.iter().chain(of_blocks).flat_map(|test: &Test| &test.extras.judges);
     judged
         .filter(|variant| registry.variant(&variant.value).is_none())
         .map(|variant| {
@@ -115,7 +124,7 @@ fn plan_suite(suite: Arc<Suite>, blocks: Arc<[Block]>, sources: &Sources) -> Sui
             server.protocol.iter().map(|protocol| Target { server: name.clone(), protocol: *protocol })
         })
         .collect();
-    let has_only = suite.tests.iter().any(|test| test.only.is_some());
+    let has_only = suite.tests.iter().any(|test| test.extras.only.is_some());
     let mut of_tests: BTreeMap<Span, Vec<&Block>> = BTreeMap::new();
     for block in blocks.iter() {
         if let Some(test) = block.test {
@@ -137,8 +146,15 @@ fn plan_suite(suite: Arc<Suite>, blocks: Arc<[Block]>, sources: &Sources) -> Sui
         planner.number(&mut cases[first..], &mut taken, &|_| false);
     }
     declare_isolation(&suite, &mut cases);
+    let mut known = BTreeSet::new();
     for (at, case) in cases.iter_mut().enumerate() {
         case.position = vec![at];
+        for names in [&mut case.probes, &mut case.variants, &mut case.claims] {
+            names.share(&mut known);
+        }
     }
-    SuitePlan::new(suite, blocks, targets, cases.into_iter().map(Arc::new).collect())
+    // A list of its own: collected in place, it would keep the room of the cases.
+    let mut shared = Vec::with_capacity(cases.len());
+    shared.extend(cases.into_iter().map(Arc::new));
+    SuitePlan::new(suite, blocks, targets, shared)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use super::block::Block;
+use super::shared_set::SharedSet;
 use super::snapshot::SnapshotScope;
 use super::target::Target;
 use super::{Check, Rounds, Selection, raw};
@@ -156,19 +157,19 @@ pub struct Case {
     /// Words to select it by.
     pub tags: Vec<String>,
     /// The probes that it belongs to.
-    pub probes: BTreeSet<String>,
+    pub probes: SharedSet,
     /// The variants that it can judge.
-    pub variants: BTreeSet<String>,
+    pub variants: SharedSet,
     /// The variants that its test names in `judges:`, although no expectation in it judges them.
-    pub claims: BTreeSet<String>,
+    pub claims: SharedSet,
     /// Names that only this case has: its row, its loop variable.
     pub names: Names,
     /// Names that many cases share, since they can be large: what the server offers, and hints.
     pub offered: Arc<Names>,
     /// The files that it gets a copy of.
-    pub fixture: Option<Fixture>,
+    pub fixture: Option<Arc<Fixture>>,
     /// The client's answers to requests of the server.
-    pub answers: Answers,
+    pub answers: Arc<Answers>,
     /// True if it shares a session.
     pub session: SessionNeed,
     /// True if its session begins with a handshake.
@@ -176,7 +177,7 @@ pub struct Case {
     /// The faults that strike its messages.
     pub inject: Arc<[Fault]>,
     /// The calls within which the server must recover from them.
-    pub recovery: Option<Recovery>,
+    pub recovery: Option<Box<Recovery>>,
     /// The rule for which it stands.
     pub rule: Option<Arc<Rule>>,
     /// True if nobody wrote it: it follows from a block, and what it calls changes nothing that others look at.
@@ -219,13 +220,13 @@ impl Case {
     ///
     /// A case whose valid calls failed has judged nothing; a test that somebody wrote has judged what the steps judge
     /// that ran. Other cases are about one thing, and their failure is the verdict on it.
-    pub fn judged_variants(&self, exchanges: usize) -> BTreeSet<String> {
+    pub fn judged_variants(&self, exchanges: usize) -> SharedSet {
         let Body::Script(script) = &self.body else { return self.variants.clone() };
         if script.steps.is_empty() {
             return self.variants.clone();
         }
         if exchanges == 0 {
-            return BTreeSet::new();
+            return SharedSet::default();
         }
         let is_written = !self.is_derived && self.rule.is_none() && script.rounds.is_none();
         let ran = steps_begun(&script.steps, exchanges);
@@ -288,11 +289,23 @@ pub enum Body {
     /// It looks for these in every frame of the target, once all other cases are over.
     Scan(Vec<String>),
     /// It does not run.
-    Skipped(Reason),
+    Skipped(Box<Reason>),
     /// It becomes cases once the server's catalog is known.
     Template(Box<Template>),
     /// It fails without running: what it asks for is not there.
-    Failed(Mistake),
+    Failed(Box<Mistake>),
+}
+
+impl Body {
+    /// It does not run, for a reason.
+    pub fn skipped(reason: Reason) -> Self {
+        Self::Skipped(Box::new(reason))
+    }
+
+    /// It fails without running.
+    pub fn failed(mistake: Mistake) -> Self {
+        Self::Failed(Box::new(mistake))
+    }
 }
 
 /// A mistake of the suite that only the server's catalog shows.
@@ -321,7 +334,7 @@ pub struct Script {
     /// Why the server must serve the witness, so that a refusal is a failure; `None` makes the case inconclusive.
     pub must_serve: Option<MustServe>,
     /// The steps that are judged.
-    pub steps: Vec<Step>,
+    pub steps: Arc<[Step]>,
     /// Steps after, whatever happened.
     pub teardown: Vec<Step>,
     /// The generated values of the judged steps' rounds; `None` if they run once.

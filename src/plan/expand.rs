@@ -38,7 +38,7 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
     };
     if cases.is_empty() {
         let reason = "the server offers nothing that this applies to".to_owned();
-        cases.push(Case { body: Body::Skipped(Reason::NotApplicable(reason)), ..(**case).clone() });
+        cases.push(Case { body: Body::skipped(Reason::NotApplicable(reason)), ..(**case).clone() });
     }
     cases.splice(..0, valid::cases(&planner, suite, case, catalog));
     let is_derived = matches!(&**template, Template::Block(block) if block.test.is_none());
@@ -60,7 +60,7 @@ pub fn expand(plan: &Plan, suite: &SuitePlan, case: &Arc<Case>, offer: &Offer<'_
 
 /// A case for each thing that the test loops over; `known` are names that the filter may use too.
 pub(crate) fn for_each(planner: &Planner<'_>, test: &Test, catalog: &Catalog, known: &Names) -> Vec<Case> {
-    let Some(for_each) = &test.for_each else { return Vec::new() };
+    let Some(for_each) = &test.extras.for_each else { return Vec::new() };
     let variable = for_each.over.variable();
     let mut names = known.clone();
     items(for_each.over, catalog)
@@ -82,7 +82,7 @@ pub(crate) fn for_each(planner: &Planner<'_>, test: &Test, catalog: &Catalog, kn
             match picked {
                 Ok(true) => Some(case),
                 Ok(false) => None,
-                Err(mistake) => Some(Case { body: Body::Failed(mistake), ..case }),
+                Err(mistake) => Some(Case { body: Body::failed(mistake), ..case }),
             }
         })
         .collect()

@@ -107,7 +107,7 @@ impl Field {
             }
             Self::Tag => case.tags.iter().map(Into::into).collect(),
             Self::Probe => case.probes.iter().map(Into::into).collect(),
-            Self::Variant => case.variants.iter().chain(&case.claims).map(Into::into).collect(),
+            Self::Variant => case.variants.iter().chain(&*case.claims).map(Into::into).collect(),
             Self::Server => one(&target.server),
             Self::Revision => one(target.protocol.as_str()),
             Self::Suite => one(&suite.name.value),

@@ -24,10 +24,10 @@ pub(crate) fn cases_of(planner: &Planner<'_>, test: &Test, offer: &Offer<'_>) ->
 
 /// The cases of a test with needs; `names` are what the server offers.
 pub(crate) fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>, offer: &Offer<'_>) -> Vec<Case> {
-    let over = test.rule.as_ref().and_then(|rule| rule.over).map(TestNeed::Over);
-    let needs = || over.iter().chain(&test.needs);
+    let over = test.extras.rule.as_ref().and_then(|rule| rule.over).map(TestNeed::Over);
+    let needs = || over.iter().chain(&test.extras.needs);
     // The value of an expression may differ from row to row.
-    let of_all = |need: &&TestNeed| test.rows.is_empty() || !matches!(need, TestNeed::Assert { .. });
+    let of_all = |need: &&TestNeed| test.extras.rows.is_empty() || !matches!(need, TestNeed::Assert { .. });
     let lacking = needs().filter(of_all).find_map(|need| unmet(planner, need, names, offer, test.span));
     let of_row = |row: &Row| {
         let names = (**names).clone().into_iter().chain(row.values.clone()).collect();
@@ -35,13 +35,13 @@ pub(crate) fn particular(planner: &Planner<'_>, test: &Test, names: &Arc<Names>,
     };
     let mut cases = match lacking {
         Some(body) => vec![planner.test_case(test, None, body)],
-        None if test.for_each.is_some() => for_each(planner, test, offer.catalog, names),
-        None if test.rows.is_empty() => vec![planner.test_case(test, None, script(test))],
-        None => test.rows.iter().map(|row| planner.test_case(test, Some(row), of_row(row))).collect(),
+        None if test.extras.for_each.is_some() => for_each(planner, test, offer.catalog, names),
+        None if test.extras.rows.is_empty() => vec![planner.test_case(test, None, script(test))],
+        None => test.extras.rows.iter().map(|row| planner.test_case(test, Some(row), of_row(row))).collect(),
     };
     if cases.is_empty() {
         let reason = "the server offers nothing that this applies to".to_owned();
-        cases.push(planner.test_case(test, None, Body::Skipped(Reason::NotApplicable(reason))));
+        cases.push(planner.test_case(test, None, Body::skipped(Reason::NotApplicable(reason))));
     }
     for case in &mut cases {
         case.offered = Arc::clone(names);
@@ -59,18 +59,18 @@ fn unmet(planner: &Planner<'_>, need: &TestNeed, names: &Names, offer: &Offer<'_
     let reason = match need {
         TestNeed::Hint(hint) if names["hints"].get(hint).is_none() => {
             let reason = ConfigSource::of(planner.suite).needed_hint(hint);
-            return Some(Body::Skipped(Reason::NotGiven(reason)));
+            return Some(Body::skipped(Reason::NotGiven(reason)));
         }
         TestNeed::Hint(hint) if is_tool_of_nobody(&names["hints"][hint], hint, offer) => {
             if offer.catalog.tools.is_empty() {
                 let reason = format!("it needs the hint `{hint}`, and the server lists no tools");
-                return Some(Body::Skipped(Reason::NotApplicable(reason)));
+                return Some(Body::skipped(Reason::NotApplicable(reason)));
             }
             let offered: Vec<&str> = offer.catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
             let name = names["hints"][hint]["name"].as_str().unwrap_or_default();
             let message = format!("the hint `{hint}` names the tool `{name}`, which the server does not offer");
             let help = did_you_mean(name, offered.iter().copied());
-            return Some(Body::Failed(Mistake { code: "unknown-tool", message, help, span }));
+            return Some(Body::failed(Mistake { code: "unknown-tool", message, help, span }));
         }
         TestNeed::Capability(path) if !offer.declares(path) => format!("the server does not declare `{path}`"),
         TestNeed::NoCapability(path) if offer.declares(path) => {
@@ -92,10 +92,10 @@ fn unmet(planner: &Planner<'_>, need: &TestNeed, names: &Names, offer: &Offer<'_
             Err(reason) => {
                 let message = reason.to_string();
                 let mistake = Mistake { code: "unknown-name", message, help: None, span: expression.span };
-                return Some(Body::Failed(mistake));
+                return Some(Body::failed(mistake));
             }
         },
         TestNeed::Hint(_) | TestNeed::Capability(_) | TestNeed::NoCapability(_) | TestNeed::Over(_) => return None,
     };
-    Some(Body::Skipped(Reason::NotApplicable(reason)))
+    Some(Body::skipped(Reason::NotApplicable(reason)))
 }

@@ -8,6 +8,7 @@ use super::arguments::{ConfigSource, NotCallable, only_as_task};
 use super::block::Block;
 use super::case::{Body, Case, Mistake, Place, Script, SessionNeed, Template};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
+use super::shared_set::SharedSet;
 use super::target::Target;
 use super::{raw, snapshot};
 use crate::event::Reason;
@@ -34,13 +35,13 @@ pub struct Planner<'a> {
 impl Planner<'_> {
     /// The cases of a test.
     pub(crate) fn test(&self, test: &Test) -> Vec<Case> {
-        let shared = Arc::new(test.clone());
-        match (&test.for_each, test.rows.as_slice()) {
+        let shared = || Arc::new(test.clone());
+        match (&test.extras.for_each, test.extras.rows.as_slice()) {
             (Some(_), _) => {
-                vec![self.test_case(test, None, Body::Template(Box::new(Template::ForEach(shared))))]
+                vec![self.test_case(test, None, Body::Template(Box::new(Template::ForEach(shared()))))]
             }
-            (None, rows) if test.property.is_some() || rows.is_empty() && test.is_particular() => {
-                vec![self.test_case(test, None, Body::Template(Box::new(Template::Particular(shared))))]
+            (None, rows) if test.extras.property.is_some() || rows.is_empty() && test.is_particular() => {
+                vec![self.test_case(test, None, Body::Template(Box::new(Template::Particular(shared()))))]
             }
             (None, []) => vec![self.test_case(test, None, script(test))],
             (None, rows) => rows.iter().map(|row| self.test_case(test, Some(row), script(test))).collect(),
@@ -60,49 +61,51 @@ impl Planner<'_> {
         case.place.line = self.sources.place(test.name.span).1;
         case.tags.clone_from(&test.tags);
         case.names = names;
-        case.fixture.clone_from(&test.fixture);
-        case.rule.clone_from(&test.rule);
-        case.handshake = test.handshake;
-        case.retries = test.retries.unwrap_or(self.suite.options.retries);
-        if !test.answers.is_empty() {
-            case.answers = test.answers.clone();
+        case.fixture.clone_from(&test.extras.fixture);
+        case.rule.clone_from(&test.extras.rule);
+        case.handshake = test.extras.handshake;
+        case.retries = test.extras.retries.unwrap_or(self.suite.options.retries);
+        if let Some(answers) = &test.extras.answers {
+            case.answers = Arc::clone(answers);
             case.session = SessionNeed::Own;
         }
-        let is_apart = test.handshake == Handshake::Skip;
+        let is_apart = test.extras.handshake == Handshake::Skip;
         if is_apart || all_steps(test).any(|step| raw::needs_own_session(step) || hears_others(step)) {
             // The rules are known to stand for themselves; what somebody's own test leaves behind is not.
-            let may_follow = test.rule.is_some() && !all_steps(test).any(|step| matches!(step.action, Action::Restart));
+            let may_follow =
+                test.extras.rule.is_some() && !all_steps(test).any(|step| matches!(step.action, Action::Restart));
             case.session = case.session.max(if may_follow { SessionNeed::InTurn } else { SessionNeed::Own });
         }
         if let Body::Script(script) = &mut case.body {
-            snapshot::place(&mut script.steps, self.suite, self.target, test, case.row.as_deref());
+            snapshot::place(script, self.suite, self.target, test, case.row.as_deref());
         }
-        case.variants.extend(raw::judged_variants(&of_server(test)));
+        case.variants.extend(judged_variants(test));
         case.variants.extend(self.bounds_a_call(test).then(|| "TIMEOUT-HANG".to_owned()));
         case.variants.extend(self.bounds_a_start(test).then(|| "TIMEOUT-STARTUP-HANG".to_owned()));
-        case.probes.extend(test.probes.iter().map(|probe| (*probe).to_owned()));
+        case.probes.extend(test.extras.probes.iter().map(|probe| (*probe).to_owned()));
         if !case.variants.is_empty() && all_steps(test).any(|step| step.cancel.is_some()) {
             case.probes.insert("fault-recovery".to_owned());
         }
-        let calls = |step: &Step| matches!(step.action, Action::Call { .. }) && !step.is_answered_by(&test.inject);
-        if test.output_schema.is_some() && test.steps.iter().any(calls) {
+        let calls =
+            |step: &Step| matches!(step.action, Action::Call { .. }) && !step.is_answered_by(&test.extras.inject);
+        if test.extras.output_schema.is_some() && test.steps.iter().any(calls) {
             case.probes.insert("output-schema".to_owned());
             case.variants.extend(OUTPUT_SCHEMA_JUDGES.map(str::to_owned));
         }
-        if !test.inject.is_empty() {
-            let judges = !case.variants.is_empty() || test.recovery.is_some();
+        if !test.extras.inject.is_empty() {
+            let judges = !case.variants.is_empty() || test.extras.recovery.is_some();
             case.probes.extend(judges.then(|| "fault-recovery".to_owned()));
             case.session = SessionNeed::Own;
-            case.inject = test.inject.clone().into();
-            case.recovery = test.recovery;
+            case.inject = Arc::clone(&test.extras.inject);
+            case.recovery = test.extras.recovery.map(Box::new);
         }
         self.take_judges(test, &mut case);
         case
     }
 
     /// The variants that the cases of a test can judge.
-    pub(crate) fn judged_by(&self, test: &Test) -> BTreeSet<String> {
-        self.test_case(test, None, Body::Skipped(Reason::NothingExpanded)).variants
+    pub(crate) fn judged_by(&self, test: &Test) -> SharedSet {
+        self.test_case(test, None, Body::skipped(Reason::NothingExpanded)).variants
     }
 
     /// The kind of transport to the server; `None` if that is not known.
@@ -131,7 +134,7 @@ impl Planner<'_> {
 
     /// Counts `judges:` of a built-in test as fact, since its definition says so, and that of any other as a claim.
     fn take_judges(&self, test: &Test, case: &mut Case) {
-        let judges = test.judges.iter().map(|variant| variant.value.clone());
+        let judges = test.extras.judges.iter().map(|variant| variant.value.clone());
         if judges.len() > 0 && is_builtin(self.sources.file(test.span.source)) {
             case.variants.extend(judges);
         } else {
@@ -140,18 +143,18 @@ impl Planner<'_> {
     }
 
     fn body_of(&self, test: &Test, body: Body) -> Body {
-        if let Some(reason) = &test.skip {
-            return Body::Skipped(Reason::SkippedBySuite(reason.clone()));
+        if let Some(reason) = &test.extras.skip {
+            return Body::skipped(Reason::SkippedBySuite(reason.clone()));
         }
-        if let Some(reason) = self.passed_over().filter(|_| test.only.is_none()) {
-            return Body::Skipped(reason);
+        if let Some(reason) = self.passed_over().filter(|_| test.extras.only.is_none()) {
+            return Body::skipped(reason);
         }
-        if let Some(reason) = self.unset_variable(&test.needed_variables) {
-            return Body::Skipped(reason);
+        if let Some(reason) = self.unset_variable(&test.extras.needed_variables) {
+            return Body::skipped(reason);
         }
         let unfit = self.unfit(all_steps(test)).or_else(|| self.unfit_for_faults(test));
         match unfit.or_else(|| self.reason_against_all()) {
-            Some(reason) => Body::Skipped(reason),
+            Some(reason) => Body::skipped(reason),
             None => body,
         }
     }
@@ -183,7 +186,7 @@ impl Planner<'_> {
     fn unfit_for_faults(&self, test: &Test) -> Option<Reason> {
         let server = self.suite.servers.get(&self.target.server)?;
         let is_elsewhere = matches!(&server.kind, ServerKind::Url(http) if http.command.is_none());
-        let fault = test.inject.iter().find(|fault| is_elsewhere && fault.needs_process())?;
+        let fault = test.extras.inject.iter().find(|fault| is_elsewhere && fault.needs_process())?;
         let name = fault.name();
         Some(Reason::NotApplicable(format!(
             "the fault `{name}` needs a server with a `command`, whose process it stops"
@@ -194,7 +197,7 @@ impl Planner<'_> {
     pub(crate) fn case(&self, name: &str, row: Option<String>, span: Span, body: Body) -> Case {
         let (file, line, column) = self.sources.place(span);
         let last = self.sources.file(span.source).position((span.end as usize).saturating_sub(1)).0;
-        let mut probes = BTreeSet::new();
+        let mut probes = SharedSet::default();
         let is_per_test = self.suite.options.restart_policy == RestartPolicy::PerTest;
         if is_per_test && !matches!(body, Body::Skipped(_)) {
             probes.insert("test-isolation".to_owned());
@@ -212,12 +215,12 @@ impl Planner<'_> {
             place: Place { file: file.to_owned(), line, last_line: last.max(line), column },
             tags: Vec::new(),
             probes,
-            variants: BTreeSet::new(),
-            claims: BTreeSet::new(),
+            variants: SharedSet::default(),
+            claims: SharedSet::default(),
             names: Names::new(),
             offered: Arc::default(),
             fixture: None,
-            answers: self.suite.answers.clone(),
+            answers: Arc::clone(&self.suite.answers),
             session,
             handshake: Handshake::Perform,
             inject: Arc::default(),
@@ -251,7 +254,7 @@ impl Planner<'_> {
         tools
             .idle(&offered)
             .map(|name| {
-                let body = Body::Failed(unknown_tool(name, &offered));
+                let body = Body::failed(unknown_tool(name, &offered));
                 let mut case = self.case(&format!("{} / {}", template.name, name.value), None, name.span, body);
                 case.tags.clone_from(&template.tags);
                 case.place.clone_from(&template.place);
@@ -301,20 +304,29 @@ fn is_waited_for(time: Duration) -> bool {
     time <= LONGEST_WAIT
 }
 
-/// The steps of a test, without what they expect of answers that its own faults may make.
-fn of_server(test: &Test) -> Vec<Step> {
+/// The variants that a test judges with its steps, but for what they expect of answers that its own faults may make.
+fn judged_variants(test: &Test) -> BTreeSet<String> {
+    if test.extras.inject.is_empty() {
+        return raw::judged_variants(&test.steps);
+    }
     let without_own = |step: &Step| {
-        if step.is_answered_by(&test.inject) {
+        if step.is_answered_by(&test.extras.inject) {
             Step { expect: Vec::new(), snapshot: None, ..step.clone() }
         } else {
             step.clone()
         }
     };
-    test.steps.iter().map(without_own).collect()
+    raw::judged_variants(&test.steps.iter().map(without_own).collect::<Vec<_>>())
 }
 
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
-    test.setup.iter().chain(&test.preconditions).chain(&test.steps).chain(&test.verify).chain(&test.teardown)
+    test.extras
+        .setup
+        .iter()
+        .chain(&test.extras.preconditions)
+        .chain(&*test.steps)
+        .chain(&test.extras.verify)
+        .chain(&test.extras.teardown)
 }
 
 /// Returns true if several answers are given in turn.
@@ -339,24 +351,28 @@ fn looks_at_notifications(item: &Node, has_progress: bool) -> bool {
 }
 
 pub(crate) fn script(test: &Test) -> Body {
-    if !test.scans.is_empty() {
-        return Body::Scan(test.scans.iter().map(|code| code.value.clone()).collect());
+    if !test.extras.scans.is_empty() {
+        return Body::Scan(test.extras.scans.iter().map(|code| code.value.clone()).collect());
     }
     Body::Script(Box::new(script_of(test)))
 }
 
 /// A test's own steps; `output_schema: true` becomes an expectation of every call.
 pub(crate) fn script_of(test: &Test) -> Script {
-    let mut steps: Vec<Step> = test.steps.iter().chain(&test.verify).cloned().collect();
-    if let Some(span) = test.output_schema {
-        let calls = steps.iter_mut().filter(|step| matches!(step.action, Action::Call { .. }));
+    let extras = &test.extras;
+    let mut steps = Arc::clone(&test.steps);
+    if !extras.verify.is_empty() {
+        steps = steps.iter().chain(&extras.verify).cloned().collect();
+    }
+    if let Some(span) = extras.output_schema {
+        let calls = Arc::make_mut(&mut steps).iter_mut().filter(|step| matches!(step.action, Action::Call { .. }));
         calls.for_each(|step| step.expect.push(output_schema(span)));
     }
     Script {
-        setup: test.setup.clone(),
-        preconditions: test.preconditions.clone(),
+        setup: extras.setup.clone(),
+        preconditions: extras.preconditions.clone(),
         steps,
-        teardown: test.teardown.clone(),
+        teardown: extras.teardown.clone(),
         ..Script::default()
     }
 }

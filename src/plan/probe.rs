@@ -31,9 +31,10 @@ pub struct TargetPlan {
 pub fn by_target(plan: &Plan, name: &str, mut check: impl FnMut() -> Arc<dyn Check>) -> Vec<TargetPlan> {
     let mut plans = Vec::new();
     for planned in &plan.suites {
-        let marked: BTreeSet<_> = planned.suite.tests.iter().filter(|test| test.probe).map(|test| test.span).collect();
+        let marked: BTreeSet<_> =
+            planned.suite.tests.iter().filter(|test| test.extras.probe).map(|test| test.span).collect();
         // Every run looks at all of its suite, which may have a thousand servers and many other tests.
-        let tests = planned.suite.tests.iter().filter(|test| test.probe).cloned().collect();
+        let tests = planned.suite.tests.iter().filter(|test| test.extras.probe).cloned().collect();
         let shared = Suite { servers: IndexMap::new(), tests, ..(*planned.suite).clone() };
         let mut cases: Vec<Vec<Arc<Case>>> = vec![Vec::new(); planned.targets.len()];
         for case in planned.cases.iter().filter(|case| marked.contains(&case.span)) {

@@ -37,12 +37,12 @@ impl Rounds {
 
 /// The case of a property, ready to run in rounds, or skipped where it would destroy something.
 pub(crate) fn prepare(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mut case: Case) -> Case {
-    if test.property.is_none() {
+    if test.extras.property.is_none() {
         return case;
     }
     let (suite, server) = (planner.suite, &planner.target.server);
     let names = case.all_names();
-    let (Some(property), Body::Script(script)) = (&test.property, &mut case.body) else { return case };
+    let (Some(property), Body::Script(script)) = (&test.extras.property, &mut case.body) else { return case };
     let forbidden = catalog.tools.iter().filter_map(|tool| Some((tool.name.clone(), suite.hazard(server, tool)?)));
     let rounds = Rounds {
         property: Arc::clone(property),
@@ -54,13 +54,13 @@ pub(crate) fn prepare(planner: &Planner<'_>, test: &Test, catalog: &Catalog, mut
     let refused = steps(script).filter_map(|step| called_tool(step, &names)).find_map(|tool| rounds.refusal(&tool));
     script.rounds = Some(Arc::new(rounds));
     if let Some(reason) = refused {
-        case.body = Body::Skipped(reason);
+        case.body = Body::skipped(reason);
     }
     case
 }
 
 fn steps(script: &Script) -> impl Iterator<Item = &Step> {
-    script.setup.iter().chain(&script.preconditions).chain(&script.steps).chain(&script.teardown)
+    script.setup.iter().chain(&script.preconditions).chain(&*script.steps).chain(&script.teardown)
 }
 
 /// The tool that a step calls, as far as it is known before anything is said.

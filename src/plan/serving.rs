@@ -108,5 +108,5 @@ fn calls_tools(template: &Template) -> bool {
 /// Returns true if a test is a property that a server which serves nothing would not show to hold.
 fn rests_on_served(test: &Test) -> bool {
     let calls = |steps: &[Step]| steps.iter().any(|step| step.action.as_call().is_some());
-    test.property.is_some() && (calls(&test.preconditions) || test.steps.iter().all(expects_success))
+    test.extras.property.is_some() && (calls(&test.extras.preconditions) || test.steps.iter().all(expects_success))
 }

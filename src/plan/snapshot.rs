@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::case::Script;
 use super::target::Target;
 use crate::source::{Diagnostic, Span};
-use crate::suite::{Per, Snapshot, Step, Suite, Test};
+use crate::suite::{Per, Snapshot, Suite, Test};
 
 /// The longest part of a name that is made from another, in bytes.
 const LONGEST: usize = 60;
@@ -77,9 +79,12 @@ pub(crate) fn duplicates<'a>(suites: impl Iterator<Item = SnapshotScope<'a>>) ->
 }
 
 /// Tells the steps of a case where their snapshots are kept.
-pub(crate) fn place(steps: &mut [Step], suite: &Suite, target: &Target, test: &Test, row: Option<&str>) {
+pub(crate) fn place(script: &mut Script, suite: &Suite, target: &Target, test: &Test, row: Option<&str>) {
+    if !script.steps.iter().any(|step| step.snapshot.is_some()) {
+        return;
+    }
     let number_of = |snapshot: &Snapshot| step_number(test, snapshot);
-    for snapshot in steps.iter_mut().filter_map(|step| step.snapshot.as_mut()) {
+    for snapshot in Arc::make_mut(&mut script.steps).iter_mut().filter_map(|step| step.snapshot.as_mut()) {
         snapshot.file = file(suite, target, row, snapshot, &base(test, snapshot, number_of(snapshot)));
     }
 }
@@ -94,12 +99,12 @@ fn each(SnapshotScope { suite, targets }: SnapshotScope<'_>, visit: &mut Visit<'
             for snapshot in test.steps.iter().filter_map(|step| step.snapshot.as_ref()) {
                 let base = base(test, snapshot, step_number(test, snapshot));
                 let named = |row: Option<&str>| Some(file(suite, target, row, snapshot, &base));
-                if test.for_each.is_some() {
+                if test.extras.for_each.is_some() {
                     visit(test, None, None, snapshot);
-                } else if test.rows.is_empty() {
+                } else if test.extras.rows.is_empty() {
                     visit(test, None, named(None), snapshot);
                 }
-                for (number, row) in test.rows.iter().enumerate() {
+                for (number, row) in test.extras.rows.iter().enumerate() {
                     visit(test, Some(number), named(Some(&row.name)), snapshot);
                 }
             }

@@ -33,7 +33,7 @@ pub fn invalid_tool_settings(
         has_only: false,
     };
     let case = |key: &str, name: &str, mistake: Mistake| {
-        Arc::new(planner.case(&format!("{key} / {name}"), None, mistake.span, Body::Failed(mistake)))
+        Arc::new(planner.case(&format!("{key} / {name}"), None, mistake.span, Body::failed(mistake)))
     };
     // Flags are told of as flags.
     let is_written = suite.suite.asked.is_none();
@@ -68,7 +68,7 @@ fn unlisted_tool(named: &NamePattern, catalogs: &[Arc<Catalog>]) -> Option<Mista
 
 /// The mistakes in the variable that names the tools of records, where a test uses it, each with what it is about.
 fn invalid_records(suite: &Suite, catalogs: &[Arc<Catalog>]) -> Vec<(String, Mistake)> {
-    let mut filters = suite.tests.iter().filter_map(|test| test.for_each.as_ref()?.filter.as_ref());
+    let mut filters = suite.tests.iter().filter_map(|test| test.extras.for_each.as_ref()?.filter.as_ref());
     if !filters.any(|filter| filter.value.contains("offer.records")) {
         return Vec::new();
     }

@@ -50,8 +50,10 @@ fn given_arguments(tool: &Tool, args: &Node) -> Result<Node, String> {
 /// The steps of a test up to a call of `tool` that the test expects to succeed, if other cases may repeat them.
 pub(crate) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catalog: &Catalog) -> Option<Witness> {
     let may_be_called = |tool: &Tool| planner.suite.hazard(&planner.target.server, tool).is_none();
-    let repeatable =
-        test.skip.is_none() && test.for_each.is_none() && test.property.is_none() && test.inject.is_empty();
+    let repeatable = test.extras.skip.is_none()
+        && test.extras.for_each.is_none()
+        && test.extras.property.is_none()
+        && test.extras.inject.is_empty();
     // Another server may have a tool of the same name, with other arguments.
     if !repeatable || !test.is_for(&planner.target.server) || !may_be_called(tool) {
         return None;
@@ -62,25 +64,26 @@ pub(crate) fn donor_steps(test: &Test, tool: &Tool, planner: &Planner<'_>, catal
         let tool = called_tool(step).and_then(|name| catalog.tool(name));
         raw::is_repeatable(step) && tool.is_none_or(may_be_called)
     };
-    let harmless = test.setup.iter().chain(&steps).chain(&test.teardown).all(is_harmless);
+    let harmless = test.extras.setup.iter().chain(&steps).chain(&test.extras.teardown).all(is_harmless);
     let editable =
         steps[at].action.as_call().is_some_and(|(_, args)| args.is_none_or(|args| matches!(args.value, Value::Map(_))));
     if !harmless || !editable {
         return None;
     }
     let unjudged = |step: Step| Step { expect: Vec::new(), snapshot: None, ..step };
-    let names = test.rows.first().map(|row| row.values.clone()).unwrap_or_default();
+    let names = test.extras.rows.first().map(|row| row.values.clone()).unwrap_or_default();
     Some(Witness {
         names,
-        setup: test.setup.clone(),
+        setup: test.extras.setup.clone(),
         steps: steps.into_iter().map(unjudged).collect(),
-        teardown: test.teardown.clone(),
+        teardown: test.extras.teardown.clone(),
     })
 }
 
 /// Arguments of a tool of a server that the suite itself gives: those of its first call that stands for itself, or `arguments:`.
 pub(crate) fn known_arguments(suite: &Suite, server: &str, tool: &Tool) -> Option<(String, Node)> {
-    let is_whole = |test: &&Test| test.property.is_none() && test.skip.is_none() && test.setup.is_empty();
+    let is_whole =
+        |test: &&Test| test.extras.property.is_none() && test.extras.skip.is_none() && test.extras.setup.is_empty();
     let own =
         suite.tests.iter().filter(|test| test.is_for(server)).filter(is_whole).filter_map(|test| test.steps.first());
     let own = own.filter(|step| called_tool(step) == Some(&tool.name) && expects_success(step));

@@ -58,7 +58,7 @@ pub(crate) async fn run(sessions: Arc<TargetSessions>, case: Arc<Case>, options:
     let planned = target.suite_plan();
     let decided = |result| of_check(planned, &case, result, Vec::new());
     let result = match &case.body {
-        Body::Skipped(reason) => return decided(CheckResult::because(Outcome::Skipped, reason.clone())),
+        Body::Skipped(reason) => return decided(CheckResult::because(Outcome::Skipped, (**reason).clone())),
         Body::Template(_) => return decided(CheckResult::because(Outcome::Skipped, Reason::NothingExpanded)),
         Body::Failed(mistake) => {
             let found = Finding { help: mistake.help.clone(), ..Finding::new(mistake.code, mistake.message.clone()) };
@@ -620,14 +620,13 @@ pub(crate) fn without_session(error: SessionError, stop: &Stop) -> CheckResult {
 
 /// The part of a script before its first `restart`, and the part after it.
 fn split_at_restart(mut script: Script) -> (Script, Option<Script>) {
-    let restart = script.steps.iter().position(|step| matches!(step.action, Action::Restart));
-    let later = restart.map(|at| {
-        let mut steps = script.steps.split_off(at + 1);
-        let heals = script.steps.pop().is_some_and(|restart| restart.heals);
-        steps.iter_mut().take(1).for_each(|step| step.heals |= heals);
-        Script { steps, ..Script::default() }
-    });
-    (script, later)
+    let Some(at) = script.steps.iter().position(|step| matches!(step.action, Action::Restart)) else {
+        return (script, None);
+    };
+    let mut later = script.steps[at + 1..].to_vec();
+    later.iter_mut().take(1).for_each(|step| step.heals |= script.steps[at].heals);
+    script.steps = script.steps[..at].into();
+    (script, Some(Script { steps: later.into(), ..Script::default() }))
 }
 
 #[cfg(test)]
@@ -651,7 +650,7 @@ mod tests {
             ("two of them", vec![restart(), alive(), restart(), alive()], 0, Some(3), false),
             ("faults end with it", vec![alive(), healing(), alive()], 1, Some(1), true),
         ] {
-            let (before, after) = split_at_restart(Script { steps, ..Script::default() });
+            let (before, after) = split_at_restart(Script { steps: steps.into(), ..Script::default() });
             assert_eq!((before.steps.len(), after.as_ref().map(|after| after.steps.len())), (first, later), "{what}");
             let is_healed = after.is_some_and(|after| after.steps.first().is_some_and(|step| step.heals));
             assert_eq!(is_healed, heals, "{what}");

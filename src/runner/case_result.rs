@@ -34,7 +34,7 @@ pub(crate) fn of_check(planned: &SuitePlan, case: &Case, check: CheckResult, ear
         exchanges: check.exchanges,
         protocol_revision: check.protocol_revision,
         rerun_command: rerun::command(planned, case),
-        judged: if judges { case.judged_variants(exchanges).into_iter().collect() } else { Vec::new() },
+        judged: if judges { case.judged_variants(exchanges).iter().cloned().collect() } else { Vec::new() },
         frames: check.frames,
     }
 }

@@ -273,7 +273,7 @@ fn with_cancellation(intent: Intent, step: &Step, names: &Names) -> Result<Inten
         (Intent::Request { method, params }, Some(cancel)) => {
             let reason = cancel.reason.as_ref().map(|node| fill(node, names)).transpose()?;
             let reason = reason.map(|node| text_of(&node.to_json()));
-            Ok(Intent::Cancel { method, params, cancel: Box::new(cancel.clone()), reason })
+            Ok(Intent::Cancel { method, params, cancel: cancel.clone(), reason })
         }
         (intent, _) => Ok(intent),
     }

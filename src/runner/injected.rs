@@ -19,7 +19,9 @@ pub(crate) fn judge(mut result: CheckResult, faults: &FaultPlayer, case: &Case, 
         let here = |found| finding::at(found, sources, case.span, "this case");
         result.findings.extend(idle.into_iter().map(diagnosis::of_idle_fault).map(here));
     }
-    if let Some(recovery) = case.recovery.filter(|_| matches!(result.outcome, Outcome::Passed | Outcome::Warned)) {
+    if let Some(recovery) =
+        case.recovery.as_deref().copied().filter(|_| matches!(result.outcome, Outcome::Passed | Outcome::Warned))
+    {
         let found =
             diagnosis::judge_recovery(&faults.calls(), recovery, "add calls after the faults, in `steps` or `verify`");
         if let Some(found) = found {

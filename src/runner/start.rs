@@ -66,7 +66,7 @@ pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> 
 pub fn store_mistakes(plan: &Plan, options: &Options) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for planned in &plan.suites {
-        let of_tests = planned.suite.tests.iter().filter_map(|test| test.fixture.as_ref());
+        let of_tests = planned.suite.tests.iter().filter_map(|test| test.extras.fixture.as_deref());
         for fixture in of_tests.chain(&planned.suite.fixture) {
             found.extend(StoreSource::of_fixture(fixture).mistake(fixture.path.span, ConfigSource::Suite));
         }

@@ -26,7 +26,7 @@ pub(crate) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
     for server in suite.servers.values().filter(|server| !server.is_described) {
         of_server(server, found);
     }
-    for step in suite.setup.iter().chain(suite.tests.iter().flat_map(|test| &test.steps)) {
+    for step in suite.setup.iter().chain(suite.tests.iter().flat_map(|test| test.steps.iter())) {
         if let Action::Call { args: Some(args), .. } | Action::Prompt { args: Some(args), .. } = &step.action {
             whole_texts(args, found);
         }

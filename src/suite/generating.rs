@@ -58,7 +58,7 @@ fn check_schema(schema: &Node, known: &BTreeSet<String>, found: &mut Vec<Diagnos
 
 /// Actions that steps of a property cannot take: rounds share one session, and their answers differ.
 fn steps(test: &Test, found: &mut Vec<Diagnostic>) {
-    for step in &test.steps {
+    for step in test.steps.iter() {
         let misplaced = match (&step.action, &step.snapshot) {
             (Action::Restart, _) => Some(("restart", step.span)),
             (_, Some(snapshot)) => Some(("snapshot", snapshot.span)),
@@ -74,8 +74,8 @@ fn steps(test: &Test, found: &mut Vec<Diagnostic>) {
 
 /// Returns true if nothing that a property does can fail; an empty `expect` is no expectation.
 pub(crate) fn expects_nothing(test: &Test) -> bool {
-    test.property.is_some()
-        && test.scans.is_empty()
-        && test.output_schema.is_none()
+    test.extras.property.is_some()
+        && test.extras.scans.is_empty()
+        && test.extras.output_schema.is_none()
         && test.steps.iter().all(|step| step.expect.is_empty())
 }

@@ -50,7 +50,7 @@ fn all_tests<'a>(suite: &'a Suite, blocks: &'a [SuiteBlock<&dyn SuiteSettings>])
 fn row_count(suite: &Suite, found: &mut Vec<Diagnostic>) {
     let mut rows = 0;
     for test in &suite.tests {
-        rows += test.rows.len();
+        rows += test.extras.rows.len();
         if rows > MOST_ROWS {
             return found.push(too_many_rows(test.name.span));
         }
@@ -103,8 +103,8 @@ fn expectations(test: &Test, has_block: bool, found: &mut Vec<Diagnostic>) {
         );
         return;
     }
-    let derives = has_block || test.output_schema.is_some() || !test.scans.is_empty();
-    let expects = test.steps.iter().chain(&test.verify).any(|step| step.expects);
+    let derives = has_block || test.extras.output_schema.is_some() || !test.extras.scans.is_empty();
+    let expects = test.steps.iter().chain(&test.extras.verify).any(|step| step.expects);
     if !derives && !expects {
         found.push(
             Diagnostic::error("missing-expectation", "the test expects nothing, so it cannot fail", test.name.span)
@@ -134,7 +134,7 @@ fn always_true(test: &Test, found: &mut Vec<Diagnostic>) {
 /// Expectations of answers that the test makes itself, and times that nobody waits for.
 fn judges_nothing(test: &Test, found: &mut Vec<Diagnostic>) {
     // A fault that strikes only some calls leaves the others to the server.
-    let always: Vec<Fault> = test.inject.iter().filter(|fault| fault.strikes_always()).cloned().collect();
+    let always: Vec<Fault> = test.extras.inject.iter().filter(|fault| fault.strikes_always()).cloned().collect();
     for item in test.steps.iter().filter(|step| step.is_answered_by(&always)).flat_map(|step| &step.expect) {
         let message = "a fault of this test makes the answer, so the expectation judges nothing of the server";
         let help = "expect something of a call that the fault does not strike, such as one after it".to_owned();
@@ -149,7 +149,7 @@ fn judges_nothing(test: &Test, found: &mut Vec<Diagnostic>) {
 
 /// A search for what nobody looks for would always find nothing.
 fn scans(test: &Test, found: &mut Vec<Diagnostic>) {
-    for code in test.scans.iter().filter(|code| Scan::of(&code.value).is_none()) {
+    for code in test.extras.scans.iter().filter(|code| Scan::of(&code.value).is_none()) {
         let message = format!("no scan looks for `{}`", code.value);
         found.push(
             Diagnostic::error("unknown-scan", message, code.span)
@@ -165,7 +165,7 @@ fn has_mistake(test: &Test, found: &[Diagnostic], is_meant: &dyn Fn(&str) -> boo
 }
 
 fn server(test: &Test, suite: &Suite, found: &mut Vec<Diagnostic>) {
-    let Some(server) = &test.server else { return };
+    let Some(server) = &test.extras.server else { return };
     if !suite.servers.contains_key(&server.value) {
         found.push(
             Diagnostic::error("unknown-server", format!("the suite has no server `{}`", server.value), server.span)
@@ -265,11 +265,11 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
     if has_mistake(test, found, &|code| ["bad-csv", "bad-rows", "empty-list"].contains(&code)) {
         return;
     }
-    known.extend(test.fixture.is_some().then(|| "fixture".to_owned()));
-    if let Some(row) = test.rows.first() {
+    known.extend(test.extras.fixture.is_some().then(|| "fixture".to_owned()));
+    if let Some(row) = test.extras.rows.first() {
         known.extend(row.values.keys().cloned());
     }
-    if let Some(for_each) = &test.for_each {
+    if let Some(for_each) = &test.extras.for_each {
         let variable = for_each.over.variable().to_owned();
         if let Some(filter) = &for_each.filter {
             let mut provided: BTreeSet<String> = [variable.clone()].into();
@@ -283,26 +283,27 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
     if test.is_particular() {
         known.extend(["offer", "hints"].map(str::to_owned));
     }
-    for need in &test.needs {
+    for need in &test.extras.needs {
         if let TestNeed::Assert { expression, .. } = need {
             let mut offered: BTreeSet<String> = ["offer", "hints"].map(str::to_owned).into();
-            offered.extend(test.rows.iter().flat_map(|row| row.values.keys().cloned()));
+            offered.extend(test.extras.rows.iter().flat_map(|row| row.values.keys().cloned()));
             template::check_expression(&expression.value, expression.span, &offered, found);
         }
     }
     template::check_text(&test.name.value, test.name.span, &known, found);
-    for node in [&test.answers.sampling, &test.answers.elicitation, &test.answers.roots].into_iter().flatten() {
-        template::check(node, &known, found);
+    if let Some(answers) = test.extras.answers.as_deref() {
+        let nodes = [&answers.sampling, &answers.elicitation, &answers.roots];
+        nodes.into_iter().flatten().for_each(|node| template::check(node, &known, found));
     }
-    step_names(&test.setup, &mut known, found);
-    step_names(&test.preconditions, &mut known, found);
+    step_names(&test.extras.setup, &mut known, found);
+    step_names(&test.extras.preconditions, &mut known, found);
     // Rounds begin after setup and witness, and so may generate from what these captured.
-    if let Some(property) = &test.property {
+    if let Some(property) = &test.extras.property {
         generating::check(test, property, &known, found);
         known.extend(property.names().map(str::to_owned));
     }
     step_names(&test.steps, &mut known, found);
-    step_names(&test.teardown, &mut known, found);
+    step_names(&test.extras.teardown, &mut known, found);
 }
 
 /// Checks steps in order; what a step captures is known to those after it.

@@ -159,7 +159,7 @@ impl<S> Loader<'_, S> {
         self.open.pop();
         self.done.insert(path.to_owned());
         let are_read = self.found.len() == known;
-        let own = self.decode(&root, keys, id, folder, &mut included)?;
+        let own = self.decode(root, keys, id, folder, &mut included)?;
         // A variable may be one of a suite that could not be read.
         if are_read {
             self.unmatched_overrides.extend(unused_overrides::unmatched_overrides(
@@ -251,7 +251,7 @@ impl<S> Loader<'_, S> {
     /// The suite of a file; suites that its blocks bring are added to the included ones.
     fn decode(
         &mut self,
-        root: &Node,
+        mut root: Node,
         keys: SuiteKeys,
         id: SourceId,
         folder: &Path,
@@ -277,7 +277,7 @@ impl<S> Loader<'_, S> {
             variables: keys.variables,
             servers: decode::servers(keys.server, keys.servers, folder, found),
             options: keys.run_options.unwrap_or_default(),
-            answers: keys.answers.unwrap_or_default(),
+            answers: keys.answers.unwrap_or_default().into(),
             arguments: keys.arguments.into_iter().map(|(tool, args)| (tool.value, args)).collect(),
             found_arguments: BTreeSet::new(),
             silent_tools: BTreeSet::new(),
@@ -292,14 +292,25 @@ impl<S> Loader<'_, S> {
         let faults = decode::named_faults(keys.faults.as_ref(), found);
         let mut loaded = LoadedSuite { suite, blocks: Vec::new() };
         let mut reader = Reader { loader: self, suite: &mut loaded.suite, included, id, folder, faults: &faults };
-        for node in root.get("tests").map(Node::items).unwrap_or_default() {
-            let Some(test) = decode::test(node, &faults, &mut reader.loader.found) else { continue };
+        // Each is gone once it is read: the tree of a large suite takes more memory than its tests.
+        for node in take_tests(&mut root) {
+            let Some(test) = decode::test(&node, &faults, &mut reader.loader.found) else { continue };
             let span = test.span;
-            reader.add_test(test, node);
-            loaded.blocks.extend(reader.blocks_of_test(node, span));
+            reader.add_test(test, &node);
+            loaded.blocks.extend(reader.blocks_of_test(&node, span));
         }
-        loaded.blocks.extend(reader.blocks(root));
+        loaded.blocks.extend(reader.blocks(&root));
         Some(loaded)
+    }
+}
+
+/// Takes the tests out of a file.
+fn take_tests(root: &mut Node) -> Vec<Node> {
+    let Value::Map(entries) = &mut root.value else { return Vec::new() };
+    let tests = entries.iter_mut().find(|(key, _)| key.value == "tests");
+    match tests.map(|(_, node)| &mut node.value) {
+        Some(Value::List(tests)) => std::mem::take(tests),
+        _ => Vec::new(),
     }
 }
 
@@ -395,16 +406,18 @@ impl<S> BlockReader for Reader<'_, '_, S> {
 
     fn add_suite(&mut self, suite: &Located<String>, probes: &'static [&'static str]) {
         let Some(mut included) = self.loader.include(suite, self.folder) else { return };
-        included.suite.tests.iter_mut().for_each(|test| test.probes = probes);
+        included.suite.tests.iter_mut().for_each(|test| Arc::make_mut(&mut test.extras).probes = probes);
         self.included.push(included);
     }
 
     fn add_test(&mut self, mut test: Test, node: &Node) {
-        if let Some(fixture) = &mut test.fixture {
-            self.folder.clone_into(&mut fixture.folder);
+        if let Some(fixture) = &test.extras.fixture {
+            let fixture = Fixture { folder: self.folder.to_owned(), ..(**fixture).clone() };
+            Arc::make_mut(&mut test.extras).fixture = Some(Arc::new(fixture));
         }
         if let Some(rows) = node.get("rows") {
-            test.rows = rows::load(rows, self.folder, self.loader.files, self.loader.sources, &mut self.loader.found);
+            Arc::make_mut(&mut test.extras).rows =
+                rows::load(rows, self.folder, self.loader.files, self.loader.sources, &mut self.loader.found);
         }
         self.suite.tests.push(test);
     }

@@ -30,9 +30,7 @@ pub(crate) fn under<S>(own: LoadedSuite<S>, included: LoadedSuite<S>) -> LoadedS
     suite.allow.0.extend(included.allow.0);
     suite.never.0.extend(included.never.0);
     suite.allow_unjudged.0.extend(included.allow_unjudged.0);
-    suite.answers.sampling = suite.answers.sampling.or(included.answers.sampling);
-    suite.answers.elicitation = suite.answers.elicitation.or(included.answers.elicitation);
-    suite.answers.roots = suite.answers.roots.or(included.answers.roots);
+    suite.answers = suite.answers.or(&included.answers).into();
     suite.setup = [included.setup, suite.setup].concat();
     suite.teardown = [suite.teardown, included.teardown].concat();
     suite.tests = [included.tests, suite.tests].concat();

@@ -76,7 +76,7 @@ impl std::fmt::Debug for Seen {
 }
 
 fn seen(pack: &str, revision: &str, test: &Test, twin: Twin) -> Seen {
-    let property = test.property.as_deref().unwrap();
+    let property = test.extras.property.as_deref().unwrap();
     let mut found = Vec::new();
     let reference = Reference::of_property(property, &mut found);
     assert!(found.is_empty(), "{pack}: {found:?}");

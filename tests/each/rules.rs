@@ -84,11 +84,11 @@ fn faulty(rule: &Rule) -> Vec<(String, Rule)> {
 
 /// A rule claims no variant that none of its faulty servers has.
 fn every_variant_is_shown() {
-    let tests = whole().iter().filter_map(|test| Some((test, test.rule.as_ref()?)));
+    let tests = whole().iter().filter_map(|test| Some((test, test.extras.rule.as_ref()?)));
     let claims = tests.filter(|(_, rule)| rule.broken.is_some()).map(|(test, rule)| {
         let is_further = |judged: &str| rule.also_broken.iter().any(|(variant, _)| variant.value == judged);
-        let shown_first = test.judges.iter().filter(|judged| !is_further(&judged.value)).count();
-        let shown_further = test.judges.iter().filter(|judged| is_further(&judged.value)).count();
+        let shown_first = test.extras.judges.iter().filter(|judged| !is_further(&judged.value)).count();
+        let shown_further = test.extras.judges.iter().filter(|judged| is_further(&judged.value)).count();
         (rule, shown_first <= 1 && shown_further == rule.also_broken.len())
     });
     let wrong: Vec<&str> = claims.filter(|(_, is_shown)| !is_shown).map(|(rule, _)| rule.id.as_str()).collect();
@@ -105,7 +105,7 @@ fn levels_are_those_of_the_sentences() {
             RuleLevel::Should => ["SHOULD", "RECOMMENDED", "should"].into_iter().any(has) == rule.advice.is_some(),
         }
     };
-    let rules = whole().iter().filter_map(|test| test.rule.as_deref());
+    let rules = whole().iter().filter_map(|test| test.extras.rule.as_deref());
     let wrong: Vec<&str> = rules.filter(is_wrong).map(|rule| rule.id.as_str()).collect();
     assert_eq!(wrong, [""; 0], "the level of each is not that of its sentence");
 }
@@ -192,7 +192,9 @@ fn fails_alone(book: &str, rule: &Rule) {
 /// Whether a rule is not tried in a case of its own, but looked for in everything that travels.
 fn is_scanned(rule: &Rule) -> bool {
     let tests = whole().iter();
-    tests.filter(|test| test.rule.as_ref().is_some_and(|own| own.id == rule.id)).any(|test| !test.scans.is_empty())
+    tests
+        .filter(|test| test.extras.rule.as_ref().is_some_and(|own| own.id == rule.id))
+        .any(|test| !test.extras.scans.is_empty())
 }
 
 /// Whether the servers that break two rules strike in the same method; a rule without one stands for itself.
@@ -236,7 +238,7 @@ fn whole() -> &'static [Arc<Test>] {
 /// The rules of a book, each once.
 fn rules(book: &str) -> Vec<Rule> {
     let mut seen = BTreeSet::new();
-    let rules = whole().iter().filter_map(|test| test.rule.as_deref());
+    let rules = whole().iter().filter_map(|test| test.extras.rule.as_deref());
     let own = rules.filter(|rule| rule.revisions.iter().any(|revision| revision.as_str() == book));
     own.filter(|rule| seen.insert(rule.id.clone())).cloned().collect()
 }

@@ -143,8 +143,9 @@ impl<'t> YamlReader<'t> {
     /// A collection ends with its last child, or with its closing bracket where it has one on the spot.
     fn close(&mut self, ended: Open, event_end: u32) -> Result<Node, Diagnostic> {
         let (value, last) = match ended.kind {
-            NodeKind::List(items) => {
+            NodeKind::List(mut items) => {
                 let last = items.last().map(|item| item.span.end);
+                items.shrink_to_fit();
                 (Value::List(items), last)
             }
             NodeKind::Map { mut entries, merge, .. } => {
@@ -153,6 +154,7 @@ impl<'t> YamlReader<'t> {
                 if let Some(node) = merge {
                     self.merge(&mut entries, node)?;
                 }
+                entries.shrink_to_fit();
                 (Value::Map(entries), last)
             }
         };

@@ -23,13 +23,13 @@ pub(crate) fn case(
     let asked = agent.skip.clone().map(Reason::SkippedBySuite).or_else(|| planner.passed_over());
     let asked = asked.or_else(|| planner.reason_against_all());
     let body = match asked.or_else(|| read_only(planner)) {
-        Some(reason) => Body::Skipped(reason),
+        Some(reason) => Body::skipped(reason),
         None => Body::Check(Arc::new(AgentCheck { agent: Arc::clone(agent), log: Arc::clone(log), order })),
     };
     let mut case = planner.case(&format!("{}: {}", block.key, agent.name), agent.model.clone(), agent.span, body);
     case.tags.clone_from(&agent.tags);
     case.probes.extend(block.probes.iter().map(|probe| (*probe).to_owned()));
-    case.variants = agent.variants();
+    case.variants = agent.variants().into_iter().collect();
     if case.variants.contains(AMBIGUOUS) {
         case.probes.insert("tool-selection".to_owned());
     }

@@ -31,8 +31,8 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, campaign: &Arc<Campa
     if !selected.is_empty() && selected.iter().all(|tool| tool.only_reads()) {
         let body = match campaign.tools {
             // A server without such tools is no mistake of a suite that names none.
-            ToolSelection::All => Body::Skipped(Reason::NotApplicable(NOTHING_TO_STRIKE.to_owned())),
-            ToolSelection::Named(_) => Body::Failed(nothing_to_strike(campaign)),
+            ToolSelection::All => Body::skipped(Reason::NotApplicable(NOTHING_TO_STRIKE.to_owned())),
+            ToolSelection::Named(_) => Body::failed(nothing_to_strike(campaign)),
         };
         cases.push(planner.case(&template.name, None, campaign.span, body));
         return cases;
@@ -78,7 +78,7 @@ impl CampaignPlan<'_> {
         let subject = match subject {
             Ok(subject) => Arc::new(subject),
             Err(reason) => {
-                self.cases.push(self.case(&tool.name, Body::Skipped(reason)));
+                self.cases.push(self.case(&tool.name, Body::skipped(reason)));
                 return;
             }
         };
@@ -86,7 +86,7 @@ impl CampaignPlan<'_> {
             for kind in self.campaign.faults.iter().filter(|kind| kind.needs_process()) {
                 let why = format!("`{}` needs a server with a `command`, whose process it strikes", kind.as_str());
                 let name = format!("{}, {}", tool.name, kind.as_str());
-                self.cases.push(self.case(&name, Body::Skipped(Reason::NotApplicable(why))));
+                self.cases.push(self.case(&name, Body::skipped(Reason::NotApplicable(why))));
             }
         }
         for faults in faults_for(self.campaign, subject.nature, self.is_process()) {

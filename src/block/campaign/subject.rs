@@ -1,5 +1,7 @@
 //! A tool of a campaign: a call of it that is served, what must happen before, and what shows its effect.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
@@ -12,7 +14,7 @@ use crate::plan::CheckContext;
 use crate::plan::planner::Planner;
 use crate::plan::witness::{Witness, called_tool, donor_steps, find_witness};
 use crate::source::template::Names;
-use crate::suite::{Awaited, Step, Test};
+use crate::suite::{Awaited, Step, Test, TestExtras};
 use crate::wire::{Catalog, Tool};
 
 /// A tool with a call of it.
@@ -79,9 +81,12 @@ impl CampaignSubject {
 /// A valid call of a tool: one that a test makes, with or without faults, or one with generated arguments.
 fn witness(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Result<Witness, Reason> {
     let tests = || planner.suite.tests.iter();
-    let plain = tests().filter(|test| test.inject.is_empty()).cloned();
-    let struck = tests().filter(|test| !test.inject.is_empty());
-    let healed = struck.map(|test| Test { inject: Vec::new(), ..test.clone() });
+    let plain = tests().filter(|test| test.extras.inject.is_empty()).cloned();
+    let struck = tests().filter(|test| !test.extras.inject.is_empty());
+    let healed = struck.map(|test| {
+        let extras = TestExtras { inject: Arc::default(), ..(*test.extras).clone() };
+        Test { extras: Arc::new(extras), ..test.clone() }
+    });
     let donor = plain.chain(healed).find_map(|test| donor_steps(&test, tool, planner, catalog));
     donor.map_or_else(|| find_witness(planner, catalog, tool), Ok)
 }
@@ -91,5 +96,5 @@ fn shown_by_tests(planner: &Planner<'_>, catalog: &Catalog, tool: &Tool) -> Vec<
     let calls = |test: &&Test| test.steps.iter().any(|step| called_tool(step) == Some(&tool.name));
     let only_reads = |step: &&Step| called_tool(step).and_then(|tool| catalog.tool(tool)).is_some_and(Tool::only_reads);
     let tests = planner.suite.tests.iter().filter(|test| test.is_for(&planner.target.server)).filter(calls);
-    tests.flat_map(|test| &test.verify).filter(only_reads).cloned().collect()
+    tests.flat_map(|test| &test.extras.verify).filter(only_reads).cloned().collect()
 }

@@ -401,7 +401,7 @@ impl<'a> CampaignTrial<'a> {
             StruckEnding::Unanswered | StruckEnding::Answered => call,
             StruckEnding::Cancelled => {
                 let when = CancelWhen::After(Self::cancels_after(clean));
-                Step { cancel: Some(Cancel { when, reason: None, watch: POLLING }), ..call }
+                Step { cancel: Some(Box::new(Cancel { when, reason: None, watch: POLLING })), ..call }
             }
         }
     }

@@ -35,7 +35,11 @@ pub(crate) fn variants(planner: &Planner<'_>, compliance: &Compliance) -> BTreeS
     let carrier = planner.carrier();
     let of_carrier = |rule: &Rule| rule.over.is_none_or(|over| carrier.is_none_or(|carrier| over == carrier));
     let rules = rules(compliance, planner.target.protocol.revision()).filter(|(_, rule)| of_carrier(rule));
-    rules.flat_map(|(test, _)| planner.judged_by(test)).collect()
+    let mut judged = BTreeSet::new();
+    for (test, _) in rules {
+        judged.extend(planner.judged_by(test).iter().cloned());
+    }
+    judged
 }
 
 /// The rules that are asked for and that hold in a revision, each with its test; without a revision, in any.
@@ -45,7 +49,7 @@ fn rules(compliance: &Compliance, revision: Option<Revision>) -> impl Iterator<I
         let holds = revision.is_none_or(|spoken| rule.revisions.contains(&spoken));
         is_named && rule.level <= compliance.level && holds
     };
-    let rules = compliance.rules.iter().filter_map(|test| Some((test, test.rule.as_ref()?)));
+    let rules = compliance.rules.iter().filter_map(|test| Some((test, test.extras.rule.as_ref()?)));
     rules.filter(move |(_, rule)| wanted(rule))
 }
 

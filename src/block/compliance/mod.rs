@@ -107,7 +107,7 @@ fn rules(named: &[Located<String>], reader: &mut dyn BlockReader) -> Vec<Arc<Tes
     for book in named.iter().filter(|name| name.value != ALL_RULES) {
         tests.extend(reader.tests_of(book));
     }
-    tests.into_iter().filter(|test| test.rule.is_some()).map(Arc::new).collect()
+    tests.into_iter().filter(|test| test.extras.rule.is_some()).map(Arc::new).collect()
 }
 
 impl SuiteSettings for Compliance {
@@ -117,7 +117,7 @@ impl SuiteSettings for Compliance {
 
     /// Rules that no rule book has, and hints that no rule asks for.
     fn check(&self, _: &Suite, found: &mut Vec<Diagnostic>) {
-        let rules = || self.rules.iter().filter_map(|test| test.rule.as_deref());
+        let rules = || self.rules.iter().filter_map(|test| test.extras.rule.as_deref());
         let known = self.known.iter().map(|(id, reason)| (id, reason.span));
         for (id, span) in self.only.iter().map(|id| (&id.value, id.span)).chain(known) {
             if !rules().any(|rule: &Rule| rule.is_named(id)) {
@@ -129,7 +129,7 @@ impl SuiteSettings for Compliance {
             tool_hint(name, value, found);
         }
         let mut hints: BTreeSet<&str> = ["safe_tools"].into();
-        hints.extend(self.rules.iter().flat_map(|test| &test.needs).filter_map(|need| match need {
+        hints.extend(self.rules.iter().flat_map(|test| &test.extras.needs).filter_map(|need| match need {
             TestNeed::Hint(name) => Some(name.as_str()),
             TestNeed::Capability(_) | TestNeed::NoCapability(_) | TestNeed::Over(_) | TestNeed::Assert { .. } => None,
         }));

@@ -53,7 +53,7 @@ fn of_hints(planner: &Planner<'_>, template: &Case, hints: &Arc<HintSettings>, c
     }
     if cases.len() == unknown {
         let why = "no selected tool declares `readOnlyHint: true` or `idempotentHint: true`".to_owned();
-        let body = Body::Skipped(Reason::NotApplicable(why));
+        let body = Body::skipped(Reason::NotApplicable(why));
         cases.push(planner.case(&format!("{}: hints", template.name), None, hints.span, body));
     }
     cases
@@ -81,7 +81,7 @@ fn of_page_sizes(
     if cases.len() == unknown {
         let why = "no selected tool has a whole number as a parameter for the size of a page, such as `limit`; name others \
                    under `parameters`";
-        let body = Body::Skipped(Reason::NotApplicable(why.to_owned()));
+        let body = Body::skipped(Reason::NotApplicable(why.to_owned()));
         cases.push(planner.case(&format!("{}: page sizes", template.name), None, sizes.span, body));
     }
     cases
@@ -108,12 +108,12 @@ fn of_claim(
 
 fn body(planner: &Planner<'_>, setting: &Arc<ConfigSetting>, at: usize) -> Body {
     if let Some(why) = &setting.skip {
-        return Body::Skipped(Reason::SkippedBySuite(why.clone()));
+        return Body::skipped(Reason::SkippedBySuite(why.clone()));
     }
     if setting.with.is_some() && !takes_settings(planner) {
         let why =
             "the server is not started by this run, so it cannot be started with other settings; give its `command`";
-        return Body::Skipped(Reason::NotGiven(why.to_owned()));
+        return Body::skipped(Reason::NotGiven(why.to_owned()));
     }
     Body::Check(Arc::new(ClaimCheck { setting: Arc::clone(setting), at }))
 }

@@ -24,7 +24,7 @@ pub(crate) fn cases(
         let message = format!("no server `{}` is recorded in `{}`", target.server, settings.file);
         let help = Some(format!("record it with `mcprove snapshot {}`", planner.suite.file));
         let mistake = Mistake { code: "missing-recording", message, help, span: template.span };
-        return vec![Case { body: Body::Failed(mistake), ..template.clone() }];
+        return vec![Case { body: Body::failed(mistake), ..template.clone() }];
     };
     let recorded = Arc::new(recorded.clone());
     let mut known = catalog.clone();
@@ -42,7 +42,7 @@ pub(crate) fn cases(
     });
     cases.extend(subjects.map(|subject| {
         let name = format!("{}: {subject}", template.name);
-        let skipped = forbidden(planner, &subject, catalog).map(Body::Skipped);
+        let skipped = forbidden(planner, &subject, catalog).map(Body::skipped);
         let body = skipped.unwrap_or_else(|| {
             let (settings, recorded) = (Arc::clone(settings), Arc::clone(&recorded));
             Body::Check(Arc::new(DriftCheck { settings, recorded, subject }))
@@ -52,7 +52,7 @@ pub(crate) fn cases(
         case
     }));
     cases.extend(reason_without_answers(planner, settings, &recorded, catalog).map(|reason| {
-        let body = Body::Skipped(Reason::NotApplicable(reason));
+        let body = Body::skipped(Reason::NotApplicable(reason));
         planner.case(&format!("{}: answers", template.name), None, template.span, body)
     }));
     cases

@@ -28,7 +28,7 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, settings: &Arc<Fuzz>
     let crashing_tools = Arc::default();
     cases.extend(selected.iter().map(|tool| {
         let body = match reason_to_skip(planner, settings, tool) {
-            Some(reason) => Body::Skipped(reason),
+            Some(reason) => Body::skipped(reason),
             None => Body::Check(Arc::new(check(settings, &crashing_tools, tool, &called))),
         };
         let name = format!("{}: {}", template.name, tool.name);

@@ -109,7 +109,7 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
 fn arguments_of_suite<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl Iterator<Item = Value> + 'a {
     let suite = context.suite;
     let own = suite.arguments.get(&tool.name).into_iter();
-    let steps = suite.tests.iter().flat_map(|test| &test.steps);
+    let steps = suite.tests.iter().flat_map(|test| test.steps.iter());
     let called = steps.filter_map(|step| step.action.as_call());
     let called = called.filter(|(name, _)| name.text() == Some(&tool.name)).filter_map(|(_, args)| args);
     own.chain(called).filter_map(|args| context.fill(args)).filter(Value::is_object)

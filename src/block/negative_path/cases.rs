@@ -157,7 +157,7 @@ impl Deriver<'_> {
 
     fn malformed_case(&self, name: &str, witness: Witness, steps: Vec<Step>) -> Case {
         let Witness { names, setup, steps: witness, teardown } = witness;
-        let script = Script { setup, witness, steps, teardown, ..Script::default() };
+        let script = Script { setup, witness, steps: steps.into(), teardown, ..Script::default() };
         let mut case = self.case(name, Body::Script(Box::new(script)), &[]);
         case.names.extend(names);
         case
@@ -165,7 +165,7 @@ impl Deriver<'_> {
 
     fn envelope(&self, envelope: Envelope) -> Case {
         let witness = vec![bare(Action::Alive, self.span)];
-        let script = Script { witness, steps: envelope.steps, ..Script::default() };
+        let script = Script { witness, steps: envelope.steps.into(), ..Script::default() };
         let name = format!("malformed envelope: {}", envelope.name);
         let mut case = self.case(&name, Body::Script(Box::new(script)), NegativeCheck::MalformedEnvelope.judges());
         case.session = case.session.max(SessionNeed::InTurn);
@@ -211,7 +211,7 @@ impl Deriver<'_> {
         let script = Script {
             setup: witness.setup,
             witness: witness.steps,
-            steps: vec![bad, sign_of_life(self.span)],
+            steps: [bad, sign_of_life(self.span)].into(),
             teardown: witness.teardown,
             ..Script::default()
         };
@@ -221,7 +221,7 @@ impl Deriver<'_> {
     }
 
     fn skipped_case(&self, name: &str, reason: impl Into<Reason>) -> Case {
-        self.case(name, Body::Skipped(reason.into()), &[])
+        self.case(name, Body::skipped(reason.into()), &[])
     }
 
     fn case(&self, name: &str, body: Body, variants: &[&str]) -> Case {

@@ -1,8 +1,6 @@
 //! Structured content of every selected tool against its declared schema, for ordinary input and for what lies at its
 //! edges.
 
-use std::collections::BTreeSet;
-
 use crate::event::Reason;
 use crate::plan::arguments::{SafeArguments, safe_arguments, server_folder};
 use crate::plan::generated::{OUTPUT_SCHEMA_JUDGES, bare, output_schema, text_node};
@@ -36,7 +34,7 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, tools: &ToolSelectio
         let mut case = planner.case(&name, None, template.span, body);
         case.names = names;
         case.probes.insert("output-schema".to_owned());
-        case.variants = OUTPUT_SCHEMA_JUDGES.map(str::to_owned).into_iter().collect::<BTreeSet<_>>();
+        case.variants = OUTPUT_SCHEMA_JUDGES.map(str::to_owned).into_iter().collect();
         case
     }));
     cases
@@ -51,7 +49,13 @@ fn script(tool: &Tool, witness: Witness, safe_arguments: Option<&SafeArguments>,
     if let Some(call) = served.last_mut() {
         call.expect = vec![output_schema(span)];
     }
-    Script { setup: witness.setup, witness: served, steps, teardown: witness.teardown, ..Script::default() }
+    Script {
+        setup: witness.setup,
+        witness: served,
+        steps: steps.into(),
+        teardown: witness.teardown,
+        ..Script::default()
+    }
 }
 
 /// Calls with valid input at the edges of what the schema allows.
@@ -80,7 +84,7 @@ fn spread(made: Vec<Node>) -> Vec<Node> {
 }
 
 fn skipped_body(reason: impl Into<Reason>) -> Body {
-    Body::Skipped(reason.into())
+    Body::skipped(reason.into())
 }
 
 #[cfg(test)]

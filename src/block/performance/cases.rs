@@ -32,11 +32,11 @@ pub(crate) fn cases(
 
 fn body(planner: &Planner<'_>, tool: &Tool, load: &Arc<Load>, measurements: &Arc<Measurements>) -> Body {
     if tool.is_task_only() {
-        return Body::Skipped(only_as_task(tool).into());
+        return Body::skipped(only_as_task(tool).into());
     }
     let arguments = match arguments_for_call(planner.suite, &planner.target.server, tool) {
         Ok(arguments) => arguments,
-        Err(why) => return Body::Skipped(why.skip_reason(&tool.name, ConfigSource::of(planner.suite))),
+        Err(why) => return Body::skipped(why.skip_reason(&tool.name, ConfigSource::of(planner.suite))),
     };
     Body::Check(Arc::new(LoadCheck {
         load: Arc::clone(load),

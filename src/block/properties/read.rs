@@ -1,5 +1,7 @@
 //! Properties: a test, and what its rounds are made of.
 
+use std::sync::Arc;
+
 use super::keys::{ArgumentKeys, PropertyKeys};
 use crate::block::TEST_ONLY_KEYS;
 use crate::schema::KEYWORDS;
@@ -7,7 +9,7 @@ use crate::source::grammar;
 use crate::source::settings::Setting;
 use crate::source::template::is_template;
 use crate::source::{Diagnostic, Located, MistakeKind, Node, did_you_mean};
-use crate::suite::{self, ArgumentKind, Arguments, Generated, NamedFaults, Property, Test};
+use crate::suite::{self, ArgumentKind, Arguments, Generated, NamedFaults, Property, Test, TestExtras};
 
 /// Reads a property but for its rows, which may come from a file.
 pub(crate) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test> {
@@ -24,7 +26,8 @@ pub(crate) fn property(node: &Node, found: &mut Vec<Diagnostic>) -> Option<Test>
         broken: keys.broken,
         reference: keys.reference,
     };
-    Some(Test { property: Some(property.into()), rule: None, ..test })
+    let extras = TestExtras { property: Some(property.into()), rule: None, ..(*test.extras).clone() };
+    Some(Test { extras: Arc::new(extras), ..test })
 }
 
 /// Says of keys that only a test has where they belong.

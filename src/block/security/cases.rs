@@ -44,7 +44,7 @@ pub(crate) fn cases(
         cases.extend(tools.filter_map(|(at, tool)| {
             let given = planner.suite.arguments.get(&tool.name).map_or_else(|| json!({}), Node::to_json);
             let check = check_of_tool(settings, pack, tool, &given, at == 0)?;
-            Some(case(pack, &tool.name, planner.left_out(tool).map_or(Body::Check(check), Body::Skipped)))
+            Some(case(pack, &tool.name, planner.left_out(tool).map_or(Body::Check(check), Body::skipped)))
         }));
         cases.extend(
             check_of_server(settings, pack, catalog).map(|(subject, check)| case(pack, subject, Body::Check(check))),

@@ -67,10 +67,10 @@ pub(crate) fn cases(
 fn store(planner: &Planner<'_>, settings: &Arc<StateSettings>, written: &Node, folder: &FolderPlace) -> Body {
     let is_scratch = planner.suite.servers.get(&planner.target.server).is_some_and(|server| server.scratch);
     if !starts_its_server(planner) {
-        Body::Skipped(Reason::NotGiven(CANNOT_RESTART.to_owned()))
+        Body::skipped(Reason::NotGiven(CANNOT_RESTART.to_owned()))
     } else if !is_scratch {
         let why = "the data file is damaged only if the server says `scratch: true`";
-        Body::Skipped(Reason::NotGiven(why.to_owned()))
+        Body::skipped(Reason::NotGiven(why.to_owned()))
     } else {
         check(StoreCheck { settings: Arc::clone(settings), store: written.clone(), folder: folder.clone() })
     }
@@ -104,12 +104,12 @@ fn check(check: impl Check + 'static) -> Body {
 
 fn body(planner: &Planner<'_>, settings: &Arc<StateSettings>, isolation: IsolationKind) -> Body {
     if isolation == IsolationKind::Runs && !starts_its_server(planner) {
-        return Body::Skipped(Reason::NotGiven(CANNOT_RESTART.to_owned()));
+        return Body::skipped(Reason::NotGiven(CANNOT_RESTART.to_owned()));
     }
     if isolation == IsolationKind::Users && users(planner) < 2 {
         let why = "it takes two users of a server over HTTP; give their credentials under `users` of the server, for \
                    example `users: { ann: { auth: { bearer: … } }, bob: { auth: { bearer: … } } }`";
-        return Body::Skipped(Reason::NotGiven(why.to_owned()));
+        return Body::skipped(Reason::NotGiven(why.to_owned()));
     }
     check(IsolationCheck { settings: Arc::clone(settings), isolation })
 }

@@ -58,11 +58,11 @@ fn can_judge(variant: &str, settings: &TimeoutSettings, offer: &Offer<'_>) -> bo
 fn body(planner: &Planner<'_>, settings: &Arc<TimeoutSettings>, aspect: SlowCallAspect, offer: &Offer<'_>) -> Body {
     let mut named = settings.slow_tool.iter().chain(&settings.state).filter_map(|name| offer.catalog.tool(&name.value));
     if let Some(reason) = named.find_map(|tool| planner.left_out(tool)) {
-        return Body::Skipped(reason);
+        return Body::skipped(reason);
     }
     let is_required = settings.required.contains(&aspect);
     if let Some(why) = not_ours(planner).filter(|_| aspect == SlowCallAspect::Shutdown && !is_required) {
-        return Body::Skipped(Reason::NotApplicable(why.to_owned()));
+        return Body::skipped(Reason::NotApplicable(why.to_owned()));
     }
     Body::Check(Arc::new(SlowCallCheck { settings: Arc::clone(settings), aspect }))
 }

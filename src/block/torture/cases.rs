@@ -82,7 +82,7 @@ fn durability(planner: &Planner<'_>, template: &Case, settings: &Arc<Torture>, c
     } else {
         let why = "killing the server may damage its data; say with `scratch: true` that it may be lost, or name the \
                    other `checks`";
-        Body::Skipped(Reason::NotGiven(why.to_owned()))
+        Body::skipped(Reason::NotGiven(why.to_owned()))
     };
     let mut case = planner.case(&format!("{}: durability", template.name), None, settings.span, body);
     case.variants.insert(LOST_UPDATE.to_owned());
@@ -106,7 +106,7 @@ fn names(pair: &WritePair) -> impl Iterator<Item = Located<String>> {
 
 fn body(planner: &Planner<'_>, settings: &Arc<Torture>, tool: &Tool, may_write: bool, catalog: &Catalog) -> Body {
     if let Some(reason) = refusal(planner, settings, tool, catalog) {
-        return Body::Skipped(reason);
+        return Body::skipped(reason);
     }
     let (settings, tool) = (Arc::clone(settings), tool.name.clone());
     let check: Arc<dyn Check> =

@@ -53,7 +53,7 @@ fn case(
     let body = planner
         .passed_over()
         .or_else(|| planner.reason_against_all())
-        .map_or_else(|| Body::Check(check), Body::Skipped);
+        .map_or_else(|| Body::Check(check), Body::skipped);
     let mut case = planner.case(&format!("{}: {title}: {about}", block.key), None, boundary.span, body);
     case.probes.extend(block.probes.iter().map(|probe| (*probe).to_owned()));
     Some(case)

@@ -29,7 +29,7 @@ pub(crate) fn rule_ids(console: &Console) -> Result<Vec<String>, Exit> {
     let mut sources = Sources::default();
     let asked = ExplainRequest { id: None, revisions: &[], rules: &[] };
     let tests = rules(&asked, &mut sources).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
-    Ok(tests.iter().filter_map(|test| Some(test.rule.as_deref()?.id.clone())).collect())
+    Ok(tests.iter().filter_map(|test| Some(test.extras.rule.as_deref()?.id.clone())).collect())
 }
 
 /// The text about a rule, or the list of all.
@@ -44,7 +44,7 @@ pub(crate) fn explain(asked: &ExplainRequest<'_>, console: &Console) -> Result<S
         let holds_in = |word: &String| word == "all" || rule.revisions.iter().any(|known| word == known.as_str());
         asked.revisions.is_empty() || asked.revisions.iter().any(holds_in)
     };
-    let ruled = tests.iter().filter_map(|test| Some((test.as_ref(), test.rule.as_deref()?)));
+    let ruled = tests.iter().filter_map(|test| Some((test.as_ref(), test.extras.rule.as_deref()?)));
     let ruled: Vec<(&Test, &Rule)> = ruled.filter(|(_, rule)| is_meant(rule)).collect();
     let Some(id) = asked.id else { return Ok(list(&ruled)) };
     let found = ruled.iter().filter(|(_, rule)| rule.is_named(id));
@@ -105,7 +105,7 @@ fn explanation(check: &Test, rule: &Rule, sources: &Sources) -> String {
     {
         let _ = writeln!(text, "  {title:<5} {}", words.trim());
     }
-    let hints = check.needs.iter().filter_map(|need| match need {
+    let hints = check.extras.needs.iter().filter_map(|need| match need {
         TestNeed::Hint(name) => Some(format!("the hint `{name}`, as in `--hint {name}=…`")),
         TestNeed::Capability(path) => Some(format!("a server that declares `{path}`")),
         TestNeed::NoCapability(path) => Some(format!("a server that does not declare `{path}`")),

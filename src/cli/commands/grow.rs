@@ -372,7 +372,7 @@ fn first_tests(plan: &Plan, observed: &[ObservedServer]) -> Vec<Growth> {
 /// Everything that the steps of tests ask for.
 fn used_offers(suite: &Suite) -> UsedOffers {
     let mut used = UsedOffers::default();
-    let steps = suite.tests.iter().flat_map(|test| &test.steps).map(|step: &Step| &step.action);
+    let steps = suite.tests.iter().flat_map(|test| test.steps.iter()).map(|step: &Step| &step.action);
     for action in steps {
         if let Action::Call { tool, .. } = action {
             used.tools.insert(tool.to_text());

@@ -145,10 +145,10 @@ fn as_json(plan: &Plan, registry: &Registry) -> Value {
                     SessionNeed::Own => "own",
                 },
                 "tags": case.tags,
-                "probes": case.probes,
+                "probes": *case.probes,
                 "leaves": leaves(case, registry),
-                "variants": case.variants,
-                "claims": case.claims,
+                "variants": *case.variants,
+                "claims": *case.claims,
                 "expands": matches!(case.body, Body::Template(_)),
                 "skipped": skipped,
             })

@@ -77,7 +77,7 @@ pub(crate) fn faulty(args: &FaultyArgs, console: &Console) -> Result<Exit, Exit>
 fn breaking(named: &str, console: &Console) -> Result<Reference, Exit> {
     let mut sources = Sources::default();
     let tests = built_in_rules(&mut sources).map_err(|mistakes| console.refuse(&mistakes, &sources))?;
-    let rules: Vec<_> = tests.iter().filter_map(|test| test.rule.as_deref()).collect();
+    let rules: Vec<_> = tests.iter().filter_map(|test| test.extras.rule.as_deref()).collect();
     let name = |rule: &Rule| format!("{}/{}", rule.revisions.last().map_or("", |newest| newest.as_str()), rule.id);
     let Some(rule) = rules.iter().find(|rule| name(rule).eq_ignore_ascii_case(named)) else {
         let known: Vec<String> = rules.iter().map(|rule| name(rule)).collect();

@@ -90,7 +90,7 @@ fn suite_text<S>(loaded: &LoadedSuite<S>, sources: &Sources) -> SuiteText {
         name: test.name.value.clone(),
         first: file.position(test.span.start as usize).0,
         last: file.position((test.span.end as usize).saturating_sub(1)).0,
-        is_plain: test.only.is_none() && !in_tests.contains(&test.span) && has_own_lines(&file.text, test.span),
+        is_plain: test.extras.only.is_none() && !in_tests.contains(&test.span) && has_own_lines(&file.text, test.span),
     });
     let tests: Vec<_> = tests.collect();
     SuiteText {

@@ -31,14 +31,14 @@ fn script(case: &Case) -> Option<&Script> {
 /// The test is one case, and its steps are those of the case.
 fn is_written_once(case: &Case, test: &Test) -> bool {
     let is_same = script(case).is_some_and(|script| script.rounds.is_none() && script.steps.len() == test.steps.len());
-    case.row.is_none() && test.for_each.is_none() && test.property.is_none() && is_same
+    case.row.is_none() && test.extras.for_each.is_none() && test.extras.property.is_none() && is_same
 }
 
 /// The judged step that made the call with this index, where the steps make these calls and no others.
 fn step_of_call(script: &Script, tools: &[&str], index: usize) -> Option<usize> {
     let Script { setup, preconditions, witness, steps, teardown, .. } = script;
     let before: Vec<&Step> = setup.iter().chain(preconditions).chain(witness).collect();
-    let whole: Vec<&Step> = before.iter().copied().chain(steps).chain(teardown).collect();
+    let whole: Vec<&Step> = before.iter().copied().chain(&**steps).chain(teardown).collect();
     // The setup of a suite may belong to the session.
     let is_whole = tools_of(&whole) == tools;
     let (offset, whole) = if is_whole { (before.len(), whole) } else { (0, steps.iter().collect()) };

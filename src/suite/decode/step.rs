@@ -61,12 +61,12 @@ pub(crate) fn step(node: &Node, mut keys: ExchangeKeys, found: &mut Vec<Diagnost
         expects,
         expect: keys.expect.take().unwrap_or_default(),
         capture: capture.map(|(name, of)| Capture { name, path: of.0.at, is_secret: of.0.secret }).collect(),
-        snapshot,
+        snapshot: snapshot.map(Box::new),
         timeout: keys.timeout,
         awaits,
         heals: false,
         progress: keys.progress,
-        cancel: keys.cancel.take().and_then(Cancel::of),
+        cancel: keys.cancel.take().and_then(Cancel::of).map(Box::new),
         action: action(keys)?,
     })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
 
 use super::rule;
 use super::step::{check_steps_around, check_unsnapped, step};
@@ -9,7 +10,7 @@ use crate::fault::{Fault, decode_named};
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, MistakeKind, Node, did_you_mean};
 use crate::suite::grammar::{ExchangeKeys, NeedKeys, RuleKeys, TestKeys};
-use crate::suite::model::{Fixture, ForEach, Handshake, Step, Test};
+use crate::suite::model::{Fixture, ForEach, Handshake, Step, Test, TestExtras};
 
 /// The faults of a suite by name.
 pub(crate) type NamedFaults = BTreeMap<String, Vec<Fault>>;
@@ -68,16 +69,17 @@ pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic
     let verify = keys.verify.into_iter().enumerate();
     let (needed_variables, needs) = rule::needs(needed.needs);
     let marked = |mark: Option<Located<bool>>| mark.filter(|mark| mark.value).map(|mark| mark.span);
-    Some(Test {
-        name: keys.name,
-        span: node.span,
-        tags: keys.tags.0,
+    let steps = steps.into();
+    if !says_more(node) {
+        return Some(Test { name: keys.name, span: node.span, tags: keys.tags.0, steps, extras: no_extras() });
+    }
+    let extras = TestExtras {
         skip: keys.skip.0,
         only: marked(keys.only),
         probe: keys.probe,
         server: keys.server,
         // The loader knows the folder.
-        fixture: keys.fixture.map(|path| Fixture { path: path.0, folder: PathBuf::new() }),
+        fixture: keys.fixture.map(|path| Arc::new(Fixture { path: path.0, folder: PathBuf::new() })),
         setup: keys.setup,
         rule: rule.map(rule::rule),
         property: None,
@@ -86,18 +88,30 @@ pub(crate) fn test(node: &Node, faults: &NamedFaults, found: &mut Vec<Diagnostic
         preconditions: needed.preconditions,
         scans: needed.scan,
         handshake: if needed.handshake { Handshake::Perform } else { Handshake::Skip },
-        steps,
         teardown: keys.teardown,
         rows: Vec::new(),
         for_each: keys.for_each.map(|over| ForEach { over, filter: keys.filter.map(|filter| filter.0) }),
         output_schema: marked(keys.output_schema),
-        answers: keys.answers.unwrap_or_default(),
+        answers: keys.answers.filter(|answers| !answers.is_empty()).map(Arc::new),
         judges: keys.judges,
         probes: &[],
         retries: keys.retries,
-        inject: injected(keys.inject.as_ref(), faults, found),
+        inject: injected(keys.inject.as_ref(), faults, found).into(),
         recovery: keys.recovery,
         // The first step after the faults ends them.
         verify: verify.map(|(at, step)| Step { heals: at == 0, ..step }).collect(),
-    })
+    };
+    Some(Test { name: keys.name, span: node.span, tags: keys.tags.0, steps, extras: Arc::new(extras) })
+}
+
+/// Returns true if a test has other keys than those of its name, its tags and its steps.
+fn says_more(node: &Node) -> bool {
+    let is_step = |key: &str| ExchangeKeys::TABLE.iter().any(|known| known.name == key);
+    node.entries().iter().any(|(key, _)| !["name", "tags", "steps"].contains(&&*key.value) && !is_step(&key.value))
+}
+
+/// The extras of all tests that have none.
+fn no_extras() -> Arc<TestExtras> {
+    static NONE: LazyLock<Arc<TestExtras>> = LazyLock::new(Arc::default);
+    Arc::clone(&NONE)
 }

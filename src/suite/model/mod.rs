@@ -32,7 +32,7 @@ pub use self::server::{
 pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
 pub(crate) use self::store::WrittenStore;
 pub use self::store::{Fixture, NewStore, Store};
-pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, SkipReason, Test};
+pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, SkipReason, Test, TestExtras};
 pub use self::tools::{NamePattern, ToolNames, ToolSelection, is_named};
 pub use self::web::{Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser};
 
@@ -67,7 +67,7 @@ pub struct Suite {
     /// The options of a run.
     pub options: RunOptions,
     /// The client's answers to requests of the server.
-    pub answers: Answers,
+    pub answers: Arc<Answers>,
     /// Valid arguments by tool.
     pub arguments: BTreeMap<String, Node>,
     /// The tools among them whose arguments were found by calling, so that nobody vouches for them.

@@ -202,4 +202,15 @@ impl Answers {
     pub fn is_empty(&self) -> bool {
         self.sampling.is_none() && self.elicitation.is_none() && self.roots.is_none()
     }
+
+    /// The same, with others where it has none.
+    #[must_use]
+    pub fn or(&self, others: &Self) -> Self {
+        let one = |own: &Option<Node>, other: &Option<Node>| own.as_ref().or(other.as_ref()).cloned();
+        Self {
+            sampling: one(&self.sampling, &others.sampling),
+            elicitation: one(&self.elicitation, &others.elicitation),
+            roots: one(&self.roots, &others.roots),
+        }
+    }
 }

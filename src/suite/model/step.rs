@@ -28,7 +28,7 @@ pub struct Step {
     /// Names for values of the answer.
     pub capture: Vec<Capture>,
     /// A recording to compare the answer with.
-    pub snapshot: Option<Snapshot>,
+    pub snapshot: Option<Box<Snapshot>>,
     /// The time that the request may take.
     pub timeout: Option<Duration>,
     /// The answer that is awaited.
@@ -38,7 +38,7 @@ pub struct Step {
     /// True if progress is requested.
     pub progress: bool,
     /// Takes the request back while it is under way.
-    pub cancel: Option<Cancel>,
+    pub cancel: Option<Box<Cancel>>,
 }
 
 /// The end of a request: an answer or none.

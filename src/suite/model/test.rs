@@ -20,6 +20,15 @@ pub struct Test {
     pub span: Span,
     /// Words to select it by.
     pub tags: Vec<String>,
+    /// Its steps.
+    pub steps: Arc<[Step]>,
+    /// What most tests do not say; one for all of those.
+    pub extras: Arc<TestExtras>,
+}
+
+/// What a test says beside its name and its steps.
+#[derive(Debug, Clone, Default)]
+pub struct TestExtras {
     /// Why it is not run.
     pub skip: Option<String>,
     /// The place of `only: true`; with any, only tests with this mark run.
@@ -29,7 +38,7 @@ pub struct Test {
     /// The one server on which it runs.
     pub server: Option<Located<String>>,
     /// The files that it gets a copy of.
-    pub fixture: Option<Fixture>,
+    pub fixture: Option<Arc<Fixture>>,
     /// Steps before it.
     pub setup: Vec<Step>,
     /// The rule for which it stands.
@@ -46,8 +55,6 @@ pub struct Test {
     pub scans: Vec<Located<String>>,
     /// The beginning of its session.
     pub handshake: Handshake,
-    /// Its steps.
-    pub steps: Vec<Step>,
     /// Steps after it.
     pub teardown: Vec<Step>,
     /// Its rows; empty for a test that runs once.
@@ -56,8 +63,8 @@ pub struct Test {
     pub for_each: Option<ForEach>,
     /// The place of `output_schema: true`, which checks its calls against declared schemas.
     pub output_schema: Option<Span>,
-    /// Its own answers; empty for the suite's.
-    pub answers: Answers,
+    /// Its own answers; `None` for the suite's.
+    pub answers: Option<Arc<Answers>>,
     /// Variants that it says it judges.
     pub judges: Vec<Located<String>>,
     /// The probes of the block that added it.
@@ -65,7 +72,7 @@ pub struct Test {
     /// The number of retries.
     pub retries: Option<u32>,
     /// The faults that strike its messages.
-    pub inject: Vec<Fault>,
+    pub inject: Arc<[Fault]>,
     /// The limits for the recovery from them.
     pub recovery: Option<Recovery>,
     /// Steps after the faults have ended.
@@ -75,12 +82,12 @@ pub struct Test {
 impl Test {
     /// Returns true if it runs on a server of the suite: on each, unless it names one.
     pub fn is_for(&self, server: &str) -> bool {
-        self.server.as_ref().is_none_or(|own| own.value == server)
+        self.extras.server.as_ref().is_none_or(|own| own.value == server)
     }
 
     /// Returns true if it judges only servers that offer something.
     pub fn is_particular(&self) -> bool {
-        self.rule.is_some() || self.property.is_some() || !self.needs.is_empty()
+        self.extras.rule.is_some() || self.extras.property.is_some() || !self.extras.needs.is_empty()
     }
 }
 

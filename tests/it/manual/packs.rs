@@ -52,10 +52,10 @@ fn preface(text: &str) -> String {
 }
 
 fn row(test: &Test) -> String {
-    let property = test.property.as_deref();
+    let property = test.extras.property.as_deref();
     let severity = property.and_then(|property| property.severity.as_deref()).unwrap_or("medium");
     let why = property.and_then(|property| property.why.as_deref()).unwrap_or_default();
-    let judges: Vec<&str> = test.judges.iter().map(|variant| variant.value.as_str()).collect();
+    let judges: Vec<&str> = test.extras.judges.iter().map(|variant| variant.value.as_str()).collect();
     let name = test.name.value.replace("{{ ", "*").replace(" }}", "*").replace('|', "\\|");
     format!("| {name} | {severity} | {} | {} |", why.replace('|', "\\|"), judges.join(", "))
 }

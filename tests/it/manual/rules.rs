@@ -12,7 +12,7 @@ const UNCHECKED: &str = include_str!("../../../suites/compliance/unchecked.yml")
 
 /// The rules of a revision: those whose newest revision it is.
 fn of_book<'a>(tests: &'a [Arc<Test>], revision: &str) -> Vec<(&'a Test, &'a Rule)> {
-    let ruled = tests.iter().filter_map(|test| Some((test.as_ref(), test.rule.as_deref()?)));
+    let ruled = tests.iter().filter_map(|test| Some((test.as_ref(), test.extras.rule.as_deref()?)));
     ruled.filter(|(_, rule)| rule.revisions.last().is_some_and(|newest| newest.as_str() == revision)).collect()
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn page() -> String {
     text += "Where a SHOULD rests on a sentence without that word, `--explain` says why it is only advice.\n";
     let books: BTreeSet<&str> = tests
         .iter()
-        .filter_map(|test| test.rule.as_ref()?.revisions.last())
+        .filter_map(|test| test.extras.rule.as_ref()?.revisions.last())
         .map(|revision| revision.as_str())
         .collect();
     for revision in books {
@@ -110,7 +110,7 @@ fn section(rule: &Rule) -> String {
 }
 
 fn needs(test: &Test) -> String {
-    let named = test.needs.iter().filter_map(|need| match need {
+    let named = test.extras.needs.iter().filter_map(|need| match need {
         TestNeed::Hint(name) => Some(format!("the hint `{name}`")),
         TestNeed::Capability(path) => Some(format!("`{path}`")),
         TestNeed::NoCapability(path) => Some(format!("no `{path}`")),
