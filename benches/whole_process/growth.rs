@@ -11,6 +11,8 @@ use super::{Cost, cost_of_floor, is_set, mcprove, median, peak, suite, suite_of,
 /// The numbers of cases; ten times as many with `MCPROVE_FULL=1`.
 const SIZES: [usize; 3] = [500, 5_000, 50_000];
 const MOST: usize = 500_000;
+/// The most cases in one file, so that a larger run has several.
+const MOST_IN_FILE: usize = 50_000;
 /// A proof runs every case for each mutant.
 const PROVEN: [usize; 3] = [125, 250, 500];
 /// The times that each is measured: once more than is counted, since the first warms up.
@@ -22,11 +24,20 @@ pub(crate) fn grow(floor: &Path, scratch: &Path) {
     sizes.extend(is_set("MCPROVE_FULL").then_some(MOST));
     let echo = text(&floor.join("target/release/echo_server"));
     let file = |what: &str, size: usize| format!("{what}-{size}.yml");
-    for size in &sizes {
-        fs::write(scratch.join(file("grown", *size)), suite(&format!("[{echo:?}]"), *size)).unwrap();
+    let command = format!("[{echo:?}]");
+    let files = |size: usize| {
+        let cases = |number: usize| MOST_IN_FILE.min(size - number * MOST_IN_FILE);
+        let files =
+            (0..size.div_ceil(MOST_IN_FILE)).map(|number| (file(&format!("grown-{number}"), size), cases(number)));
+        files.collect::<Vec<_>>()
+    };
+    for (name, cases) in sizes.iter().flat_map(|size| files(*size)) {
+        fs::write(scratch.join(name), suite(&command, cases)).unwrap();
     }
-    let of_suite =
-        |words: &str, size: usize| words.replace("SUITE", &file("grown", size)).replace("SIZE", &size.to_string());
+    let of_suite = |words: &str, size: usize| {
+        let names: Vec<String> = files(size).into_iter().map(|(name, _)| name).collect();
+        words.replace("SUITE", &names.join(" ")).replace("SIZE", &size.to_string())
+    };
     for words in ["check SUITE", "plan SUITE", "run SUITE"] {
         line(words, &sizes, |size| program(&of_suite(words, size), scratch));
     }

@@ -30,6 +30,7 @@ mod progress;
 mod proven;
 pub mod repetition;
 mod sarif;
+mod servers;
 pub mod sink;
 mod tap;
 pub mod terminal;

@@ -244,7 +244,11 @@ impl<'t> YamlReader<'t> {
     fn grow(&mut self, by: usize, at: u32) -> Result<(), Diagnostic> {
         self.nodes += by;
         if self.nodes > MAX_NODES {
-            return Err(self.mistake("its aliases expand to too many values", at, at));
+            if !self.anchors.is_empty() {
+                return Err(self.mistake("its aliases expand to too many values", at, at));
+            }
+            let mistake = self.mistake("it has more than a million values", at, at);
+            return Err(mistake.with_help("divide it into several suites".to_owned()));
         }
         Ok(())
     }

@@ -28,6 +28,7 @@ use self::escape::inline;
 use self::offered::OfferedTools;
 use super::fold::{Report, SuiteReport};
 use super::headline::{self, RunVerdict};
+use super::servers::servers_table;
 use super::{Format, terminal, wording};
 
 pub(crate) const FORMAT: Format = Format {
@@ -70,6 +71,7 @@ fn render(report: &Report) -> String {
     let offered = OfferedTools::of(report, &numbered);
     let sections = [
         PageSection { id: "failures", title: "What needs attention", body: failures.body },
+        PageSection { id: "servers", title: "Servers", body: servers(report) },
         PageSection { id: "tools", title: "Tools and checks", body: tools::tools(report, &numbered, &offered) },
         PageSection { id: "coverage", title: "Fault coverage", body: coverage::coverage(report) },
         PageSection { id: "proof", title: "Proof by tool and field", body: proofs },
@@ -86,6 +88,11 @@ fn render(report: &Report) -> String {
     ];
     let first = overview::overview(report, &suites, &numbered, &failures.shown, &offered);
     page(&title(report, &suites), &first, &sections)
+}
+
+/// How the run ended for each of several servers.
+fn servers(report: &Report) -> String {
+    servers_table(report).map(|ends| table::table(&ends, "Servers and how the run ended for them")).unwrap_or_default()
 }
 
 /// The title of the window: the verdict, so that a tab says it.

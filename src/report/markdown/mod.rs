@@ -16,6 +16,7 @@ use super::cause::Cause;
 use super::comparison::{self, Comparison};
 use super::fold::{Report, SuiteReport, Totals};
 use super::headline::{self, Headline, RunVerdict, broken_servers};
+use super::servers::servers_table;
 use super::terminal::{self, CaseDetail, FailureOrder, Groups};
 use super::{Format, coverage, limit, wording};
 
@@ -38,6 +39,7 @@ fn render(report: &Report) -> String {
     let sections = [
         heading(report, &suites),
         totals(report, &suites),
+        servers(report),
         unjudged(report),
         failures(&suites),
         flaky(&suites),
@@ -98,6 +100,11 @@ fn totals(report: &Report, suites: &[SuiteReport<'_>]) -> String {
         text += &row(&format!("all {} suites", suites.len()), &all, &time);
     }
     text
+}
+
+/// How the run ended for each of several servers.
+fn servers(report: &Report) -> String {
+    servers_table(report).map(|ends| format!("### Servers\n\n{}", some_rows(ends))).unwrap_or_default()
 }
 
 /// The tools that were not judged, and what would change that.
