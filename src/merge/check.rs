@@ -115,6 +115,16 @@ fn difference(first: &CheckedPart, other: &CheckedPart) -> Option<MergeMistake> 
     if is.selected != was.selected {
         return differ("they select different cases".to_owned(), again);
     }
+    if is.repeated != was.repeated {
+        let said =
+            |flags: &[String]| if flags.is_empty() { "none".to_owned() } else { format!("`{}`", flags.join(" ")) };
+        let what = format!(
+            "the flags that repeat cases are {} in one, and {} in the other",
+            said(&is.repeated),
+            said(&was.repeated)
+        );
+        return differ(what, again);
+    }
     if is.baseline != was.baseline {
         return differ("they were given different baselines".to_owned(), "give every part the same `--baseline`");
     }

@@ -288,7 +288,11 @@ fn run_started(plan: &Plan, options: &Options) -> RunStarted {
         paths: options.paths.clone(),
         planned: plan.cases().filter(|case| !matches!(case.body, Body::Template(_))).count(),
         seed: is_shuffled.then_some(options.seed),
-        shard: plan.selection.shard.as_ref().map(|shard| Box::new(shard.info(plan, options.baseline.hash()))),
+        shard: plan
+            .selection
+            .shard
+            .as_ref()
+            .map(|shard| Box::new(shard.info(plan, options.repetition(), options.baseline.hash()))),
         parts: None,
     }
 }

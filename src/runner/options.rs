@@ -108,6 +108,12 @@ impl Options {
         }
     }
 
+    /// The flags that say how often a case runs.
+    pub(crate) fn repetition(&self) -> Vec<String> {
+        let repeat = (self.repeat > 1).then(|| format!("--repeat {}", self.repeat));
+        repeat.into_iter().chain(self.retries.map(|retries| format!("--retries {retries}"))).collect()
+    }
+
     /// The order in which the cases of a suite begin.
     pub(crate) fn order_of(&self, suite: &Suite) -> Order {
         self.order.unwrap_or(suite.options.order)
