@@ -27,6 +27,7 @@ mod isolation;
 mod learning;
 mod machine_paths;
 mod names;
+mod open_servers;
 mod opening;
 mod options;
 mod other_processes;

@@ -9,6 +9,7 @@ use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 use super::learning::{learned_catalog, remember_tools};
+use super::open_servers::OpenServers;
 use super::opening::SessionError;
 use super::sessions::TargetSessions;
 use super::store_damage::{StoreWatch, may_damage};
@@ -57,6 +58,7 @@ pub(crate) struct SuiteRun<'a> {
     stores: &'a mut StoreWatch,
     /// Cases that look at what all others said, and wait for them.
     last: Vec<Arc<Case>>,
+    servers: OpenServers,
 }
 
 impl<'a> SuiteRun<'a> {
@@ -83,6 +85,7 @@ impl<'a> SuiteRun<'a> {
             damaging: Vec::new(),
             stores,
             last: Vec::new(),
+            servers: OpenServers::new(planned.targets.len(), !planned.suite.teardown.is_empty()),
         }
     }
 
@@ -100,10 +103,13 @@ impl<'a> SuiteRun<'a> {
         };
         self.finish_running().await;
         unreached.extend(self.run_damaging().await);
-        for target in &self.targets {
+        self.servers.finish_ending().await;
+        for (index, target) in self.targets.iter().enumerate() {
             target.target.sections().into_iter().for_each(|section| self.emitter.send(RunMessage::Section(section)));
             remember_tools(&target.target, self.options);
-            target.finish().await;
+            if !self.servers.has_ended(index) {
+                target.finish().await;
+            }
         }
         for case in std::mem::take(&mut self.last) {
             let target = Arc::clone(&self.targets[case.target]);
@@ -165,6 +171,7 @@ impl<'a> SuiteRun<'a> {
                 unreached.push(Arc::clone(case));
                 continue;
             }
+            self.make_room(case.target).await;
             let mut next = self.expand_case(case).await;
             if is_template(case) {
                 let is_next = |more: &&Arc<Case>| is_template(more) && more.target == case.target;
@@ -180,6 +187,22 @@ impl<'a> SuiteRun<'a> {
             }
         }
         unreached
+    }
+
+    /// Ends servers whose cases are over where many are open, before the first case of another begins.
+    async fn make_room(&mut self, target: usize) {
+        while self.servers.is_full_for(target) {
+            let running = self.begun.values().map(|begun| begun.case.target);
+            let needed = running.chain(self.damaging.iter().map(|case| case.target)).collect();
+            if self.servers.end_others(&needed, &self.targets).await {
+                continue;
+            }
+            match self.running.join_next_with_id().await {
+                Some(finished) => self.take_finished(finished),
+                None => break,
+            }
+        }
+        self.servers.begin(target);
     }
 
     /// Begins the cases as the seed says, once it is known what all templates stand for.
