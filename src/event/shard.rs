@@ -25,9 +25,9 @@ pub struct ShardInfo {
     /// The filters, lines and rows by which cases were selected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub selected: Vec<String>,
-    /// The flags that say how often a case ran, such as `--repeat 3`.
+    /// The flags that say how often cases run, and for how long, such as `--repeat 3`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub repeated: Vec<String>,
+    pub flags: Vec<String>,
     /// The hash of the baseline of known failures; nothing where there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,

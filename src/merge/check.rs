@@ -115,14 +115,13 @@ fn difference(first: &CheckedPart, other: &CheckedPart) -> Option<MergeMistake> 
     if is.selected != was.selected {
         return differ("they select different cases".to_owned(), again);
     }
-    if is.repeated != was.repeated {
-        let said =
-            |flags: &[String]| if flags.is_empty() { "none".to_owned() } else { format!("`{}`", flags.join(" ")) };
-        let what = format!(
-            "the flags that repeat cases are {} in one, and {} in the other",
-            said(&is.repeated),
-            said(&was.repeated)
-        );
+    if is.flags != was.flags {
+        let what = match (is.flags.join(" "), was.flags.join(" ")) {
+            (flags, none) | (none, flags) if none.is_empty() => {
+                format!("one ran with `{flags}`, the other without such a flag")
+            }
+            (flags, others) => format!("one ran with `{flags}`, the other with `{others}`"),
+        };
         return differ(what, again);
     }
     if is.baseline != was.baseline {

@@ -12,7 +12,7 @@ fn shard(number: u32, count: u32) -> ShardInfo {
         times: None,
         sources: [("s.yml".to_owned(), "1".to_owned())].into(),
         selected: Vec::new(),
-        repeated: Vec::new(),
+        flags: Vec::new(),
         baseline: None,
     }
 }
@@ -76,7 +76,7 @@ fn recordings_make_a_run_only_if_they_are_all_of_its_parts() {
     let by_suite = ShardInfo { unit: ShardUnit::Suite, ..shard(2, 2) };
     let by_time = ShardInfo { times: Some("1".to_owned()), ..shard(2, 2) };
     let filtered = ShardInfo { selected: vec!["a".to_owned()], ..shard(2, 2) };
-    let again = ShardInfo { repeated: vec!["--repeat 3".to_owned()], ..shard(2, 2) };
+    let again = ShardInfo { flags: vec!["--repeat 3".to_owned()], ..shard(2, 2) };
     let known = ShardInfo { baseline: Some("1".to_owned()), ..shard(2, 2) };
     let different = "`1.ndjson` and `2.ndjson` are parts of different runs: ";
     for (parts, expected) in [
@@ -107,7 +107,7 @@ fn recordings_make_a_run_only_if_they_are_all_of_its_parts() {
         (vec![part(1, 2), of("2.ndjson", more)], vec![format!("{different}`s.yml` is not the same in both")]),
         (
             vec![part(1, 2), of("2.ndjson", again)],
-            vec![format!("{different}the flags that repeat cases are none in one, and `--repeat 3` in the other")],
+            vec![format!("{different}one ran with `--repeat 3`, the other without such a flag")],
         ),
         (vec![part(1, 2), of("2.ndjson", by_suite)], vec![format!("{different}`--shard-by` is not the same in both")]),
         (

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Offer;
 use super::case::{Body, Case, Template};
 use super::planner::Planner;
-use super::shared_set::SharedSet;
+use super::shared_names::SharedNames;
 use crate::event::{CaseResult, Section};
 use crate::source::Node;
 use crate::suite::{self, AddedSettings, SuiteSettings, Test};
@@ -114,7 +114,7 @@ pub(crate) fn case_of_test(planner: &Planner<'_>, test: &Test, block: &Block) ->
     case.span = block.span;
     case.probes = block.probes.iter().map(|probe| (*probe).to_owned()).collect();
     case.variants = block.settings.variants(planner).into_iter().collect();
-    case.claims = SharedSet::default();
+    case.claims = SharedNames::default();
     case
 }
 

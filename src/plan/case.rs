@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use super::block::Block;
-use super::shared_set::SharedSet;
+use super::shared_names::SharedNames;
 use super::snapshot::SnapshotScope;
 use super::target::Target;
 use super::{Check, Rounds, Selection, raw};
@@ -157,11 +157,11 @@ pub struct Case {
     /// Words to select it by.
     pub tags: Vec<String>,
     /// The probes that it belongs to.
-    pub probes: SharedSet,
+    pub probes: SharedNames,
     /// The variants that it can judge.
-    pub variants: SharedSet,
+    pub variants: SharedNames,
     /// The variants that its test names in `judges:`, although no expectation in it judges them.
-    pub claims: SharedSet,
+    pub claims: SharedNames,
     /// Names that only this case has: its row, its loop variable.
     pub names: Names,
     /// Names that many cases share, since they can be large: what the server offers, and hints.
@@ -220,13 +220,13 @@ impl Case {
     ///
     /// A case whose valid calls failed has judged nothing; a test that somebody wrote has judged what the steps judge
     /// that ran. Other cases are about one thing, and their failure is the verdict on it.
-    pub fn judged_variants(&self, exchanges: usize) -> SharedSet {
+    pub fn judged_variants(&self, exchanges: usize) -> SharedNames {
         let Body::Script(script) = &self.body else { return self.variants.clone() };
         if script.steps.is_empty() {
             return self.variants.clone();
         }
         if exchanges == 0 {
-            return SharedSet::default();
+            return SharedNames::default();
         }
         let is_written = !self.is_derived && self.rule.is_none() && script.rounds.is_none();
         let ran = steps_begun(&script.steps, exchanges);

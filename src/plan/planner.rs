@@ -8,7 +8,7 @@ use super::arguments::{ConfigSource, NotCallable, only_as_task};
 use super::block::Block;
 use super::case::{Body, Case, Mistake, Place, Script, SessionNeed, Template};
 use super::generated::{OUTPUT_SCHEMA_JUDGES, output_schema};
-use super::shared_set::SharedSet;
+use super::shared_names::SharedNames;
 use super::target::Target;
 use super::{raw, snapshot};
 use crate::event::Reason;
@@ -104,7 +104,7 @@ impl Planner<'_> {
     }
 
     /// The variants that the cases of a test can judge.
-    pub(crate) fn judged_by(&self, test: &Test) -> SharedSet {
+    pub(crate) fn judged_by(&self, test: &Test) -> SharedNames {
         self.test_case(test, None, Body::skipped(Reason::NothingExpanded)).variants
     }
 
@@ -197,7 +197,7 @@ impl Planner<'_> {
     pub(crate) fn case(&self, name: &str, row: Option<String>, span: Span, body: Body) -> Case {
         let (file, line, column) = self.sources.place(span);
         let last = self.sources.file(span.source).position((span.end as usize).saturating_sub(1)).0;
-        let mut probes = SharedSet::default();
+        let mut probes = SharedNames::default();
         let is_per_test = self.suite.options.restart_policy == RestartPolicy::PerTest;
         if is_per_test && !matches!(body, Body::Skipped(_)) {
             probes.insert("test-isolation".to_owned());
@@ -215,8 +215,8 @@ impl Planner<'_> {
             place: Place { file: file.to_owned(), line, last_line: last.max(line), column },
             tags: Vec::new(),
             probes,
-            variants: SharedSet::default(),
-            claims: SharedSet::default(),
+            variants: SharedNames::default(),
+            claims: SharedNames::default(),
             names: Names::new(),
             offered: Arc::default(),
             fixture: None,

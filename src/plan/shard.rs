@@ -97,7 +97,7 @@ impl Shard {
     }
 
     /// What a recording says of it.
-    pub(crate) fn info(&self, plan: &Plan, repeated: Vec<String>, baseline: Option<String>) -> ShardInfo {
+    pub(crate) fn info(&self, plan: &Plan, flags: Vec<String>, baseline: Option<String>) -> ShardInfo {
         // Filters are told as what was selected, and what is built in follows from the version.
         let is_file = |name: &str| name != Filter::SOURCE && builtin_name(name).is_none();
         let sources = plan.sources.names().zip(plan.sources.texts()).filter(|(name, _)| is_file(name));
@@ -111,7 +111,7 @@ impl Shard {
             times: self.times.map(hash_text),
             sources: sources.map(|(name, text)| (name.to_owned(), hash_text(fnv(FNV, text.as_bytes())))).collect(),
             selected: filters.chain(lines).chain(rows.iter().cloned()).collect(),
-            repeated,
+            flags,
             baseline,
         }
     }

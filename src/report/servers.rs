@@ -10,7 +10,7 @@ type CountColumn = (&'static str, fn(&ServerEnd) -> usize, Tone);
 const COLUMNS: [CountColumn; 4] = [
     ("failed", |end| end.failed, Tone::Bad),
     ("errored", |end| end.errored, Tone::Bad),
-    ("without a verdict", |end| end.undecided, Tone::Doubtful),
+    ("not judged", |end| end.undecided, Tone::Faint),
     ("passed", |end| end.passed, Tone::Good),
 ];
 
@@ -63,7 +63,7 @@ mod tests {
             (vec![end("a", 0, 2, 0, 0), end("b", 1, 1, 1, 0)], "server,exit code,failed,passed; b,1,1,1; a,0,0,2"),
             (
                 vec![end("a", 4, 0, 0, 3), end("b", 0, 1, 0, 0), end("c", 1, 0, 1, 0)],
-                "server,exit code,failed,without a verdict,passed; a,4,0,3,0; c,1,1,0,0; b,0,0,0,1",
+                "server,exit code,failed,not judged,passed; a,4,0,3,0; c,1,1,0,0; b,0,0,0,1",
             ),
         ] {
             let table = of_ends(&ends);

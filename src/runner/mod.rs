@@ -27,7 +27,7 @@ mod isolation;
 mod learning;
 mod machine_paths;
 mod names;
-mod open_servers;
+mod open_targets;
 mod opening;
 mod options;
 mod other_processes;
@@ -293,7 +293,7 @@ fn run_started(plan: &Plan, options: &Options) -> RunStarted {
             .selection
             .shard
             .as_ref()
-            .map(|shard| Box::new(shard.info(plan, options.repetition(), options.baseline.hash()))),
+            .map(|shard| Box::new(shard.info(plan, options.flags_of_cases(), options.baseline.hash()))),
         parts: None,
     }
 }

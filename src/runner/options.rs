@@ -108,10 +108,12 @@ impl Options {
         }
     }
 
-    /// The flags that say how often a case runs.
-    pub(crate) fn repetition(&self) -> Vec<String> {
+    /// The flags that say how often cases run, and for how long.
+    pub(crate) fn flags_of_cases(&self) -> Vec<String> {
         let repeat = (self.repeat > 1).then(|| format!("--repeat {}", self.repeat));
-        repeat.into_iter().chain(self.retries.map(|retries| format!("--retries {retries}"))).collect()
+        let retries = self.retries.map(|retries| format!("--retries {retries}"));
+        let timeout = self.timeout.map(|time| format!("--timeout {}ms", time.as_millis()));
+        repeat.into_iter().chain(retries).chain(timeout).collect()
     }
 
     /// The order in which the cases of a suite begin.

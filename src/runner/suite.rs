@@ -9,8 +9,9 @@ use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 use super::learning::{learned_catalog, remember_tools};
-use super::open_servers::OpenServers;
+use super::open_targets::{OpenTargets, TargetCounts};
 use super::opening::SessionError;
+use super::resolve::Starts;
 use super::sessions::TargetSessions;
 use super::store_damage::{StoreWatch, may_damage};
 use super::store_turns;
@@ -58,7 +59,7 @@ pub(crate) struct SuiteRun<'a> {
     stores: &'a mut StoreWatch,
     /// Cases that look at what all others said, and wait for them.
     last: Vec<Arc<Case>>,
-    servers: OpenServers,
+    open: OpenTargets,
 }
 
 impl<'a> SuiteRun<'a> {
@@ -85,7 +86,7 @@ impl<'a> SuiteRun<'a> {
             damaging: Vec::new(),
             stores,
             last: Vec::new(),
-            servers: OpenServers::new(planned.targets.len(), !planned.suite.teardown.is_empty()),
+            open: OpenTargets::default(),
         }
     }
 
@@ -96,6 +97,11 @@ impl<'a> SuiteRun<'a> {
     /// Runs the cases; returns how many were not reached.
     pub(crate) async fn run(mut self) -> usize {
         let planned = self.suite_plan();
+        self.open = OpenTargets::new(TargetCounts {
+            with_process: self.targets.iter().filter(|one| one.target.starts() != Starts::Nothing).count(),
+            parallel: self.options.parallel_of(&planned.suite),
+            has_teardown: !planned.suite.teardown.is_empty(),
+        });
         self.expect(&planned.cases);
         let mut unreached = match self.options.order_of(&planned.suite) {
             Order::Declared => self.run_declared().await,
@@ -103,11 +109,11 @@ impl<'a> SuiteRun<'a> {
         };
         self.finish_running().await;
         unreached.extend(self.run_damaging().await);
-        self.servers.finish_ending().await;
+        self.open.finish_ending().await;
         for (index, target) in self.targets.iter().enumerate() {
             target.target.sections().into_iter().for_each(|section| self.emitter.send(RunMessage::Section(section)));
             remember_tools(&target.target, self.options);
-            if !self.servers.has_ended(index) {
+            if !self.open.has_ended(index) {
                 target.finish().await;
             }
         }
@@ -167,11 +173,11 @@ impl<'a> SuiteRun<'a> {
         let mut unreached = Vec::new();
         let mut cases = self.suite_plan().cases.iter().peekable();
         while let Some(case) = cases.next() {
+            self.make_room(case.target).await;
             if self.is_over() {
                 unreached.push(Arc::clone(case));
                 continue;
             }
-            self.make_room(case.target).await;
             let mut next = self.expand_case(case).await;
             if is_template(case) {
                 let is_next = |more: &&Arc<Case>| is_template(more) && more.target == case.target;
@@ -189,12 +195,11 @@ impl<'a> SuiteRun<'a> {
         unreached
     }
 
-    /// Ends servers whose cases are over where many are open, before the first case of another begins.
+    /// Ends targets whose cases are over where many are open, before the first case of another begins.
     async fn make_room(&mut self, target: usize) {
-        while self.servers.is_full_for(target) {
-            let running = self.begun.values().map(|begun| begun.case.target);
-            let needed = running.chain(self.damaging.iter().map(|case| case.target)).collect();
-            if self.servers.end_others(&needed, &self.targets).await {
+        while self.open.is_full_for(target) && !self.is_over() {
+            let needed = self.begun.values().map(|begun| begun.case.target).collect();
+            if self.open.end_others(&needed, &self.targets).await {
                 continue;
             }
             match self.running.join_next_with_id().await {
@@ -202,7 +207,7 @@ impl<'a> SuiteRun<'a> {
                 None => break,
             }
         }
-        self.servers.begin(target);
+        self.open.open(target);
     }
 
     /// Begins the cases as the seed says, once it is known what all templates stand for.
@@ -214,6 +219,7 @@ impl<'a> SuiteRun<'a> {
         shuffle(self.suite_plan(), &mut cases, self.options.seed);
         let mut unreached = Vec::new();
         for case in cases {
+            self.make_room(case.target).await;
             unreached.extend(self.begin(case).await);
         }
         unreached
@@ -304,7 +310,10 @@ impl<'a> SuiteRun<'a> {
     async fn begin(&mut self, case: Arc<Case>) -> Option<Arc<Case>> {
         match &case.body {
             Body::Scan(_) => self.last.push(case),
-            Body::Check(_) if may_damage(&case) => self.damaging.push(case),
+            Body::Check(_) if may_damage(&case) => {
+                self.open.keep(case.target);
+                self.damaging.push(case);
+            }
             Body::Check(_) | Body::Script(_) | Body::Template(_) | Body::Skipped(_) | Body::Failed(_) => {
                 return self.start(case).await;
             }

@@ -33,6 +33,7 @@ pub fn parse(sources: &Sources, source: SourceId) -> Result<Node, Diagnostic> {
         text,
         source,
         anchors: BTreeMap::new(),
+        has_aliases: false,
         nodes: 0,
         copied: 0,
     };
@@ -45,6 +46,7 @@ struct YamlReader<'t> {
     source: SourceId,
     /// The values of anchors.
     anchors: BTreeMap<usize, (Node, CopySize)>,
+    has_aliases: bool,
     nodes: usize,
     copied: usize,
 }
@@ -107,6 +109,7 @@ impl<'t> YamlReader<'t> {
                     let Some((_, size)) = self.anchors.get(&anchor) else {
                         return Err(self.mistake("an alias refers to a value that contains it", start, end));
                     };
+                    self.has_aliases = true;
                     self.copy(*size, start)?;
                     let (node, _) = &self.anchors[&anchor];
                     Node { span: self.span(start, end), value: node.value.clone() }
@@ -244,11 +247,12 @@ impl<'t> YamlReader<'t> {
     fn grow(&mut self, by: usize, at: u32) -> Result<(), Diagnostic> {
         self.nodes += by;
         if self.nodes > MAX_NODES {
-            if !self.anchors.is_empty() {
+            if self.has_aliases {
                 return Err(self.mistake("its aliases expand to too many values", at, at));
             }
-            let mistake = self.mistake("it has more than a million values", at, at);
-            return Err(mistake.with_help("divide it into several suites".to_owned()));
+            let message = "the file has more than a million values";
+            let mistake = Diagnostic::error("yaml-syntax", message, self.span(at, at));
+            return Err(mistake.with_help("divide it into several files".to_owned()));
         }
         Ok(())
     }
@@ -319,6 +323,18 @@ mod tests {
         let id = sources.add(SourceFile::new("t.yml", text));
         let node = parse(&sources, id);
         (sources, node)
+    }
+
+    #[test]
+    fn aliases_are_blamed_only_where_there_are_some() {
+        let many = "- 1\n".repeat(MAX_NODES);
+        let bomb = format!("- &a [{}]\n- *a\n", "1, ".repeat(MAX_NODES - 10));
+        for (text, expected) in [
+            (many, "the file has more than a million values"),
+            (bomb, "the file is not valid YAML: its aliases expand to too many values"),
+        ] {
+            assert_eq!(read(&text).1.unwrap_err().message, expected);
+        }
     }
 
     #[test]

@@ -110,8 +110,42 @@ fn says_more(node: &Node) -> bool {
     node.entries().iter().any(|(key, _)| !["name", "tags", "steps"].contains(&&*key.value) && !is_step(&key.value))
 }
 
-/// The extras of all tests that have none.
+/// The extras of all tests without any.
 fn no_extras() -> Arc<TestExtras> {
     static NONE: LazyLock<Arc<TestExtras>> = LazyLock::new(Arc::default);
     Arc::clone(&NONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::{self, SourceFile, Sources};
+
+    fn decoded(text: &str) -> (Node, Test) {
+        let mut sources = Sources::default();
+        let id = sources.add(SourceFile::new("t.yml", text.to_owned()));
+        let node = source::parse(&sources, id).unwrap();
+        let read = super::test(&node, &NamedFaults::new(), &mut Vec::new()).unwrap();
+        (node, read)
+    }
+
+    #[test]
+    fn tests_without_extras_share_what_a_test_with_default_extras_says() {
+        let (plain, of_plain) = decoded("{ name: a, call: add, args: {}, expect: [], tags: [b] }");
+        let (with_steps, of_steps) = decoded("{ name: b, steps: [{ call: add }] }");
+        let (spoken, of_spoken) = decoded("{ name: c, call: add, probe: false }");
+        assert_eq!([&plain, &with_steps, &spoken].map(says_more), [false, false, true]);
+        assert!(Arc::ptr_eq(&of_plain.extras, &of_steps.extras) && !Arc::ptr_eq(&of_plain.extras, &of_spoken.extras));
+        assert_eq!(format!("{:?}", of_plain.extras), format!("{:?}", of_spoken.extras));
+    }
+
+    #[test]
+    fn every_other_key_of_a_test_is_one_of_its_extras() {
+        let keys = [TestKeys::TABLE, RuleKeys::TABLE, NeedKeys::TABLE].into_iter().flatten().map(|key| key.name);
+        for key in keys.filter(|key| !["name", "tags", "steps"].contains(key)) {
+            let mut sources = Sources::default();
+            let id = sources.add(SourceFile::new("t.yml", format!("{{ name: a, call: add, {key}: b }}")));
+            assert!(says_more(&source::parse(&sources, id).unwrap()), "{key}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ pub struct Test {
     pub tags: Vec<String>,
     /// Its steps.
     pub steps: Arc<[Step]>,
-    /// What most tests do not say; one for all of those.
+    /// The keys that few tests use; tests without any of them share one value.
     pub extras: Arc<TestExtras>,
 }
 

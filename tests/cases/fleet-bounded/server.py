@@ -9,8 +9,18 @@ RUNNING = pathlib.Path("running")
 RUNNING.mkdir(exist_ok=True)
 OWN = RUNNING / str(os.getpid())
 OWN.write_text("")
+
+
+def is_alive(process):
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 with open("counts.txt", "a") as counts:
-    counts.write(f"{len(list(RUNNING.iterdir()))}\n")
+    counts.write(f"{sum(is_alive(file.name) for file in RUNNING.iterdir())}\n")
 
 for line in sys.stdin:
     message = json.loads(line)
@@ -30,4 +40,3 @@ for line in sys.stdin:
     else:
         result = {}
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
-OWN.unlink()

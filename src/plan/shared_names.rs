@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 static NOTHING: BTreeSet<String> = BTreeSet::new();
 
-/// A set of names, kept once for all cases that have the same; whoever changes one of them gets a set of their own.
+/// A set of names, kept once for all cases that have the same, and copied where one of them changes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SharedSet(Option<Arc<BTreeSet<String>>>);
+pub struct SharedNames(Option<Arc<BTreeSet<String>>>);
 
-impl SharedSet {
+impl SharedNames {
     /// Adds names.
     pub fn extend(&mut self, names: impl IntoIterator<Item = String>) {
         let mut names = names.into_iter().peekable();
@@ -35,7 +35,7 @@ impl SharedSet {
     }
 }
 
-impl Deref for SharedSet {
+impl Deref for SharedNames {
     type Target = BTreeSet<String>;
 
     fn deref(&self) -> &Self::Target {
@@ -43,7 +43,7 @@ impl Deref for SharedSet {
     }
 }
 
-impl FromIterator<String> for SharedSet {
+impl FromIterator<String> for SharedNames {
     fn from_iter<I: IntoIterator<Item = String>>(names: I) -> Self {
         let mut set = Self::default();
         set.extend(names);
@@ -57,13 +57,13 @@ mod tests {
 
     #[test]
     fn equal_sets_are_kept_once_and_changed_apart() {
-        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<SharedSet>();
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<SharedNames>();
         let mut sets = [set(&["a", "b"]), set(&["b", "a"]), set(&["a"]), set(&[])];
         let mut known = BTreeSet::new();
         for set in &mut sets {
             set.share(&mut known);
         }
-        let address = |set: &SharedSet| set.0.as_ref().map(Arc::as_ptr);
+        let address = |set: &SharedNames| set.0.as_ref().map(Arc::as_ptr);
         assert_eq!(address(&sets[0]), address(&sets[1]));
         assert_ne!(address(&sets[0]), address(&sets[2]));
         assert_eq!((address(&sets[3]), known.len()), (None, 2));
