@@ -51,6 +51,7 @@ mod shutdowns;
 mod silence;
 mod snapshot;
 mod start;
+mod start_pace;
 mod store_copies;
 mod store_damage;
 mod store_move;
@@ -152,7 +153,8 @@ enum RunMessage {
 struct Emitter {
     sender: mpsc::UnboundedSender<RunMessage>,
     recordings: Arc<Recordings>,
-    /// A permit for each server that may start at a time: as many as there are processors, whatever runs.
+    /// A permit for each server that may start at a time: as many as there are processors, whatever runs, but for those
+    /// whose starts leave the processors free.
     starting: Arc<Semaphore>,
     running: Arc<RunningServers>,
 }

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::resolve::{self, Reachable, Starts};
@@ -206,7 +205,7 @@ async fn open_at(
     let names = target.names.clone().map_err(unfilled)?;
     let names: Names = names.into_iter().chain(own.clone()).collect();
     let starts = server.starts();
-    let permit = start_permit(target, starts).await;
+    let permits = if starts == Starts::Nothing { Vec::new() } else { target.start_pace.turn(&target.emitter).await };
     let copy = match &target.stores {
         Some(stores) if starts != Starts::Nothing => Some(CopiedStore::of(stores, store).await.map_err(broken)?),
         Some(_) | None => None,
@@ -263,9 +262,12 @@ async fn open_at(
     }
     let failed = match opened {
         Ok(session) => {
-            // Without a handshake, a server on a stream may still be starting.
-            if let Some(permit) = permit.filter(|_| starts == Starts::WithStream && !session.has_handshake()) {
-                session.hold_while_starting(permit);
+            if starts == Starts::WithStream && !session.has_handshake() {
+                // A server on a stream may still be starting.
+                session.hold_while_starting(permits);
+            } else if starts != Starts::Nothing && known.is_some() {
+                // Without a known revision, an old server may have let a question of newer clients pass.
+                target.start_pace.note(&session);
             }
             return Ok(session);
         }
@@ -310,14 +312,6 @@ impl CopiedStore {
         let lease = stores.take(using).await?;
         let moving = lease.moving(stores);
         Ok(Self { lease, moving })
-    }
-}
-
-/// Waits until a server may start, where one is started; its time to start begins after that.
-async fn start_permit(target: &RunTarget, starts: Starts) -> Option<OwnedSemaphorePermit> {
-    match starts {
-        Starts::Nothing => None,
-        Starts::WithStream | Starts::WithAddress => Arc::clone(&target.emitter.starting).acquire_owned().await.ok(),
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::hang::HungTools;
+use super::start_pace::StartPace;
 use super::history::History;
 use super::machine_paths::MachinePaths;
 use super::names::GivenNames;
@@ -61,6 +62,8 @@ pub(crate) struct RunTarget {
     pub(crate) answered: Option<Arc<AnsweredTools>>,
     /// The tools of which a generated case has failed, since they answered nothing.
     pub(crate) hung_tools: HungTools,
+    /// How many processes of the server start at a time.
+    pub(crate) start_pace: StartPace,
     pub(crate) emitter: Emitter,
     pub(crate) tamper: Option<Tamper>,
     pub(crate) stop: Stop,
@@ -144,6 +147,7 @@ impl RunTarget {
             history: rests_on_valid_calls(planned, index).then(History::default),
             answered: (options.replay.is_none() && options.tamper.is_none()).then(Arc::default),
             hung_tools: HungTools::default(),
+            start_pace: StartPace::new(options.processors),
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),
             stop: options.stop.clone(),

@@ -99,7 +99,7 @@ pub struct Session {
     /// Connections that ended during the negotiation before this one.
     pub earlier: Vec<ClosedSession>,
     /// Held while a server starts that no handshake waited for.
-    starting: Mutex<Option<OwnedSemaphorePermit>>,
+    starting: Mutex<Vec<OwnedSemaphorePermit>>,
     calls: OpenCalls,
     own_values: OwnValues,
 }
@@ -250,13 +250,13 @@ impl Session {
         self.own_values.set(values);
     }
 
-    /// Keeps a permit to start until the server has given its first answer, or let its time pass.
-    pub fn hold_while_starting(&self, permit: OwnedSemaphorePermit) {
-        *self.starting.lock() = Some(permit);
+    /// Keeps permits to start until the server has given its first answer, or let its time pass.
+    pub fn hold_while_starting(&self, permits: Vec<OwnedSemaphorePermit>) {
+        *self.starting.lock() = permits;
     }
 
     fn release_start(&self) {
-        drop(self.starting.lock().take());
+        self.starting.lock().clear();
     }
 
     /// It began with a handshake, or as a revision without one begins.

@@ -3,6 +3,7 @@
 use std::ops::Add;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use super::orphans;
 
@@ -61,12 +62,31 @@ impl ServerProcesses {
         })
     }
 
+    /// The time for which they used a processor or waited for one, all threads together; nothing where the system does
+    /// not tell. What ended before is not in it.
+    #[cfg(target_os = "linux")]
+    pub fn busy(&self) -> Option<Duration> {
+        self.ids()?.filter_map(busy).reduce(Duration::saturating_add)
+    }
+
+    /// The time for which they used a processor or waited for one: not known on this system.
+    #[cfg(not(target_os = "linux"))]
+    pub fn busy(&self) -> Option<Duration> {
+        let _ = self.leader;
+        None
+    }
+
     #[cfg(target_os = "linux")]
     fn measure(&self) -> Option<ProcessUsage> {
-        let listed = std::fs::read_dir("/proc").ok()?;
+        self.ids()?.filter_map(usage).reduce(ProcessUsage::add)
+    }
+
+    /// The processes of the group.
+    #[cfg(target_os = "linux")]
+    fn ids(&self) -> Option<impl Iterator<Item = u32>> {
+        let (listed, leader) = (std::fs::read_dir("/proc").ok()?, self.leader);
         let ids = listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-        let held = ids.filter(|id| group(*id) == Some(self.leader)).filter_map(usage);
-        held.reduce(ProcessUsage::add)
+        Some(ids.filter(move |id| group(*id) == Some(leader)))
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -100,6 +120,18 @@ fn group(id: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let (_, behind_name) = stat.rsplit_once(')')?;
     behind_name.split_whitespace().nth(2)?.parse().ok()
+}
+
+/// The time for which the threads of one process used a processor or waited for one: the first two numbers of each
+/// `/proc/PID/task/TID/schedstat`, in nanoseconds.
+#[cfg(target_os = "linux")]
+fn busy(id: u32) -> Option<Duration> {
+    let threads = std::fs::read_dir(format!("/proc/{id}/task")).ok()?;
+    let spent = threads.filter_map(|thread| {
+        let schedule = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        schedule.split_whitespace().take(2).map(|nanoseconds| nanoseconds.parse::<u64>().ok()).sum::<Option<u64>>()
+    });
+    spent.map(Duration::from_nanos).reduce(Duration::saturating_add)
 }
 
 /// The resources of one process (proc(5), `/proc/PID/fd` and `VmRSS` of `/proc/PID/status`).
