@@ -159,8 +159,8 @@ impl SessionCaller {
     fn spend_on(&self, request: &CheckRequest<'_>) -> Result<(), CheckEnd> {
         self.limits.spend(1)?;
         let tool = request.params["name"].as_str().filter(|_| request.method == "tools/call");
-        match tool.filter(|tool| self.session.is_silent(tool, &self.owner, || true)) {
-            Some(tool) => Err(CheckEnd::Inconclusive(Reason::never_answered(tool))),
+        match tool.and_then(|tool| Some((tool, self.session.in_vain(tool, &self.owner, || true)?))) {
+            Some((tool, why)) => Err(CheckEnd::Inconclusive(Reason::in_vain(tool, why))),
             None => Ok(()),
         }
     }

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::session::InVain;
 use crate::wire::{call_limit, surroundings_lack};
 
 /// Why a case was skipped, inconclusive or errored, or a note on a case that passed.
@@ -67,7 +68,7 @@ pub enum Reason {
     NoSessionId,
     /// A request was answered before it was cancelled.
     NotCancelled(String),
-    /// A generated step would call a tool for which other cases waited in vain.
+    /// A generated step would call a tool for which other cases waited in vain, or at whose calls the server ended.
     NeverAnswered(String),
     /// Messages after a cancellation cannot be seen over HTTP in this revision.
     CancellationUnseen,
@@ -235,9 +236,18 @@ impl Reason {
         lack.or_else(|| call_limit(words).map(Self::CallsLimited))
     }
 
+    /// Why no case calls a tool any more.
+    pub fn in_vain(tool: &str, why: InVain) -> Self {
+        let seen = match why {
+            InVain::Silent => "other cases waited for it in vain",
+            InVain::EndsServer => "the server ended when other cases called it",
+        };
+        Self::NeverAnswered(format!("`{tool}` has served no call of this run, and {seen}"))
+    }
+
     /// Why no case waits for an answer of a tool any more.
     pub fn never_answered(tool: &str) -> Self {
-        Self::NeverAnswered(format!("`{tool}` has served no call of this run, and other cases waited for it in vain"))
+        Self::in_vain(tool, InVain::Silent)
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::event::{Finding, RunEnd};
 use crate::fault::FaultPlayer;
-use crate::session::Session;
+use crate::session::{InVain, Session};
 use crate::suite::AddedSettings;
-use crate::transport::{Shutdown, ShutdownOrder};
+use crate::transport::{Owner, Shutdown, ShutdownOrder};
 
 /// A boxed future, as in the crate `futures`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -22,6 +22,12 @@ pub trait FreshServers: Send + Sync {
 
     /// The servers of another name in the suite; `None` if the run does not use it.
     fn of_server<'a>(&'a self, server: &str) -> Option<Box<dyn FreshServers + 'a>>;
+
+    /// Why a valid call of a tool would show `owner` nothing new, if it would not: so no server need be started for it.
+    fn in_vain(&self, tool: &str, owner: &Owner) -> Option<InVain>;
+
+    /// Takes note that a server ended at a call for `owner` that was sent in another way than as a request.
+    fn note_end(&self, tool: &str, owner: &Owner);
 
     /// The server processes of this run that are alive at the moment, whichever case started them.
     fn running(&self) -> Vec<RunningServer>;

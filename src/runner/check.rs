@@ -28,7 +28,7 @@ use crate::plan::{
     BoxFuture, Case, CaseStore, Check, CheckContext, CheckMachine, CloseServer, ClosedServer, FreshServers, OpenServer,
     RunningServer, ServerChoice, StepOutcome, StepRunner, SuiteSetup,
 };
-use crate::session::Session;
+use crate::session::{InVain, Session};
 use crate::source::template::Names;
 use crate::suite::Step;
 use crate::transport::Owner;
@@ -270,6 +270,14 @@ impl FreshServers for TargetServers<'_> {
         let sessions = Arc::new(TargetSessions::of(target, self.options));
         let (largest_message, not_read) = (self.largest_message, Arc::clone(&self.not_read));
         Some(Box::new(Self { largest_message, not_read, ..Self::new(&sessions, self.case, self.options) }))
+    }
+
+    fn in_vain(&self, tool: &str, owner: &Owner) -> Option<InVain> {
+        self.sessions.target.answered.as_ref()?.in_vain(tool, owner, || true)
+    }
+
+    fn note_end(&self, tool: &str, owner: &Owner) {
+        self.sessions.target.answered.iter().for_each(|answered| answered.note_end(tool, owner));
     }
 
     fn running(&self) -> Vec<RunningServer> {

@@ -24,11 +24,14 @@ use crate::plan::arguments::ConfigSource;
 use crate::plan::{Rounds, expects_success};
 use crate::redact::Redactor;
 use crate::schema;
-use crate::session::{CallAnswer, Session};
+use crate::session::{CallAnswer, InVain, Session};
 use crate::source::template::{Names, TemplateError, Unfilled, names_of};
 use crate::source::{Sources, Span};
 use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite, is_builtin};
 use crate::wire::{Tool, admitted_failure, admitted_lack, admitted_prompt_failure, call_limit};
+
+/// The time for an answer to a request of which nobody knows that the server knows it, once others waited in vain.
+const AFTER_WAITS: Duration = Duration::from_secs(2);
 
 /// A conversation so far: what was said, what was learned.
 pub(crate) struct Conversation<'a> {
@@ -229,8 +232,10 @@ impl<'a> Conversation<'a> {
                     self.run_while_pending(request, step, http, index).await
                 }
                 (intent, _) => {
-                    let timeout = self.timeout_of(step);
-                    self.speaker.perform(intent, step, timeout, &mut self.exchanges[index]).await
+                    let short = self.short_wait(&intent, step);
+                    let timeout = self.timeout_of(step, index).into_iter().chain(short).min();
+                    let heard = self.speaker.perform(intent, step, timeout, &mut self.exchanges[index]).await;
+                    heard.map_err(|found| with_reason_of_wait(found, short))
                 }
             },
             Err(found) => Err(found),
@@ -247,26 +252,39 @@ impl<'a> Conversation<'a> {
         (index, result)
     }
 
-    fn timeout_of(&self, step: &Step) -> Option<Duration> {
-        let most = self.suite.options.request_timeout.filter(|_| is_builtin(self.sources.file(step.span.source)));
+    /// The time for a request that the server need not know, where it left such requests of other cases unanswered.
+    fn short_wait(&self, intent: &Intent, step: &Step) -> Option<Duration> {
+        let is_own = self.is_derived || is_builtin(self.sources.file(step.span.source));
+        let Intent::Request { method, .. } = intent else { return None };
+        (is_own && self.speaker.session.leaves_unanswered(method)).then_some(AFTER_WAITS)
+    }
+
+    fn timeout_of(&self, step: &Step, index: usize) -> Option<Duration> {
+        let session = self.speaker.session;
+        let is_late = || name_of_call(&self.exchanges[index]).is_some_and(|tool| session.is_late(tool));
+        let most = self.suite.options.request_timeout.or_else(|| is_late().then(|| session.request_timeout()));
+        let most = most.filter(|_| is_builtin(self.sources.file(step.span.source)));
         time_to_answer(step.timeout, most, self.patience)
     }
 
     fn unless_in_vain(&self, intent: Intent, exchange: &Exchange, step: &Step) -> Result<Intent, Finding> {
         let CaseSpeaker { session, owner, catalog } = &self.speaker;
-        let is_silent = |tool: &&str| {
-            // A tool that the server does not have need not answer once more than those that it has.
-            match catalog.tool(tool) {
-                Some(listed) => session.is_silent(tool, owner, || may_be_served(listed, &intent)),
-                None => session.is_silent(tool, owner, || false) || session.is_silent_server(),
+        let in_vain = |tool: &str| {
+            if let Some(listed) = catalog.tool(tool) {
+                return session.in_vain(tool, owner, || may_be_served(listed, &intent));
             }
+            // A tool that the server does not have need not answer once more than those that it has.
+            let is_silent = session.is_silent(tool, owner, || false) || session.is_silent_server();
+            is_silent.then_some(InVain::Silent)
         };
-        let Some(tool) = name_of_call(exchange).filter(is_silent) else { return Ok(intent) };
+        let Some((tool, why)) = name_of_call(exchange).and_then(|tool| Some((tool, in_vain(tool)?))) else {
+            return Ok(intent);
+        };
         let waits = step.awaits == Awaited::Answer && step.cancel.is_none();
         if !waits || !self.is_derived && !is_builtin(self.sources.file(step.span.source)) {
             return Ok(intent);
         }
-        let why = Reason::never_answered(tool).to_string();
+        let why = Reason::in_vain(tool, why).to_string();
         Err(Finding::new("timeout", why).with_problem(StepProblem::NeverAnswered))
     }
 
@@ -557,6 +575,15 @@ fn limit_in_answer(message: &Value) -> Option<String> {
     }
     let is_refusal = message.get("error").is_some() || message["result"]["isError"] == true;
     call_limit(&words_of(message)).filter(|_| is_refusal)
+}
+
+/// Says why a request was waited for less than others, where it was.
+fn with_reason_of_wait(found: Finding, wait: Option<Duration>) -> Finding {
+    match wait {
+        Some(_) if found.is_timeout() => found
+            .with_evidence("waited", "less than for other requests: two cases waited the whole time for such answers"),
+        Some(_) | None => found,
+    }
 }
 
 /// Says that a request gives a name which the server does not offer. Where that is why the step failed, the server's words

@@ -13,7 +13,8 @@ use super::{Emitter, Options, Stop, names};
 use crate::event::{Finding, RunEnd};
 use crate::plan::{BoxFuture, CloseServer, ClosedServer, FreshServers, OpenServer, Plan, RunningServer};
 use crate::redact::Redactor;
-use crate::session::Session;
+use crate::session::{InVain, Session};
+use crate::transport::Owner;
 use crate::wire::Catalog;
 
 /// Fresh servers of the first target of a plan.
@@ -75,6 +76,14 @@ impl FreshServers for Fresh {
 
     fn of_server<'a>(&'a self, _: &str) -> Option<Box<dyn FreshServers + 'a>> {
         None
+    }
+
+    fn in_vain(&self, tool: &str, owner: &Owner) -> Option<InVain> {
+        self.sessions.target.answered.as_ref()?.in_vain(tool, owner, || true)
+    }
+
+    fn note_end(&self, tool: &str, owner: &Owner) {
+        self.sessions.target.answered.iter().for_each(|answered| answered.note_end(tool, owner));
     }
 
     fn running(&self) -> Vec<RunningServer> {

@@ -1,7 +1,7 @@
 //! What follows where a call gets no answer on which the verdict of a case rests that nobody wrote for this server.
 //!
 //! A tool that answers nothing fails one case, and the others that waited for it are not judged: a server that stops
-//! answering is one fault. So is a valid call that is slow or hangs, on which refusals rest: that is reported once for each
+//! answering is one fault. So is a tool at whose every call the server ends. So is a valid call that is slow or hangs, on which refusals rest: that is reported once for each
 //! tool, beside the cases, and is a failure only where the server answers nothing else either.
 
 use std::collections::BTreeSet;
@@ -9,14 +9,15 @@ use std::collections::BTreeSet;
 use parking_lot::Mutex;
 
 use super::target::RunTarget;
-use crate::event::{CheckResult, Finding, Outcome, Reason, RequirementLevel, StepProblem};
+use crate::event::{CheckResult, FailureClass, Finding, Outcome, Reason, RequirementLevel, StepProblem};
 use crate::plan::Case;
+use crate::session::InVain;
 
-/// The tools that answer nothing and of which a case has failed for it.
+/// The tools of which a case has failed, since they answer nothing, or since the server ends at each of their calls.
 #[derive(Debug, Default)]
-pub(crate) struct HungTools(Mutex<BTreeSet<String>>);
+pub(crate) struct FailedTools(Mutex<BTreeSet<String>>);
 
-impl HungTools {
+impl FailedTools {
     /// Returns true for the first case that fails, since a tool serves nothing; where no tool does, they are one fault.
     fn claim(&self, tool: &str, has_served: bool) -> bool {
         let mut tools = self.0.lock();
@@ -34,7 +35,29 @@ pub(crate) fn settle(target: &RunTarget, case: &Case, result: CheckResult) -> Ch
         let reason = Some(Reason::never_answered(&tool));
         return CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..result };
     }
+    if let Some(tool) = tool_that_ends_server(target, case, &result)
+        && let Some(answered) = &target.answered
+        && !target.ending_tools.claim(&tool, answered.has_served())
+    {
+        let reason = Some(Reason::in_vain(&tool, InVain::EndsServer));
+        return CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..result };
+    }
     settle_valid_call(target, result)
+}
+
+/// The tool at whose call the server ended, of a case that fails for nothing else, where the tool has answered nobody and
+/// nobody wrote the case for this server.
+fn tool_that_ends_server(target: &RunTarget, case: &Case, result: &CheckResult) -> Option<String> {
+    if !fails_for_end(result) {
+        return None;
+    }
+    target.answered.as_ref().filter(|_| target.is_generated(case))?.ending_tool_of(&case.owner())
+}
+
+fn fails_for_end(result: &CheckResult) -> bool {
+    let mut failures = result.findings.iter().filter(|found| found.level == RequirementLevel::Must).peekable();
+    let is_end = |found: &Finding| found.class == Some(FailureClass::ProcessExited);
+    result.outcome == Outcome::Failed && failures.peek().is_some() && failures.all(is_end)
 }
 
 /// The tool for which a case waited in vain that fails for nothing else, where it has served nobody and nobody wrote the
@@ -109,7 +132,7 @@ mod tests {
 
     #[test]
     fn one_case_fails_for_a_tool_that_answers_nothing() {
-        let hung = HungTools::default();
+        let hung = FailedTools::default();
         for (tool, has_served, expected) in [
             ("a", false, true),
             ("a", false, false),
@@ -120,6 +143,26 @@ mod tests {
             ("a", true, false),
         ] {
             assert_eq!(hung.claim(tool, has_served), expected, "{tool} {has_served}");
+        }
+    }
+
+    #[test]
+    fn only_the_end_of_the_server_is_explained_by_its_end() {
+        let ended = || Finding::failure(FailureClass::ProcessExited, "it ended");
+        let wrong = || Finding::new("equals", "it differs");
+        let advice = || Finding { level: RequirementLevel::Should, ..wrong() };
+        for (found, outcome, expected) in [
+            (vec![ended()], Outcome::Failed, true),
+            (vec![ended(), advice()], Outcome::Failed, true),
+            (vec![ended(), wrong()], Outcome::Failed, false),
+            (vec![wrong()], Outcome::Failed, false),
+            (vec![ended()], Outcome::Errored, false),
+        ] {
+            assert_eq!(
+                fails_for_end(&CheckResult::with_findings(outcome, found.clone())),
+                expected,
+                "{found:?} {outcome:?}"
+            );
         }
     }
 

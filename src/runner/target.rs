@@ -11,14 +11,14 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use super::hang::HungTools;
-use super::start_pace::StartPace;
+use super::hang::FailedTools;
 use super::history::History;
 use super::machine_paths::MachinePaths;
 use super::names::GivenNames;
 use super::resolve::{self, Reachable, Starts};
 use super::scan::ScanResults;
 use super::shutdowns::ShutdownCounts;
+use super::start_pace::StartPace;
 use super::store_copies::{StoreCopies, StoreSource, cure_of_temporary_folder};
 use super::untold_ends::UntoldEnds;
 use super::{Emitter, Options, RunFolder, SessionFrames, SessionPurpose, Stop, Tamper, finding, micros, names};
@@ -61,7 +61,9 @@ pub(crate) struct RunTarget {
     /// The tools that have answered; `None` where what answers is no server, but a recording, or may be a mutant.
     pub(crate) answered: Option<Arc<AnsweredTools>>,
     /// The tools of which a generated case has failed, since they answered nothing.
-    pub(crate) hung_tools: HungTools,
+    pub(crate) hung_tools: FailedTools,
+    /// The tools of which one has failed, since the server ended at each of their calls.
+    pub(crate) ending_tools: FailedTools,
     /// How many processes of the server start at a time.
     pub(crate) start_pace: StartPace,
     pub(crate) emitter: Emitter,
@@ -146,7 +148,8 @@ impl RunTarget {
             shutdowns: ShutdownCounts::default(),
             history: rests_on_valid_calls(planned, index).then(History::default),
             answered: (options.replay.is_none() && options.tamper.is_none()).then(Arc::default),
-            hung_tools: HungTools::default(),
+            hung_tools: FailedTools::default(),
+            ending_tools: FailedTools::default(),
             start_pace: StartPace::new(options.processors),
             emitter: emitter.clone(),
             tamper: options.tamper.clone(),

@@ -346,8 +346,8 @@ impl<'a> Driver<'a> {
         &self.calls.callees[0].name
     }
 
-    /// Leaves tools alone that are known to serve nothing; returns true if the one that is judged is among them.
-    pub(crate) fn learn_silence(&self, session: &CheckSession<'_>) -> bool {
+    /// Leaves tools alone that are known to serve nothing.
+    pub(crate) fn learn_silence(&self, session: &CheckSession<'_>) {
         let is_silent =
             |tool: &usize| session.session().is_silent(&self.calls.callees[*tool].name, session.owner(), || true);
         let ends_server =
@@ -355,7 +355,6 @@ impl<'a> Driver<'a> {
         (1..self.calls.callees.len())
             .filter(|tool| is_silent(tool) || ends_server(tool))
             .for_each(|tool| self.hazard(tool));
-        is_silent(&0)
     }
 
     /// Takes note of calls that nobody answered.

@@ -35,6 +35,9 @@ const SHOWN: usize = 160;
 /// The number of times that a server is started again because of one tool.
 const MOST_RESTARTS: u32 = 10;
 
+/// The number of servers that may end at calls of a tool that has answered none.
+const MOST_ENDS: u32 = 2;
+
 /// Calls of one tool, with those of others in between.
 #[derive(Debug)]
 pub(crate) struct FuzzCheck {
@@ -63,6 +66,8 @@ enum EarlyEnd {
     NoStart(String),
     Silent,
     FirstUnanswered,
+    /// Every server ended, and none had answered a call.
+    EndsAlways,
     ManyRestarts,
 }
 
@@ -74,6 +79,9 @@ impl fmt::Display for EarlyEnd {
             Self::Silent => to.write_str("it stopped after 3 calls had got no answer"),
             Self::FirstUnanswered => {
                 to.write_str("it stopped after the first call had got no answer, and neither had it alone")
+            }
+            Self::EndsAlways => {
+                write!(to, "it stopped after {MOST_ENDS} servers had ended before they answered a call of it")
             }
             Self::ManyRestarts => write!(to, "it stopped after the server was started again {MOST_RESTARTS} times"),
         }
@@ -120,6 +128,10 @@ fn arguments_of_suite<'a>(tool: &'a Tool, context: &'a CheckContext<'_>) -> impl
 async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Result<Option<EarlyEnd>, CheckEnd> {
     loop {
         let mut log = driver.log();
+        let context = driver.context;
+        if let Some(why) = context.servers.in_vain(driver.tool(), context.owner) {
+            return Err(CheckEnd::Inconclusive(Reason::in_vain(driver.tool(), why)));
+        }
         // The time of `fuzz` is that of its calls alone, which the driver counts.
         let session = match CheckSession::open(driver.context, CheckLimits::none()).await {
             Ok(session) => session,
@@ -127,10 +139,7 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
             Err(end) => return Ok(Some(EarlyEnd::NoStart(end.sentence()))),
         };
         *protocol_revision = session.revision();
-        if driver.learn_silence(&session) {
-            session.close().await;
-            return Err(CheckEnd::Inconclusive(Reason::never_answered(driver.tool())));
-        }
+        driver.learn_silence(&session);
         if !driver.context.suite.setup.is_empty() {
             driver.setup = setup_calls(&session.session().frames());
         }
@@ -150,6 +159,14 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
         if driver.counts.answer_count() == 0 && driver.problems.known.iter().any(is_own_hang) {
             return Ok(Some(EarlyEnd::FirstUnanswered));
         }
+        if ended == SessionOutcome::Broken && driver.counts.answer_count() == 0 {
+            if driver.problems.known.iter().any(is_own_end) {
+                context.servers.note_end(driver.tool(), context.owner);
+            }
+            if driver.counts.restarts + 1 >= MOST_ENDS && driver.problems.known.iter().any(is_own_end) {
+                return Ok(Some(EarlyEnd::EndsAlways));
+            }
+        }
         match ended {
             SessionOutcome::Stopped(end) => return Ok(Some(EarlyEnd::Run(end))),
             SessionOutcome::Silent => return Ok(Some(EarlyEnd::Silent)),
@@ -167,6 +184,12 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
 /// A call of the tool that is judged got no answer with a fresh server either.
 fn is_own_hang(known: &NotedProblem) -> bool {
     known.problem.kind == FindingKind::Hang && matches!(known.stage, ProblemStage::Tried { .. })
+}
+
+/// The server ended at one call of the tool that is judged, and so did a fresh one.
+fn is_own_end(known: &NotedProblem) -> bool {
+    let ProblemStage::Tried { calls, confirmation } = &known.stage else { return false };
+    known.problem.kind == FindingKind::Crash && calls.len() == 1 && calls[0].tool == 0 && confirmation.is_seen_again()
 }
 
 /// The requests of the suite's setup, which a replay makes again.

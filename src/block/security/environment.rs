@@ -36,6 +36,9 @@ const MOST_COMPLETIONS: usize = 16;
 /// The longest part of a message that is printed, in characters.
 const SHOWN: usize = 300;
 
+/// The time for an answer to a request of which nobody knows that the server knows it, once other cases waited in vain.
+const AFTER_WAITS: Duration = Duration::from_secs(2);
+
 /// The wait for output on standard error after the last answer.
 const AFTER_LAST_CALL: Duration = Duration::from_millis(200);
 
@@ -257,13 +260,22 @@ impl EnvironmentVisit<'_> {
         if tool.is_some_and(|tool| session.is_silent(tool, owner, || true) || session.ends_server(tool, owner)) {
             return Ok(Value::Null);
         }
-        let is_call = method == "tools/call" && params["name"] != UNKNOWN_TOOL;
+        // Nobody knows what it would answer for a tool that it does not have.
+        if tool == Some(UNKNOWN_TOOL) && session.is_silent_server() {
+            return Ok(Value::Null);
+        }
+        let (is_call, request_timeout) =
+            (method == "tools/call" && params["name"] != UNKNOWN_TOOL, self.context.request_timeout);
         self.calls += usize::from(is_call);
         let request = SessionRequest {
             owner: self.context.owner,
             method,
             params: Some(params),
-            timeout: Some(self.context.request_timeout.min(left)),
+            timeout: Some(if session.leaves_unanswered(method) {
+                AFTER_WAITS.min(left)
+            } else {
+                request_timeout.min(left)
+            }),
             // Servers report progress only to those who ask for it.
             progress: is_call,
         };

@@ -93,6 +93,9 @@ impl<'a> ProbedTool<'a> {
         settings: &SecuritySettings,
         subject: &str,
     ) -> Result<Self, Box<CheckResult>> {
+        if let Some(why) = context.servers.in_vain(subject, context.owner) {
+            return Err(Box::new(CheckResult::because(Outcome::Inconclusive, Reason::in_vain(subject, why))));
+        }
         let base = match context.catalog.tool(subject) {
             Some(tool) => Self::valid_base(context, tool)?,
             None => Value::Null,

@@ -10,13 +10,31 @@ use parking_lot::Mutex;
 
 use crate::transport::Owner;
 
-/// The waits in vain after which a tool is called no more.
+/// The waits in vain, or the ends of the server, after which a tool is called no more.
 const ENOUGH: usize = 2;
+
+/// Why a call of a tool would show nothing new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InVain {
+    /// It has served nothing, and others waited for it in vain.
+    Silent,
+    /// It has answered nothing, and the server ended when others called it.
+    EndsServer,
+}
 
 /// The tools of a server that were called, as far as they decide whether it is worth waiting for another answer.
 #[derive(Debug, Default)]
 pub struct AnsweredTools {
     tools: Mutex<BTreeMap<String, ToolCalls>>,
+    undeclared: Mutex<UndeclaredRequests>,
+}
+
+/// Requests of which the server has not said that it knows them.
+#[derive(Debug, Default)]
+struct UndeclaredRequests {
+    is_any_answered: bool,
+    /// The owners that waited for one in vain.
+    waits: BTreeSet<Owner>,
 }
 
 /// The calls of a tool so far.
@@ -27,6 +45,8 @@ enum ToolCalls {
     /// Each of them was refused, or waited in vain.
     Unserved {
         has_refused: bool,
+        /// One of them got no answer in the time that somebody gave it, however short.
+        is_late: bool,
         /// By owner.
         waits: BTreeMap<Owner, Wait>,
         /// The owners at whose call the server ended, while it did nothing else.
@@ -54,7 +74,7 @@ pub enum Wait {
 
 impl ToolCalls {
     fn new() -> Self {
-        Self::Unserved { has_refused: false, waits: BTreeMap::new(), ends: BTreeSet::new() }
+        Self::Unserved { has_refused: false, is_late: false, waits: BTreeMap::new(), ends: BTreeSet::new() }
     }
 }
 
@@ -68,7 +88,8 @@ impl AnsweredTools {
             (Some(ToolCalls::Unserved { has_refused, .. }), CallAnswer::Refused) => *has_refused = true,
             (None, CallAnswer::Served) => drop(tools.insert(tool.to_owned(), ToolCalls::Served)),
             (None, CallAnswer::Refused) => {
-                let refused = ToolCalls::Unserved { has_refused: true, waits: BTreeMap::new(), ends: BTreeSet::new() };
+                let (waits, ends) = (BTreeMap::new(), BTreeSet::new());
+                let refused = ToolCalls::Unserved { has_refused: true, is_late: false, waits, ends };
                 tools.insert(tool.to_owned(), refused);
             }
         }
@@ -86,6 +107,40 @@ impl AnsweredTools {
         }
     }
 
+    /// Takes note of a call that got no answer in the time that somebody gave it, however short.
+    pub fn note_late(&self, tool: &str) {
+        let mut tools = self.tools.lock();
+        if let ToolCalls::Unserved { is_late, .. } = tools.entry(tool.to_owned()).or_insert_with(ToolCalls::new) {
+            *is_late = true;
+        }
+    }
+
+    /// Returns true if nobody need wait for a tool longer than for any other: it has served nothing and was late, or no tool
+    /// has served anything and several were late.
+    pub fn is_late(&self, tool: &str) -> bool {
+        let tools = self.tools.lock();
+        let is_late = |calls: &ToolCalls| matches!(calls, ToolCalls::Unserved { is_late: true, .. });
+        let serves = tools.values().any(|calls| *calls == ToolCalls::Served);
+        tools.get(tool).is_some_and(is_late)
+            || !serves && tools.values().filter(|calls| is_late(calls)).count() >= ENOUGH
+    }
+
+    /// Takes note of an answer to a request of which the server has not said that it knows it.
+    pub fn note_undeclared_answer(&self) {
+        self.undeclared.lock().is_any_answered = true;
+    }
+
+    /// Takes note of such a request that got no answer in time.
+    pub fn note_undeclared_wait(&self, owner: &Owner) {
+        self.undeclared.lock().waits.insert(owner.clone());
+    }
+
+    /// Returns true if the server has answered no such request, and several cases waited for one in vain.
+    pub fn leaves_undeclared_unanswered(&self) -> bool {
+        let undeclared = self.undeclared.lock();
+        !undeclared.is_any_answered && undeclared.waits.len() >= ENOUGH
+    }
+
     /// Takes note that the server ended at a call, while it did nothing else.
     pub fn note_end(&self, tool: &str, owner: &Owner) {
         let mut tools = self.tools.lock();
@@ -100,6 +155,32 @@ impl AnsweredTools {
         let tools = self.tools.lock();
         let Some(ToolCalls::Unserved { ends, .. }) = tools.get(tool) else { return false };
         ends.iter().any(|other| other != owner)
+    }
+
+    /// Why `owner` need not call a tool, if it need not; `is_valid` says that the tool may serve the call.
+    pub fn in_vain(&self, tool: &str, owner: &Owner, is_valid: impl FnOnce() -> bool) -> Option<InVain> {
+        if self.ends_server_always(tool, owner) {
+            return Some(InVain::EndsServer);
+        }
+        self.is_silent(tool, owner, is_valid).then_some(InVain::Silent)
+    }
+
+    /// Returns true if a tool has answered nothing, and the server ended whenever others called it. Where no tool has served
+    /// anything, the ends at the others count, too, and those at calls that belong to no case.
+    fn ends_server_always(&self, tool: &str, owner: &Owner) -> bool {
+        let tools = self.tools.lock();
+        let Some(ToolCalls::Unserved { has_refused: false, ends, .. }) = tools.get(tool) else { return false };
+        // What its owner says again, as a smaller value is looked for, goes on.
+        let of_others =
+            if ends.contains(owner) { 0 } else { ends.iter().filter(|end| **end != Owner::Session).count() };
+        of_others >= ENOUGH || of_others > 0 && ends_of_unserving(&tools) >= ENOUGH
+    }
+
+    /// The tool at whose call for `owner` the server ended, and that has answered nobody.
+    pub fn ending_tool_of(&self, owner: &Owner) -> Option<String> {
+        let tools = self.tools.lock();
+        let ended = |calls: &ToolCalls| matches!(calls, ToolCalls::Unserved { has_refused: false, ends, .. } if ends.contains(owner));
+        tools.iter().find(|(_, calls)| ended(calls)).map(|(tool, _)| tool.clone())
     }
 
     /// Returns true if `owner` need not wait for a tool: it has served nothing, and others waited for it in vain. Where no
@@ -146,6 +227,15 @@ fn waits_of_unserving(tools: &BTreeMap<String, ToolCalls>) -> usize {
         ToolCalls::Unserved { waits, .. } => Some(waits_alone(waits)),
     });
     waits.sum::<Option<usize>>().unwrap_or(0)
+}
+
+/// The ends of the server at calls of all of its tools; none where one of them has served a call.
+fn ends_of_unserving(tools: &BTreeMap<String, ToolCalls>) -> usize {
+    let ends = tools.values().map(|calls| match calls {
+        ToolCalls::Served => None,
+        ToolCalls::Unserved { ends, .. } => Some(ends.len()),
+    });
+    ends.sum::<Option<usize>>().unwrap_or(0)
 }
 
 /// The calls of one session, as far as one of them may be the reason why another waits.
@@ -266,6 +356,41 @@ mod tests {
     }
 
     #[test]
+    fn a_tool_that_always_ends_the_server_is_called_by_two_owners_and_no_third_one() {
+        for (calls, ends, tool, owner, expected) in [
+            (&[][..], &[][..], "a", "3", false),
+            (&[], &[("a", "1")], "a", "3", false),
+            (&[], &[("a", "1"), ("a", "2")], "a", "3", true),
+            // Its own calls go on, as a smaller value is looked for, or the case is tried again.
+            (&[], &[("a", "1"), ("a", "2")], "a", "2", false),
+            // With other arguments it serves, or refuses.
+            (&[("a+", "1")], &[("a", "1"), ("a", "2")], "a", "3", false),
+            (&[("a-", "1")], &[("a", "1"), ("a", "2")], "a", "3", false),
+            // Each tool has a call of its own to answer, also where the server serves none.
+            (&[], &[("a", "1"), ("a", "2")], "b", "3", false),
+            (&[], &[("a", "1"), ("b", "2")], "b", "3", true),
+            (&[("c+", "2")], &[("a", "1"), ("b", "2")], "b", "3", false),
+            // Of a call that belongs to no case, nobody tells.
+            (&[], &[("a", ""), ("b", "")], "b", "3", false),
+            (&[], &[("a", ""), ("b", "2")], "b", "3", true),
+        ] {
+            let answered = after(calls);
+            let owner_of = |owner: &str| if owner.is_empty() { Owner::Session } else { Owner::of_case(owner) };
+            for (tool, owner) in ends {
+                answered.note_end(tool, &owner_of(owner));
+            }
+            let why = answered.in_vain(tool, &owner_of(owner), || true);
+            assert_eq!(why, expected.then_some(InVain::EndsServer), "{calls:?} {ends:?} {tool} {owner}");
+        }
+        let ended = after(&[("b-", "1")]);
+        ended.note_end("b", &Owner::of_case("1"));
+        assert_eq!(ended.ending_tool_of(&Owner::of_case("1")), None, "it refuses other calls");
+        ended.note_end("c", &Owner::of_case("1"));
+        assert_eq!(ended.ending_tool_of(&Owner::of_case("1")).as_deref(), Some("c"));
+        assert_eq!(ended.ending_tool_of(&Owner::of_case("2")), None);
+    }
+
+    #[test]
     fn two_owners_wait_in_vain_and_no_third_one() {
         for (calls, tool, owner, expected) in [
             (&[][..], "a", "3", false),
@@ -298,6 +423,46 @@ mod tests {
         let refuses = after(&[("a", "1"), ("a-", "1"), ("a", "2")]);
         let asked = [true, false].map(|is_valid| refuses.is_silent("a", &Owner::of_case("3"), || is_valid));
         assert_eq!(asked, [true, false], "it still refuses what it must");
+    }
+
+    #[test]
+    fn a_tool_is_late_if_it_was_late_before_or_most_are() {
+        for (calls, late, tool, expected) in [
+            (&[][..], &[][..], "a", false),
+            (&[], &["a"], "a", true),
+            (&[], &["a"], "b", false),
+            (&[], &["a", "b"], "c", true),
+            // Slow calls are served, so each is worth its time.
+            (&[("a+", "1")], &["a"], "a", false),
+            (&[("d+", "1")], &["a", "b"], "c", false),
+            (&[("a-", "1")], &["a"], "a", true),
+        ] {
+            let answered = after(calls);
+            for tool in late {
+                answered.note_late(tool);
+            }
+            assert_eq!(answered.is_late(tool), expected, "{calls:?} {late:?} {tool}");
+        }
+    }
+
+    #[test]
+    fn requests_that_a_server_does_not_know_are_waited_for_in_vain_twice() {
+        for (waits, is_answered, expected) in [
+            (&[][..], false, false),
+            (&["1"], false, false),
+            (&["1", "1"], false, false),
+            (&["1", "2"], false, true),
+            (&["1", "2"], true, false),
+        ] {
+            let answered = AnsweredTools::default();
+            for owner in waits {
+                answered.note_undeclared_wait(&Owner::of_case(owner));
+            }
+            if is_answered {
+                answered.note_undeclared_answer();
+            }
+            assert_eq!(answered.leaves_undeclared_unanswered(), expected, "{waits:?} {is_answered}");
+        }
     }
 
     #[test]

@@ -61,7 +61,9 @@ impl Session {
         let request = SessionRequest { params: None, ..request };
         let tool = params.as_ref().and_then(|params| params["name"].as_str());
         let Some(tool) = tool.filter(|_| request.method == "tools/call") else {
-            return self.answer(&request, params.as_ref()).await;
+            let answered = self.answer(&request, params.as_ref()).await;
+            self.note_undeclared(&request, answered.as_ref().err());
+            return answered;
         };
         let call = self.calls.begin();
         let answered = self.answer(&request, params.as_ref()).await;
@@ -71,6 +73,7 @@ impl Session {
                 Ok(_) => known.note_answer(tool, CallAnswer::Refused),
                 Err(CallFailure { reason: FailureReason::Timeout(after), .. }) => {
                     let wait = call.wait(tool);
+                    known.note_late(tool);
                     // Who waits for less looks for something else.
                     if *after >= self.settings.request_timeout {
                         known.note_wait(tool, request.owner, wait);
@@ -83,6 +86,22 @@ impl Session {
             }
         }
         answered
+    }
+
+    /// Takes note of what became of a request that the server may not know.
+    fn note_undeclared(&self, request: &SessionRequest<'_>, failure: Option<&CallFailure>) {
+        let Some(known) = self.settings.answered.as_ref().filter(|_| self.is_undeclared(request.method)) else {
+            return;
+        };
+        match failure {
+            None => known.note_undeclared_answer(),
+            Some(CallFailure { reason: FailureReason::Timeout(after), .. })
+                if *after >= self.settings.request_timeout =>
+            {
+                known.note_undeclared_wait(request.owner);
+            }
+            Some(_) => {}
+        }
     }
 
     /// The answer to a request with these parameters.

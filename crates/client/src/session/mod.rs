@@ -43,7 +43,7 @@ use self::peer::Connection;
 use crate::transport::{Owner, Shutdown, ShutdownOrder, TransportKind};
 use crate::wire::{Catalog, Era, ForgottenCalls, Frame, Revision};
 
-pub use self::answered::{AnsweredTools, CallAnswer, Wait};
+pub use self::answered::{AnsweredTools, CallAnswer, InVain, Wait};
 pub use self::answers::ClientAnswers;
 pub use self::call::{SessionReply, SessionRequest};
 pub use self::cancel::{CancelSignal, CancelTrigger, Cancellation, Cancelled};
@@ -87,6 +87,16 @@ pub enum Disturbance {
     Faults,
     /// They come from a recording, or from a mutant.
     Proof,
+}
+
+/// Returns true if capabilities do not say that their server knows a method.
+fn is_undeclared(method: &str, capabilities: &Value) -> bool {
+    let capability = match method.split_once('/').map_or(method, |(group, _)| group) {
+        "ping" | "initialize" | "server" => return false,
+        "completion" => "completions",
+        group => group,
+    };
+    capabilities[capability].is_null()
 }
 
 /// A conversation after its handshake.
@@ -140,6 +150,36 @@ impl Session {
     /// that the tool may serve the call.
     pub fn is_silent(&self, tool: &str, owner: &Owner, is_valid: impl FnOnce() -> bool) -> bool {
         self.settings.answered.as_ref().is_some_and(|answered| answered.is_silent(tool, owner, is_valid))
+    }
+
+    /// Why `owner` need not call a tool, if it need not: it has served nothing, and others called it in vain; `is_valid`
+    /// says that the tool may serve the call.
+    pub fn in_vain(&self, tool: &str, owner: &Owner, is_valid: impl FnOnce() -> bool) -> Option<InVain> {
+        self.settings.answered.as_ref()?.in_vain(tool, owner, is_valid)
+    }
+
+    /// Returns true if nobody need wait for a tool longer than for any other, since it, or the whole server, was late before.
+    pub fn is_late(&self, tool: &str) -> bool {
+        self.settings.answered.as_ref().is_some_and(|answered| answered.is_late(tool))
+    }
+
+    /// Returns true if the server has not said that it knows a method.
+    pub fn is_undeclared(&self, method: &str) -> bool {
+        is_undeclared(method, &self.server.capabilities)
+    }
+
+    /// Returns true if nobody need wait long for an answer to a method that the server has not said that it knows: several
+    /// did in vain.
+    pub fn leaves_unanswered(&self, method: &str) -> bool {
+        let answered = self.settings.answered.as_ref();
+        self.is_undeclared(method) && answered.is_some_and(|answered| answered.leaves_undeclared_unanswered())
+    }
+
+    /// Takes note that the server ended at a call for `owner` that was sent in another way than as a request.
+    pub fn note_end(&self, tool: &str, owner: &Owner) {
+        if let Some(answered) = &self.settings.answered {
+            answered.note_end(tool, owner);
+        }
     }
 
     /// Returns true if a tool has served nothing and the server ended when another owner called it.

@@ -448,3 +448,22 @@ async fn a_failed_start_hands_out_what_travelled() {
     assert!(methods[0].contains("server/discover"), "{methods:?}");
     assert!(methods[1].contains("initialize"), "{methods:?}");
 }
+
+#[test]
+fn requests_that_a_server_says_it_knows() {
+    let capabilities = json!({"tools": {}, "completions": {}, "logging": null});
+    for (method, expected) in [
+        ("tools/call", false),
+        ("tools/list", false),
+        ("resources/templates/list", true),
+        ("completion/complete", false),
+        ("logging/setLevel", true),
+        ("ping", false),
+        ("initialize", false),
+        ("server/discover", false),
+        ("mcprove/no_such_method", true),
+        ("nothing", true),
+    ] {
+        assert_eq!(super::is_undeclared(method, &capabilities), expected, "{method}");
+    }
+}
