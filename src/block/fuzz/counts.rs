@@ -32,6 +32,10 @@ pub(crate) struct CallCounts {
     pub(crate) hash: u64,
     /// Servers that were started again.
     pub(crate) restarts: u32,
+    /// The time that calls take, of a slow tool for which there is less time.
+    pub(crate) slow_call: Option<Duration>,
+    /// The calls that there was no time for, of such a tool.
+    pub(crate) not_made: u64,
 }
 
 /// From how many calls on a rate says something.
@@ -99,6 +103,10 @@ impl CallCounts {
         if self.restarts > 0 {
             let _ = write!(sentence, "; {}", count_with_noun(u64::from(self.restarts), "restart"));
         }
+        if let Some(call) = self.slow_call.filter(|_| self.not_made > 0) {
+            let _ =
+                write!(sentence, "; {} not made, since most take {}", self.not_made, duration_text(to_tenths(call)));
+        }
         sentence
     }
 
@@ -116,6 +124,10 @@ impl CallCounts {
         let rate = (self.calls + self.others) as f64 / self.spent.as_secs_f64().max(1e-6);
         if rate < 100.0 { format!("{rate:.1} calls/s") } else { format!("{rate:.0} calls/s") }
     }
+}
+
+fn to_tenths(duration: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX) / 100 * 100)
 }
 
 fn whole(duration: Duration) -> Duration {
@@ -173,6 +185,22 @@ mod tests {
                 1,
                 "5 calls covered 0 of 1 schema branch: 0 served, 2 with content that could not be judged by its schema, \
                  1 without an answer, 1 call of other tools in between; 2 restarts",
+            ),
+            (
+                CallCounts { calls: 9, served: 9, slow_call: Some(Duration::from_millis(1_042)), ..none() },
+                1,
+                "9 calls covered 0 of 1 schema branch: 9 served",
+            ),
+            (
+                CallCounts {
+                    calls: 9,
+                    served: 9,
+                    slow_call: Some(Duration::from_millis(1_042)),
+                    not_made: 91,
+                    ..none()
+                },
+                1,
+                "9 calls covered 0 of 1 schema branch: 9 served; 91 not made, since most take 1 s",
             ),
         ];
         for (counts, branches, expected) in rows {

@@ -75,6 +75,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) refusal: Option<String>,
     /// The arguments of the first call that was served although the schema forbids it, and why it does.
     pub(crate) forbidden: Option<ForbiddenCall>,
+    /// The time of all calls, where the tool is slow.
+    slow_time: Option<Duration>,
     /// The requests of the suite's setup before the calls.
     pub(crate) setup: Vec<ReproductionCall>,
     /// Frames of the first session.
@@ -123,6 +125,7 @@ impl<'a> Driver<'a> {
             silences: 0,
             refusal: None,
             forbidden: None,
+            slow_time: None,
             setup: Vec::new(),
             frames: Vec::new(),
             next: 0,
@@ -244,7 +247,8 @@ impl<'a> Driver<'a> {
     }
 
     fn is_late(&self, log: &SessionLog) -> bool {
-        self.settings.time.is_some_and(|most: Duration| self.counts.spent + log.begun.elapsed() >= most)
+        let most = self.settings.time.into_iter().chain(self.slow_time).min();
+        most.is_some_and(|most| self.counts.spent + log.begun.elapsed() >= most)
     }
 
     fn count(&mut self, made: &GeneratedCall) {
@@ -346,15 +350,21 @@ impl<'a> Driver<'a> {
         &self.calls.callees[0].name
     }
 
-    /// Leaves tools alone that are known to serve nothing.
-    pub(crate) fn learn_silence(&self, session: &CheckSession<'_>) {
+    /// Leaves tools alone that are known to serve nothing, or to be slow, and gives the one that is judged less time if it is
+    /// slow.
+    pub(crate) fn learn_other_cases(&mut self, session: &CheckSession<'_>) {
+        let slow = |tool: usize| session.session().slow_tool(&self.calls.callees[tool].name);
         let is_silent =
             |tool: &usize| session.session().is_silent(&self.calls.callees[*tool].name, session.owner(), || true);
         let ends_server =
             |tool: &usize| session.session().ends_server(&self.calls.callees[*tool].name, session.owner());
         (1..self.calls.callees.len())
-            .filter(|tool| is_silent(tool) || ends_server(tool))
+            .filter(|tool| is_silent(tool) || ends_server(tool) || slow(*tool).is_some())
             .for_each(|tool| self.hazard(tool));
+        if let Some((call, time)) = slow(0).zip(self.settings.slow_time) {
+            self.slow_time = Some(time);
+            self.counts.slow_call = Some(call);
+        }
     }
 
     /// Takes note of calls that nobody answered.
@@ -390,6 +400,14 @@ impl<'a> Driver<'a> {
     /// Keeps others from calling a tool.
     pub(crate) fn hazard(&self, tool: usize) {
         self.crashing_tools.add(&self.calls.callees[tool].name);
+    }
+
+    /// Counts the calls that there was no time for, if the tool is slow.
+    pub(crate) fn count_not_made(&mut self) {
+        self.counts.not_made = match (self.slow_time, self.settings.cases) {
+            (Some(_), Some(cases)) => cases.saturating_sub(self.next),
+            (None, _) | (_, None) => 0,
+        };
     }
 
     /// Nothing more is to be said.

@@ -54,6 +54,8 @@ settings! {
         cases: Option<u64> => range(1, u64::MAX),
         /// The time for each tool, such as `30s`; with `cases`, the first limit ends the calls.
         time: Option<Duration>,
+        /// The time for a tool of which most calls took half a second or more in other cases, such as `3s`.
+        slow_time: Option<Duration>,
         /// The tools: all by default, or a list of names and patterns such as `get_*`.
         tools: ToolSelection,
         /// Tools to exclude: names and patterns.

@@ -110,6 +110,7 @@ async fn run(check: &FuzzCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(stopped) => stopped,
         Err(end) => return end.into_result(),
     };
+    driver.count_not_made();
     CheckResult { protocol_revision, ..verdict(driver, stopped.as_ref()) }
 }
 
@@ -139,7 +140,7 @@ async fn sessions(driver: &mut Driver<'_>, protocol_revision: &mut String) -> Re
             Err(end) => return Ok(Some(EarlyEnd::NoStart(end.sentence()))),
         };
         *protocol_revision = session.revision();
-        driver.learn_silence(&session);
+        driver.learn_other_cases(&session);
         if !driver.context.suite.setup.is_empty() {
             driver.setup = setup_calls(&session.session().frames());
         }

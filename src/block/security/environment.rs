@@ -82,14 +82,15 @@ async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResul
         deadline: Instant::now() + check.settings.time,
         served: 0,
         calls: 0,
+        slow: Vec::new(),
     };
     let ended = visit.call_everything(&check.settings).await.err();
-    let (served, calls) = (visit.served, visit.calls);
+    let (served, calls, slow) = (visit.served, visit.calls, std::mem::take(&mut visit.slow));
     tokio::time::sleep(AFTER_LAST_CALL).await;
     let protocol_revision = session.server.revision.to_string();
     let frames = session.frames();
     let exit = context.servers.close(&session, CloseServer::AfterTeardown).await.exit;
-    let seen = SeenVisit { frames: &frames, calls, served, ended, exit };
+    let seen = SeenVisit { frames: &frames, calls, served, slow: &slow, ended, exit };
     CheckResult { protocol_revision, ..verdict(&secrets, seen) }
 }
 
@@ -98,6 +99,8 @@ struct SeenVisit<'a> {
     frames: &'a [Frame],
     calls: usize,
     served: usize,
+    /// The slow tools, which were called once.
+    slow: &'a [String],
     /// The call with which the server ended.
     ended: Option<Box<CallFailure>>,
     /// The exit of the server afterwards.
@@ -105,7 +108,7 @@ struct SeenVisit<'a> {
 }
 
 fn verdict(secrets: &[KnownSecret], seen: SeenVisit<'_>) -> CheckResult {
-    let SeenVisit { frames, calls, served, ended, exit } = seen;
+    let SeenVisit { frames, calls, served, slow, ended, exit } = seen;
     let shown: Vec<(&KnownSecret, &Frame)> =
         secrets.iter().filter_map(|secret| Some((secret, secret.first_shown(frames)?))).collect();
     if !shown.is_empty() {
@@ -133,8 +136,28 @@ fn verdict(secrets: &[KnownSecret], seen: SeenVisit<'_>) -> CheckResult {
     }
     let places: Vec<&str> = secrets.iter().map(|secret| secret.place.as_str()).collect();
     let places = places.join(", ");
-    let reason = format!("{calls} calls, {served} of them served, and no message shows {places}");
+    let once = if slow.is_empty() { String::new() } else { format!("; only once, since slow: {}", slow.join(", ")) };
+    let reason = format!("{calls} calls, {served} of them served, and no message shows {places}{once}");
     CheckResult { reason: Some(Reason::Measured(reason)), ..CheckResult::new(Outcome::Passed) }
+}
+
+/// The calls of a tool: a valid one, one whose texts name nothing, one without arguments, and one whose arguments are of no
+/// use; of a slow tool only the first.
+fn ways_to_call(tool: &Tool, valid: Value, is_slow: bool) -> Vec<Value> {
+    if is_slow {
+        return vec![valid];
+    }
+    // A tool that writes may keep what it is told.
+    let unknown = tool.only_reads().then(|| with_unknown_texts(valid.clone()));
+    let mut ways = Vec::new();
+    for arguments in
+        [Some(valid), unknown, Some(json!({})), Some(tool.input_schema()["properties"].clone())].into_iter().flatten()
+    {
+        if !ways.contains(&arguments) {
+            ways.push(arguments);
+        }
+    }
+    ways
 }
 
 /// Arguments whose texts name nothing that the server knows: its errors often show settings.
@@ -196,6 +219,8 @@ struct EnvironmentVisit<'a> {
     deadline: Instant,
     served: usize,
     calls: usize,
+    /// The slow tools, which are called once, and last.
+    slow: Vec<String>,
 }
 
 impl EnvironmentVisit<'_> {
@@ -209,12 +234,14 @@ impl EnvironmentVisit<'_> {
         let context = self.context;
         let tools = context.catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
         let called: Vec<&Tool> = tools.filter(|tool| !shows_environment(tool)).take(MOST_TOOLS).collect();
-        for tool in &called {
+        let is_slow = |tool: &&&Tool| self.session.slow_tool(&tool.name).is_some();
+        let (slow, quick): (Vec<&&Tool>, Vec<&&Tool>) = called.iter().partition(is_slow);
+        self.slow = slow.iter().map(|tool| format!("`{}`", tool.name)).collect();
+        for (tool, is_slow) in
+            quick.into_iter().map(|tool| (tool, false)).chain(slow.into_iter().map(|tool| (tool, true)))
+        {
             let Ok(valid) = filled_arguments(context, tool) else { continue };
-            let properties = tool.input_schema()["properties"].clone();
-            // A tool that writes may keep what it is told.
-            let unknown = tool.only_reads().then(|| with_unknown_texts(valid.clone()));
-            for arguments in [Some(valid), unknown, Some(json!({})), Some(properties)].into_iter().flatten() {
+            for arguments in ways_to_call(tool, valid, is_slow) {
                 self.request("tools/call", json!({"name": tool.name, "arguments": arguments})).await?;
             }
         }
@@ -348,7 +375,10 @@ mod tests {
         ] {
             let secrets = [KnownSecret::canary("API_KEY", SECRET.to_owned())];
             let frames = frames(&lines);
-            let result = verdict(&secrets, SeenVisit { frames: &frames, calls: 1, served: 1, ended: None, exit: None });
+            let result = verdict(
+                &secrets,
+                SeenVisit { frames: &frames, calls: 1, served: 1, slow: &[], ended: None, exit: None },
+            );
             let messages: Vec<&str> = result.findings.iter().map(|found| found.message.as_str()).collect();
             assert_eq!(format!("{}: {}", result.outcome.as_str(), messages.join("; ")), expected);
             let shown = result.findings.iter().flat_map(|found| &found.evidence);
@@ -359,7 +389,7 @@ mod tests {
     #[test]
     fn nothing_shows_where_nothing_was_served() {
         let secrets = [KnownSecret::canary("API_KEY", SECRET.to_owned())];
-        let seen = |served, exit| SeenVisit { frames: &[], calls: 3, served, ended: None, exit };
+        let seen = |served, exit| SeenVisit { frames: &[], calls: 3, served, slow: &[], ended: None, exit };
         let uncalled = SeenVisit { calls: 0, ..seen(0, None) };
         let exit = Finding::new("server-exited", "the server ended");
         for (seen, expected) in [
@@ -370,6 +400,40 @@ mod tests {
             (uncalled, Outcome::Skipped),
         ] {
             assert_eq!(verdict(&secrets, seen).outcome, expected);
+        }
+    }
+
+    #[test]
+    fn a_slow_tool_is_called_once() {
+        let tool = |reads: bool, properties: Value| {
+            Tool::new(json!({
+                "name": "find",
+                "annotations": {"readOnlyHint": reads},
+                "inputSchema": {"type": "object", "properties": properties},
+            }))
+        };
+        let properties = json!({"id": {"type": "string"}});
+        let (valid, unknown) = (json!({"id": "u1"}), json!({"id": "mcprove-names-nothing"}));
+        let none = json!({});
+        for (what, tool, valid, is_slow, expected) in [
+            (
+                "a tool",
+                tool(true, properties.clone()),
+                valid.clone(),
+                false,
+                vec![valid.clone(), unknown, none.clone(), properties.clone()],
+            ),
+            (
+                "a tool that writes",
+                tool(false, properties.clone()),
+                valid.clone(),
+                false,
+                vec![valid.clone(), none.clone(), properties.clone()],
+            ),
+            ("a slow tool", tool(true, properties), valid.clone(), true, vec![valid]),
+            ("a tool without arguments", tool(true, none.clone()), none.clone(), false, vec![none.clone()]),
+        ] {
+            assert_eq!(ways_to_call(&tool, valid, is_slow), expected, "{what}");
         }
     }
 

@@ -15,6 +15,12 @@ use crate::cli::exit::Exit;
 use crate::cli::server::Verb;
 use crate::suite::AdHocCommand;
 
+/// The number of calls to generate for each tool where nobody says another.
+const CASES: u64 = 100;
+
+/// The time for generated calls of a slow tool where nobody says how many calls are to be made.
+const SLOW_TIME: &str = "3s";
+
 const VERB: Verb = Verb { command: AdHocCommand::Ci, does: "check" };
 
 /// The ready-made suites of which the run is made, `builtin:NAME` each.
@@ -56,6 +62,9 @@ impl ReadyMadeArgs {
         own.flags.extend(self.hints.flags());
         own.block("compliance", [key("hints", self.hints.members(console)?)]);
         own.block("fuzz", [flag_key("seed", "--seed", self.seed), flag_key("cases", "--cases", self.cases.get())]);
+        if self.cases.get() == CASES {
+            own.block("fuzz", [key("slow_time", SLOW_TIME)]);
+        }
         let request_timeout = self.request_timeout.map(typed_duration);
         own.block("run_options", [flag_key("request_timeout", "--request-timeout", request_timeout)]);
         Ok(())

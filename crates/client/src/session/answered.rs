@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -26,6 +27,7 @@ pub enum InVain {
 #[derive(Debug, Default)]
 pub struct AnsweredTools {
     tools: Mutex<BTreeMap<String, ToolCalls>>,
+    times: Mutex<BTreeMap<String, ServedTimes>>,
     undeclared: Mutex<UndeclaredRequests>,
 }
 
@@ -35,6 +37,35 @@ struct UndeclaredRequests {
     is_any_answered: bool,
     /// The owners that waited for one in vain.
     waits: BTreeSet<Owner>,
+}
+
+/// The time from which on a call costs a run much.
+const SLOW: Duration = Duration::from_millis(500);
+
+/// The slow calls from which on a tool is slow: a machine may be busy for the length of one.
+const TELLING_CALLS: u32 = 2;
+
+/// The times that served calls of a tool took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct ServedTimes {
+    quick: u32,
+    slow: u32,
+    /// Of the slow ones together.
+    spent: Duration,
+}
+
+impl ServedTimes {
+    fn with(self, elapsed: Duration) -> Self {
+        if elapsed < SLOW {
+            return Self { quick: self.quick.saturating_add(1), ..self };
+        }
+        Self { slow: self.slow.saturating_add(1), spent: self.spent.saturating_add(elapsed), ..self }
+    }
+
+    /// The time that a slow call takes, of a tool of which most calls are slow.
+    fn slow_call(self) -> Option<Duration> {
+        (self.slow >= TELLING_CALLS && self.slow >= self.quick).then(|| self.spent / self.slow)
+    }
 }
 
 /// The calls of a tool so far.
@@ -93,6 +124,18 @@ impl AnsweredTools {
                 tools.insert(tool.to_owned(), refused);
             }
         }
+    }
+
+    /// Takes note of the time that a served call took.
+    pub fn note_time(&self, tool: &str, elapsed: Duration) {
+        let mut times = self.times.lock();
+        let before = times.get(tool).copied().unwrap_or_default();
+        times.insert(tool.to_owned(), before.with(elapsed));
+    }
+
+    /// The time that calls of a tool take, if most of them are slow.
+    pub fn slow_tool(&self, tool: &str) -> Option<Duration> {
+        self.times.lock().get(tool).copied().and_then(ServedTimes::slow_call)
     }
 
     /// Takes note of a call that got no answer in time; one that belongs to no case tells no case of the tool.
@@ -314,6 +357,27 @@ mod tests {
             }
         }
         answered
+    }
+
+    #[test]
+    fn a_tool_is_slow_if_most_of_its_calls_are() {
+        for (took, expected) in [
+            (&[][..], None),
+            // The machine may have been busy.
+            (&[1_000], None),
+            (&[1_000, 1_200], Some(1_100)),
+            (&[1_000, 1_200, 20], Some(1_100)),
+            (&[1_000, 1_200, 20, 20, 20], None),
+            (&[499, 3_000], None),
+            (&[500, 500], Some(500)),
+        ] {
+            let answered = AnsweredTools::default();
+            for took in took {
+                answered.note_time("a", Duration::from_millis(*took));
+            }
+            assert_eq!(answered.slow_tool("a"), expected.map(Duration::from_millis), "{took:?}");
+            assert_eq!(answered.slow_tool("b"), None);
+        }
     }
 
     #[test]

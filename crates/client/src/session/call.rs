@@ -69,7 +69,10 @@ impl Session {
         let answered = self.answer(&request, params.as_ref()).await;
         if let Some(known) = &self.settings.answered {
             match &answered {
-                Ok(reply) if reply.is_served() => known.note_answer(tool, CallAnswer::Served),
+                Ok(reply) if reply.is_served() => {
+                    known.note_answer(tool, CallAnswer::Served);
+                    known.note_time(tool, reply.elapsed);
+                }
                 Ok(_) => known.note_answer(tool, CallAnswer::Refused),
                 Err(CallFailure { reason: FailureReason::Timeout(after), .. }) => {
                     let wait = call.wait(tool);

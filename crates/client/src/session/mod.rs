@@ -158,6 +158,11 @@ impl Session {
         self.settings.answered.as_ref()?.in_vain(tool, owner, is_valid)
     }
 
+    /// The time that calls of a tool take, if most of them are slow.
+    pub fn slow_tool(&self, tool: &str) -> Option<Duration> {
+        self.settings.answered.as_ref()?.slow_tool(tool)
+    }
+
     /// Returns true if nobody need wait for a tool longer than for any other, since it, or the whole server, was late before.
     pub fn is_late(&self, tool: &str) -> bool {
         self.settings.answered.as_ref().is_some_and(|answered| answered.is_late(tool))
