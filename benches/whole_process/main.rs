@@ -6,7 +6,7 @@
 //! `MCPROVE_PROGRAM` names a program that is built already, such as the one that is shipped, to measure in the place of
 //! the one that cargo builds.
 //! `MCPROVE_ONLY=http` measures that alone, `MCPROVE_ONLY=fuzz` generated calls alone, `MCPROVE_ONLY=counts` counts
-//! instructions alone, `MCPROVE_ONLY=growth` how costs grow with the number of cases; instructions are printed beside the change against `benches/instructions.json`.
+//! instructions alone, `MCPROVE_ONLY=growth` how costs grow with the number of cases, `MCPROVE_ONLY=waits` what users wait for; instructions are printed beside the change against `benches/instructions.json`.
 //! Nothing here passes or fails: `docs/performance.md` quotes what it prints.
 
 #![expect(
@@ -19,6 +19,7 @@
 mod growth;
 mod http_floor;
 mod instructions;
+mod waits;
 
 use std::fmt::Write;
 use std::fs;
@@ -49,6 +50,9 @@ fn main() {
     }
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("whole_process");
     fs::create_dir_all(&scratch).unwrap();
+    if only().as_deref() == Some("waits") {
+        return waits::measure(&scratch);
+    }
     print_sizes();
     println!("median of {RUNS} runs each; runner and floor in turn");
     let only = only();

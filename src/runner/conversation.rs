@@ -30,7 +30,7 @@ use crate::source::{Sources, Span};
 use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite, is_builtin};
 use crate::wire::{Tool, admitted_failure, admitted_lack, admitted_prompt_failure, call_limit};
 
-/// The time for an answer to a request of which nobody knows that the server knows it, once others waited in vain.
+/// The time for an answer to a request that any server answers at once, after others waited in vain.
 const AFTER_WAITS: Duration = Duration::from_secs(2);
 
 /// A conversation so far: what was said, what was learned.
@@ -252,7 +252,7 @@ impl<'a> Conversation<'a> {
         (index, result)
     }
 
-    /// The time for a request that the server need not know, where it left such requests of other cases unanswered.
+    /// The time for a request that any server answers at once, if it left such requests of other cases unanswered.
     fn short_wait(&self, intent: &Intent, step: &Step) -> Option<Duration> {
         let is_own = self.is_derived || is_builtin(self.sources.file(step.span.source));
         let Intent::Request { method, .. } = intent else { return None };

@@ -36,7 +36,7 @@ const MOST_COMPLETIONS: usize = 16;
 /// The longest part of a message that is printed, in characters.
 const SHOWN: usize = 300;
 
-/// The time for an answer to a request of which nobody knows that the server knows it, once other cases waited in vain.
+/// The time for an answer to a request that any server answers at once, after other cases waited in vain.
 const AFTER_WAITS: Duration = Duration::from_secs(2);
 
 /// The wait for output on standard error after the last answer.

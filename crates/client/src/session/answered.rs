@@ -28,12 +28,20 @@ pub enum InVain {
 pub struct AnsweredTools {
     tools: Mutex<BTreeMap<String, ToolCalls>>,
     times: Mutex<BTreeMap<String, ServedTimes>>,
-    undeclared: Mutex<UndeclaredRequests>,
+    plain: Mutex<BTreeMap<PlainRequest, PlainWaits>>,
 }
 
-/// Requests of which the server has not said that it knows them.
+/// Requests that any server answers at once, if only with an error, whatever it offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PlainRequest {
+    SignOfLife,
+    /// Those of which the server has not said that it knows them.
+    Undeclared,
+}
+
+/// What became of requests of one kind.
 #[derive(Debug, Default)]
-struct UndeclaredRequests {
+struct PlainWaits {
     is_any_answered: bool,
     /// The owners that waited for one in vain.
     waits: BTreeSet<Owner>,
@@ -168,20 +176,20 @@ impl AnsweredTools {
             || !serves && tools.values().filter(|calls| is_late(calls)).count() >= ENOUGH
     }
 
-    /// Takes note of an answer to a request of which the server has not said that it knows it.
-    pub fn note_undeclared_answer(&self) {
-        self.undeclared.lock().is_any_answered = true;
+    /// Takes note of an answer to a plain request.
+    pub(crate) fn note_plain_answer(&self, kind: PlainRequest) {
+        self.plain.lock().entry(kind).or_default().is_any_answered = true;
     }
 
-    /// Takes note of such a request that got no answer in time.
-    pub fn note_undeclared_wait(&self, owner: &Owner) {
-        self.undeclared.lock().waits.insert(owner.clone());
+    /// Takes note of a plain request that got no answer in time.
+    pub(crate) fn note_plain_wait(&self, kind: PlainRequest, owner: &Owner) {
+        self.plain.lock().entry(kind).or_default().waits.insert(owner.clone());
     }
 
     /// Returns true if the server has answered no such request, and several cases waited for one in vain.
-    pub fn leaves_undeclared_unanswered(&self) -> bool {
-        let undeclared = self.undeclared.lock();
-        !undeclared.is_any_answered && undeclared.waits.len() >= ENOUGH
+    pub(crate) fn leaves_unanswered(&self, kind: PlainRequest) -> bool {
+        let plain = self.plain.lock();
+        plain.get(&kind).is_some_and(|known| !known.is_any_answered && known.waits.len() >= ENOUGH)
     }
 
     /// Takes note that the server ended at a call, while it did nothing else.
@@ -510,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_a_server_does_not_know_are_waited_for_in_vain_twice() {
+    fn plain_requests_are_waited_for_in_vain_twice() {
         for (waits, is_answered, expected) in [
             (&[][..], false, false),
             (&["1"], false, false),
@@ -520,12 +528,13 @@ mod tests {
         ] {
             let answered = AnsweredTools::default();
             for owner in waits {
-                answered.note_undeclared_wait(&Owner::of_case(owner));
+                answered.note_plain_wait(PlainRequest::Undeclared, &Owner::of_case(owner));
             }
             if is_answered {
-                answered.note_undeclared_answer();
+                answered.note_plain_answer(PlainRequest::Undeclared);
             }
-            assert_eq!(answered.leaves_undeclared_unanswered(), expected, "{waits:?} {is_answered}");
+            assert_eq!(answered.leaves_unanswered(PlainRequest::Undeclared), expected, "{waits:?} {is_answered}");
+            assert!(!answered.leaves_unanswered(PlainRequest::SignOfLife), "another kind");
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::answered::CallAnswer;
+use super::plain_request;
 use super::state::OutgoingRequest;
 use super::{CallFailure, Disturbance, FailureReason, Session};
 use crate::transport::Owner;
@@ -62,7 +63,7 @@ impl Session {
         let tool = params.as_ref().and_then(|params| params["name"].as_str());
         let Some(tool) = tool.filter(|_| request.method == "tools/call") else {
             let answered = self.answer(&request, params.as_ref()).await;
-            self.note_undeclared(&request, answered.as_ref().err());
+            self.note_plain(&request, answered.as_ref().err());
             return answered;
         };
         let call = self.calls.begin();
@@ -91,17 +92,16 @@ impl Session {
         answered
     }
 
-    /// Takes note of what became of a request that the server may not know.
-    fn note_undeclared(&self, request: &SessionRequest<'_>, failure: Option<&CallFailure>) {
-        let Some(known) = self.settings.answered.as_ref().filter(|_| self.is_undeclared(request.method)) else {
-            return;
-        };
+    /// Takes note of what became of a request that any server answers at once.
+    fn note_plain(&self, request: &SessionRequest<'_>, failure: Option<&CallFailure>) {
+        let kind = plain_request(request.method, &self.server.capabilities);
+        let Some((known, kind)) = self.settings.answered.as_ref().zip(kind) else { return };
         match failure {
-            None => known.note_undeclared_answer(),
+            None => known.note_plain_answer(kind),
             Some(CallFailure { reason: FailureReason::Timeout(after), .. })
                 if *after >= self.settings.request_timeout =>
             {
-                known.note_undeclared_wait(request.owner);
+                known.note_plain_wait(kind, request.owner);
             }
             Some(_) => {}
         }

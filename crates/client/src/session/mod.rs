@@ -37,7 +37,7 @@ use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use self::answered::OpenCalls;
+use self::answered::{OpenCalls, PlainRequest};
 use self::own_values::OwnValues;
 use self::peer::Connection;
 use crate::transport::{Owner, Shutdown, ShutdownOrder, TransportKind};
@@ -89,14 +89,15 @@ pub enum Disturbance {
     Proof,
 }
 
-/// Returns true if capabilities do not say that their server knows a method.
-fn is_undeclared(method: &str, capabilities: &Value) -> bool {
+/// The kind of a request that any server answers at once, given its capabilities; `None` for any other.
+fn plain_request(method: &str, capabilities: &Value) -> Option<PlainRequest> {
     let capability = match method.split_once('/').map_or(method, |(group, _)| group) {
-        "ping" | "initialize" | "server" => return false,
+        "ping" => return Some(PlainRequest::SignOfLife),
+        "initialize" | "server" => return None,
         "completion" => "completions",
         group => group,
     };
-    capabilities[capability].is_null()
+    capabilities[capability].is_null().then_some(PlainRequest::Undeclared)
 }
 
 /// A conversation after its handshake.
@@ -168,16 +169,10 @@ impl Session {
         self.settings.answered.as_ref().is_some_and(|answered| answered.is_late(tool))
     }
 
-    /// Returns true if the server has not said that it knows a method.
-    pub fn is_undeclared(&self, method: &str) -> bool {
-        is_undeclared(method, &self.server.capabilities)
-    }
-
-    /// Returns true if nobody need wait long for an answer to a method that the server has not said that it knows: several
-    /// did in vain.
+    /// Returns true if nobody need wait long for an answer to a method that any server answers at once: several did in vain.
     pub fn leaves_unanswered(&self, method: &str) -> bool {
-        let answered = self.settings.answered.as_ref();
-        self.is_undeclared(method) && answered.is_some_and(|answered| answered.leaves_undeclared_unanswered())
+        let known = self.settings.answered.as_ref().zip(plain_request(method, &self.server.capabilities));
+        known.is_some_and(|(answered, kind)| answered.leaves_unanswered(kind))
     }
 
     /// Takes note that the server ended at a call for `owner` that was sent in another way than as a request.
