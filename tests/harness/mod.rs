@@ -410,6 +410,7 @@ static REDACTIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"(sent   tools/call (?:add_note|list_notes) \S+) +frame \d+".to_owned(), "$1  frame [FRAME]"),
         // A store that has been waited for is read at some late frame.
         (r"(sent   tools/call get_note \S+) +frame \d{3,}".to_owned(), "$1  frame [FRAME]"),
+        (r#"(sent   tools/call \{"id":"n\d+"\}) +frame \d+"#.to_owned(), "$1  frame [FRAME]"),
         (r#""id":\d+(,"result":\{"content":\[\{"type":"text","text":"\{\\"notes)"#.to_owned(), r#""id":[NUMBER]$1"#),
         // Which kill does damage is a race with a write.
         (r"shown: `zq[0-9a-z]+`, and no more".to_owned(), "shown: `[PART]`, and no more"),
