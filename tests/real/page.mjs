@@ -123,7 +123,13 @@ try {
   const args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"];
   const binary = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => existsSync(path));
   const options = { args, ...(binary && { binary }) };
-  const alwaysMatch = { browserName: "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": { browser: "ALL" } };
+  const alwaysMatch = {
+    browserName: "chrome",
+    "goog:chromeOptions": options,
+    "goog:loggingPrefs": { browser: "ALL" },
+    // axe-core takes as long as the machine needs.
+    timeouts: { script: null },
+  };
   session = (await ask("POST", "/session", { capabilities: { alwaysMatch } })).sessionId;
   const url = pathToFileURL(page).href;
   await post("url", { url });
