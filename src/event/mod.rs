@@ -191,6 +191,11 @@ pub struct SessionJudged {
 }
 
 impl SessionJudged {
+    /// The violations that fail the server: those of a duty that no baseline knows.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|found| found.level == RequirementLevel::Must && found.baseline_reason.is_none())
+    }
+
     /// The id under which reports and baselines know it.
     pub fn id(&self) -> String {
         let Self { file, server, revision, .. } = self;

@@ -7,8 +7,7 @@ use super::snapshot::{self, Recordings};
 use super::{Observer, RunMessage, Summary};
 use crate::baseline::{self, BaselineScope, BaselineVerdict};
 use crate::event::{
-    CaseResult, Event, FailureClass, Finding, Outcome, Reason, RequirementLevel, Section, ServerStarts, SessionJudged,
-    ShardFacts,
+    CaseResult, Event, FailureClass, Finding, Outcome, Reason, Section, ServerStarts, SessionJudged, ShardFacts,
 };
 use crate::plan::{CaseSource, Plan};
 
@@ -193,9 +192,7 @@ impl Summary {
 
     /// Counts what a server did beside all cases.
     fn count_session(&mut self, judged: &SessionJudged) {
-        let is_failure =
-            |finding: &Finding| finding.baseline_reason.is_none() && finding.level == RequirementLevel::Must;
-        if judged.findings.iter().any(is_failure) {
+        if judged.failures().next().is_some() {
             self.failed += 1;
             self.beyond_cases.insert(judged.file.clone());
         }
@@ -205,7 +202,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Attempt, RunEnd};
+    use crate::event::{Attempt, RequirementLevel, RunEnd};
 
     fn found(level: RequirementLevel, is_known: bool) -> Finding {
         let baseline_reason = is_known.then(|| "issue 7".to_owned());

@@ -30,9 +30,6 @@ use crate::source::{Sources, Span};
 use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite, is_builtin};
 use crate::wire::{Tool, admitted_failure, admitted_lack, admitted_prompt_failure, call_limit};
 
-/// The time for an answer to a request that any server answers at once, after others waited in vain.
-const AFTER_WAITS: Duration = Duration::from_secs(2);
-
 /// A conversation so far: what was said, what was learned.
 pub(crate) struct Conversation<'a> {
     pub(crate) speaker: CaseSpeaker<'a>,
@@ -256,7 +253,7 @@ impl<'a> Conversation<'a> {
     fn short_wait(&self, intent: &Intent, step: &Step) -> Option<Duration> {
         let is_own = self.is_derived || is_builtin(self.sources.file(step.span.source));
         let Intent::Request { method, .. } = intent else { return None };
-        (is_own && self.speaker.session.leaves_unanswered(method)).then_some(AFTER_WAITS)
+        self.speaker.session.short_wait(method).filter(|_| is_own)
     }
 
     fn timeout_of(&self, step: &Step, index: usize) -> Option<Duration> {

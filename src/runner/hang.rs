@@ -1,8 +1,9 @@
 //! What follows where a call gets no answer on which the verdict of a case rests that nobody wrote for this server.
 //!
 //! A tool that answers nothing fails one case, and the others that waited for it are not judged: a server that stops
-//! answering is one fault. So is a tool at whose every call the server ends. So is a valid call that is slow or hangs, on which refusals rest: that is reported once for each
-//! tool, beside the cases, and is a failure only where the server answers nothing else either.
+//! answering is one fault. So is a tool at whose every call the server ends. So is a valid call that is slow or hangs, on
+//! which refusals rest: that is reported once for each tool, beside the cases, and is a failure only where the server
+//! answers nothing else either.
 
 use std::collections::BTreeSet;
 
@@ -28,18 +29,16 @@ impl FailedTools {
 
 /// The result of a case, once its last attempt is over.
 pub(crate) fn settle(target: &RunTarget, case: &Case, result: CheckResult) -> CheckResult {
-    if let Some(tool) = tool_without_answer(target, case, &result)
-        && let Some(answered) = &target.answered
-        && !target.hung_tools.claim(&tool, answered.has_served())
+    let silent = tool_without_answer(target, case, &result)
+        .map(|tool| (&target.hung_tools, Reason::never_answered(&tool), tool));
+    let failed = silent.or_else(|| {
+        let tool = tool_that_ends_server(target, case, &result)?;
+        Some((&target.ending_tools, Reason::in_vain(&tool, InVain::EndsServer), tool))
+    });
+    if let (Some((tools, reason, tool)), Some(answered)) = (failed, &target.answered)
+        && !tools.claim(&tool, answered.has_served())
     {
-        let reason = Some(Reason::never_answered(&tool));
-        return CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..result };
-    }
-    if let Some(tool) = tool_that_ends_server(target, case, &result)
-        && let Some(answered) = &target.answered
-        && !target.ending_tools.claim(&tool, answered.has_served())
-    {
-        let reason = Some(Reason::in_vain(&tool, InVain::EndsServer));
+        let reason = Some(reason);
         return CheckResult { outcome: Outcome::Inconclusive, reason, findings: Vec::new(), ..result };
     }
     settle_valid_call(target, result)
@@ -48,31 +47,35 @@ pub(crate) fn settle(target: &RunTarget, case: &Case, result: CheckResult) -> Ch
 /// The tool at whose call the server ended, of a case that fails for nothing else, where the tool has answered nobody and
 /// nobody wrote the case for this server.
 fn tool_that_ends_server(target: &RunTarget, case: &Case, result: &CheckResult) -> Option<String> {
-    if !fails_for_end(result) {
+    if !fails_only_for(result, is_end) {
         return None;
     }
     target.answered.as_ref().filter(|_| target.is_generated(case))?.ending_tool_of(&case.owner())
 }
 
-fn fails_for_end(result: &CheckResult) -> bool {
-    let mut failures = result.findings.iter().filter(|found| found.level == RequirementLevel::Must).peekable();
-    let is_end = |found: &Finding| found.class == Some(FailureClass::ProcessExited);
-    result.outcome == Outcome::Failed && failures.peek().is_some() && failures.all(is_end)
-}
-
 /// The tool for which a case waited in vain that fails for nothing else, where it has served nobody and nobody wrote the
 /// case for this server.
 pub(crate) fn tool_without_answer(target: &RunTarget, case: &Case, result: &CheckResult) -> Option<String> {
-    if !fails_for_silence(result) {
+    if !fails_only_for(result, is_silence) {
         return None;
     }
     target.answered.as_ref().filter(|_| target.is_generated(case))?.silent_tool_of(&case.owner())
 }
 
-fn fails_for_silence(result: &CheckResult) -> bool {
+/// A finding has one reason.
+type IsReason = fn(&Finding) -> bool;
+
+fn fails_only_for(result: &CheckResult, is_reason: IsReason) -> bool {
     let mut failures = result.findings.iter().filter(|found| found.level == RequirementLevel::Must).peekable();
-    let is_silence = |found: &Finding| found.is_timeout() && silence_of(found).is_none();
-    result.outcome == Outcome::Failed && failures.peek().is_some() && failures.all(is_silence)
+    result.outcome == Outcome::Failed && failures.peek().is_some() && failures.all(is_reason)
+}
+
+fn is_end(found: &Finding) -> bool {
+    found.class == Some(FailureClass::ProcessExited)
+}
+
+fn is_silence(found: &Finding) -> bool {
+    found.is_timeout() && silence_of(found).is_none()
 }
 
 fn settle_valid_call(target: &RunTarget, result: CheckResult) -> CheckResult {
@@ -147,44 +150,30 @@ mod tests {
     }
 
     #[test]
-    fn only_the_end_of_the_server_is_explained_by_its_end() {
+    fn only_what_fails_for_one_reason_is_explained_by_it() {
         let ended = || Finding::failure(FailureClass::ProcessExited, "it ended");
-        let wrong = || Finding::new("equals", "it differs");
-        let advice = || Finding { level: RequirementLevel::Should, ..wrong() };
-        for (found, outcome, expected) in [
-            (vec![ended()], Outcome::Failed, true),
-            (vec![ended(), advice()], Outcome::Failed, true),
-            (vec![ended(), wrong()], Outcome::Failed, false),
-            (vec![wrong()], Outcome::Failed, false),
-            (vec![ended()], Outcome::Errored, false),
-        ] {
-            assert_eq!(
-                fails_for_end(&CheckResult::with_findings(outcome, found.clone())),
-                expected,
-                "{found:?} {outcome:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn only_silence_is_explained_by_silence() {
         let late = || Finding::failure(FailureClass::Timeout, "no answer");
         let witness = || late().with_problem(StepProblem::ValidCallUnanswered { is_silent: true });
         let wrong = || Finding::new("equals", "it differs");
         let advice = || Finding { level: RequirementLevel::Should, ..wrong() };
-        for (found, outcome, expected) in [
-            (vec![late()], Outcome::Failed, true),
-            (vec![late(), advice()], Outcome::Failed, true),
-            (vec![late(), wrong()], Outcome::Failed, false),
-            (vec![witness()], Outcome::Failed, false),
-            (vec![advice()], Outcome::Failed, false),
-            (vec![late()], Outcome::Errored, false),
+        let (end, silence): (IsReason, IsReason) = (is_end, is_silence);
+        for (reason, found, outcome, expected) in [
+            (end, vec![ended()], Outcome::Failed, true),
+            (end, vec![ended(), advice()], Outcome::Failed, true),
+            (end, vec![ended(), wrong()], Outcome::Failed, false),
+            (end, vec![wrong()], Outcome::Failed, false),
+            (end, vec![advice()], Outcome::Failed, false),
+            (end, vec![ended()], Outcome::Errored, false),
+            (silence, vec![late()], Outcome::Failed, true),
+            (silence, vec![late(), advice()], Outcome::Failed, true),
+            (silence, vec![late(), wrong()], Outcome::Failed, false),
+            (silence, vec![wrong()], Outcome::Failed, false),
+            (silence, vec![witness()], Outcome::Failed, false),
+            (silence, vec![advice()], Outcome::Failed, false),
+            (silence, vec![late()], Outcome::Errored, false),
         ] {
-            assert_eq!(
-                fails_for_silence(&CheckResult::with_findings(outcome, found.clone())),
-                expected,
-                "{found:?} {outcome:?}"
-            );
+            let result = CheckResult::with_findings(outcome, found.clone());
+            assert_eq!(fails_only_for(&result, reason), expected, "{found:?} {outcome:?}");
         }
     }
 }

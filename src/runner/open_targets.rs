@@ -2,10 +2,7 @@
 //! processes.
 
 use std::collections::BTreeSet;
-use std::panic::resume_unwind;
 use std::sync::Arc;
-
-use tokio::task::JoinSet;
 
 use super::sessions::TargetSessions;
 
@@ -22,7 +19,6 @@ pub(super) struct OpenTargets {
     /// Those that are needed until the end, which are not counted.
     kept: BTreeSet<usize>,
     ended: BTreeSet<usize>,
-    ending: JoinSet<()>,
 }
 
 /// What decides how many targets of a suite are open at a time.
@@ -56,7 +52,7 @@ impl OpenTargets {
     }
 
     /// Marks a target as open.
-    pub(super) fn open(&mut self, target: usize) {
+    pub(super) fn mark(&mut self, target: usize) {
         if !self.kept.contains(&target) {
             self.open.insert(target);
         }
@@ -73,33 +69,15 @@ impl OpenTargets {
         self.ended.contains(&target)
     }
 
-    /// Ends all open targets but those that are still needed; `false` where there is none.
-    pub(super) async fn end_others(&mut self, needed: &BTreeSet<usize>, targets: &[Arc<TargetSessions>]) -> bool {
-        let idle: Vec<usize> = self.open.difference(needed).copied().collect();
-        for index in &idle {
-            self.open.remove(index);
-            self.ended.insert(*index);
-            let target = Arc::clone(&targets[*index]);
-            self.ending.spawn(async move { target.finish().await });
-        }
-        // A server that takes its time to end is still a process.
-        while self.most.is_some_and(|most| self.open.len() + self.ending.len() >= most) && self.finish_next().await {}
-        !idle.is_empty()
-    }
-
-    /// Waits for those that are being ended.
-    pub(super) async fn finish_ending(&mut self) {
-        while self.finish_next().await {}
-    }
-
-    async fn finish_next(&mut self) -> bool {
-        let ended = self.ending.join_next().await;
-        if let Some(Err(error)) = ended
-            && let Ok(panic) = error.try_into_panic()
-        {
-            resume_unwind(panic);
-        }
-        !self.ending.is_empty()
+    /// Ends an open target that is no longer needed, and waits for its end; `false` where there is none.
+    ///
+    /// One at a time: a server that ends while many others do may take longer than it is given, and would be accused of it.
+    pub(super) async fn end_one(&mut self, needed: &BTreeSet<usize>, targets: &[Arc<TargetSessions>]) -> bool {
+        let Some(index) = self.open.difference(needed).next().copied() else { return false };
+        self.open.remove(&index);
+        self.ended.insert(index);
+        targets[index].finish().await;
+        true
     }
 }
 
@@ -123,14 +101,14 @@ mod tests {
         ] {
             let mut targets = OpenTargets::new(counts);
             for index in 0..open {
-                targets.open(index);
+                targets.mark(index);
             }
             targets.keep(30);
             assert_eq!(targets.is_full_for(target), expected, "{what}");
         }
         let mut targets = OpenTargets::new(many);
         for index in 0..16 {
-            targets.open(index);
+            targets.mark(index);
         }
         targets.keep(3);
         assert!(!targets.is_full_for(16), "what is kept leaves its room to others");

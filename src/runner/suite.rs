@@ -59,7 +59,7 @@ pub(crate) struct SuiteRun<'a> {
     stores: &'a mut StoreWatch,
     /// Cases that look at what all others said, and wait for them.
     last: Vec<Arc<Case>>,
-    open: OpenTargets,
+    open_targets: OpenTargets,
 }
 
 impl<'a> SuiteRun<'a> {
@@ -86,7 +86,7 @@ impl<'a> SuiteRun<'a> {
             damaging: Vec::new(),
             stores,
             last: Vec::new(),
-            open: OpenTargets::default(),
+            open_targets: OpenTargets::default(),
         }
     }
 
@@ -97,7 +97,7 @@ impl<'a> SuiteRun<'a> {
     /// Runs the cases; returns how many were not reached.
     pub(crate) async fn run(mut self) -> usize {
         let planned = self.suite_plan();
-        self.open = OpenTargets::new(TargetCounts {
+        self.open_targets = OpenTargets::new(TargetCounts {
             with_process: self.targets.iter().filter(|one| one.target.starts() != Starts::Nothing).count(),
             parallel: self.options.parallel_of(&planned.suite),
             has_teardown: !planned.suite.teardown.is_empty(),
@@ -109,11 +109,10 @@ impl<'a> SuiteRun<'a> {
         };
         self.finish_running().await;
         unreached.extend(self.run_damaging().await);
-        self.open.finish_ending().await;
         for (index, target) in self.targets.iter().enumerate() {
             target.target.sections().into_iter().for_each(|section| self.emitter.send(RunMessage::Section(section)));
             remember_tools(&target.target, self.options);
-            if !self.open.has_ended(index) {
+            if !self.open_targets.has_ended(index) {
                 target.finish().await;
             }
         }
@@ -195,11 +194,11 @@ impl<'a> SuiteRun<'a> {
         unreached
     }
 
-    /// Ends targets whose cases are over where many are open, before the first case of another begins.
+    /// Ends a target whose cases are over where many are open, before the first case of another begins.
     async fn make_room(&mut self, target: usize) {
-        while self.open.is_full_for(target) && !self.is_over() {
+        while self.open_targets.is_full_for(target) && !self.is_over() {
             let needed = self.begun.values().map(|begun| begun.case.target).collect();
-            if self.open.end_others(&needed, &self.targets).await {
+            if self.open_targets.end_one(&needed, &self.targets).await {
                 continue;
             }
             match self.running.join_next_with_id().await {
@@ -207,7 +206,7 @@ impl<'a> SuiteRun<'a> {
                 None => break,
             }
         }
-        self.open.open(target);
+        self.open_targets.mark(target);
     }
 
     /// Begins the cases as the seed says, once it is known what all templates stand for.
@@ -311,7 +310,7 @@ impl<'a> SuiteRun<'a> {
         match &case.body {
             Body::Scan(_) => self.last.push(case),
             Body::Check(_) if may_damage(&case) => {
-                self.open.keep(case.target);
+                self.open_targets.keep(case.target);
                 self.damaging.push(case);
             }
             Body::Check(_) | Body::Script(_) | Body::Template(_) | Body::Skipped(_) | Body::Failed(_) => {

@@ -36,9 +36,6 @@ const MOST_COMPLETIONS: usize = 16;
 /// The longest part of a message that is printed, in characters.
 const SHOWN: usize = 300;
 
-/// The time for an answer to a request that any server answers at once, after other cases waited in vain.
-const AFTER_WAITS: Duration = Duration::from_secs(2);
-
 /// The wait for output on standard error after the last answer.
 const AFTER_LAST_CALL: Duration = Duration::from_millis(200);
 
@@ -298,11 +295,7 @@ impl EnvironmentVisit<'_> {
             owner: self.context.owner,
             method,
             params: Some(params),
-            timeout: Some(if session.leaves_unanswered(method) {
-                AFTER_WAITS.min(left)
-            } else {
-                request_timeout.min(left)
-            }),
+            timeout: Some(session.short_wait(method).unwrap_or(request_timeout).min(left)),
             // Servers report progress only to those who ask for it.
             progress: is_call,
         };

@@ -84,8 +84,7 @@ impl Severities {
 
     /// Counts what was found outside of cases.
     pub(crate) fn session(&mut self, judged: &SessionJudged) {
-        let new = judged.findings.iter().filter(|finding| finding.baseline_reason.is_none());
-        if let Some(worst) = new.map(crate::event::Finding::how_bad).max() {
+        if let Some(worst) = judged.failures().map(crate::event::Finding::how_bad).max() {
             self.add(worst);
         }
     }

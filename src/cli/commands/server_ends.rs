@@ -104,7 +104,7 @@ fn misses_threshold(coverage: Option<&Coverage>, server: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{UnjudgedReason, UnjudgedTool, UnjudgedTools};
+    use crate::event::{Finding, RequirementLevel, UnjudgedReason, UnjudgedTool, UnjudgedTools};
 
     fn ends(rules: ExitRules, finished: &RunFinished, outcomes: &[(&str, Outcome)]) -> Vec<(String, u8)> {
         let mut seen = ServerEnds { rules, ..ServerEnds::default() };
@@ -143,6 +143,29 @@ mod tests {
         ] {
             let expected: Vec<(String, u8)> = expected.iter().map(|(name, exit)| ((*name).to_owned(), *exit)).collect();
             assert_eq!(ends(rules, finished, outcomes), expected, "{outcomes:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_should_do_ends_no_run() {
+        use RequirementLevel::{Must, Should};
+        for (levels, expected) in [(&[Should][..], (0, 4)), (&[Must], (1, 1)), (&[Should, Must], (1, 1))] {
+            let mut seen = ServerEnds::default();
+            for server in ["a", "b"] {
+                let found =
+                    |level: &RequirementLevel| Finding { level: *level, ..Finding::new("no-shutdown", "it ran on") };
+                seen.session(&SessionJudged {
+                    file: "a.yml".to_owned(),
+                    suite: "a".to_owned(),
+                    line: 1,
+                    from_command_line: false,
+                    server: server.to_owned(),
+                    revision: "2025-11-25".to_owned(),
+                    findings: levels.iter().map(found).collect(),
+                });
+            }
+            let ends = seen.ends(&RunFinished::default());
+            assert_eq!((ends[0].failed, ends[0].exit), expected, "{levels:?}");
         }
     }
 }

@@ -137,8 +137,11 @@ impl AnsweredTools {
     /// Takes note of the time that a served call took.
     pub fn note_time(&self, tool: &str, elapsed: Duration) {
         let mut times = self.times.lock();
-        let before = times.get(tool).copied().unwrap_or_default();
-        times.insert(tool.to_owned(), before.with(elapsed));
+        if let Some(known) = times.get_mut(tool) {
+            *known = known.with(elapsed);
+        } else {
+            times.insert(tool.to_owned(), ServedTimes::default().with(elapsed));
+        }
     }
 
     /// The time that calls of a tool take, if most of them are slow.

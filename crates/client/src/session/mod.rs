@@ -43,6 +43,9 @@ use self::peer::Connection;
 use crate::transport::{Owner, Shutdown, ShutdownOrder, TransportKind};
 use crate::wire::{Catalog, Era, ForgottenCalls, Frame, Revision};
 
+/// The time for an answer to a request that any server answers at once, after others waited for one in vain.
+const AFTER_WAITS: Duration = Duration::from_secs(2);
+
 pub use self::answered::{AnsweredTools, CallAnswer, InVain, Wait};
 pub use self::answers::ClientAnswers;
 pub use self::call::{SessionReply, SessionRequest};
@@ -169,10 +172,10 @@ impl Session {
         self.settings.answered.as_ref().is_some_and(|answered| answered.is_late(tool))
     }
 
-    /// Returns true if nobody need wait long for an answer to a method that any server answers at once: several did in vain.
-    pub fn leaves_unanswered(&self, method: &str) -> bool {
-        let known = self.settings.answered.as_ref().zip(plain_request(method, &self.server.capabilities));
-        known.is_some_and(|(answered, kind)| answered.leaves_unanswered(kind))
+    /// The time for an answer to a method that any server answers at once, where several cases waited for one in vain.
+    pub fn short_wait(&self, method: &str) -> Option<Duration> {
+        let (answered, kind) = self.settings.answered.as_ref().zip(plain_request(method, &self.server.capabilities))?;
+        answered.leaves_unanswered(kind).then_some(AFTER_WAITS)
     }
 
     /// Takes note that the server ended at a call for `owner` that was sent in another way than as a request.
