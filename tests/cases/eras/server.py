@@ -1,6 +1,7 @@
 """A server over stdio that speaks 2026-07-28, and with `both` 2025-11-25, too: what names no revision is of the older era,
 which does not know `server/discover`. With `one` it only gives the same answer: that of a server which speaks an older
-revision and does not list it, so that nobody is accused."""
+revision and does not list it, so that nobody is accused. With `demands` no call is served before `initialize`, though it
+says that it speaks 2026-07-28."""
 
 import os
 import sys
@@ -24,7 +25,9 @@ def answer(method, params):
     if method == "server/discover":
         result = {"supportedVersions": ["2026-07-28", *older], "capabilities": {"tools": {}}}
     elif method == "tools/list":
-        result = {"tools": []}
+        result = {"tools": [{"name": "look", "inputSchema": {"type": "object"}}] if sys.argv[1] == "demands" else []}
+    elif sys.argv[1] == "demands":
+        return server.error(-32600, "initialize is required")
     else:
         return server.error(-32601, "Method not found")
     complete = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}

@@ -111,6 +111,8 @@ scans! {
         "send anything but pings and log messages before it answers `initialize`";
     UnservedCapability, "unserved-capability", CAPABILITY, V2024_11_05, "basic/lifecycle#initialization", "",
         "declare `prompts` or `resources` and answer their list with -32601, as an unknown method";
+    HandshakeDemanded, "handshake-demanded", CAPABILITY, V2026_07_28, "", "basic#statelessness",
+        "demand `initialize` before it serves a request that names its revision";
     // Requests of the server.
     ServerRequest, "server-request", ENVELOPE, V2026_07_28, "", "basic/patterns#multi-round-trip-requests",
         "send a request";

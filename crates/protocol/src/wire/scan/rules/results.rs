@@ -52,6 +52,9 @@ pub(crate) fn match_request(
     Some(SentRequest { subject, ..asked.clone() })
 }
 
+/// The handshake of earlier revisions.
+const INITIALIZE: &str = "initialize";
+
 /// The extension that adds a type of results.
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
@@ -108,8 +111,8 @@ fn learn(
     AnsweredRequest { asked, result }: AnsweredRequest<'_>,
 ) {
     match asked.method {
-        "initialize" if look.revision == Revision::V2026_07_28 => memory.is_mixed = true,
-        "initialize" => {
+        INITIALIZE if look.revision == Revision::V2026_07_28 => memory.is_mixed = true,
+        INITIALIZE => {
             let version = result["protocolVersion"].as_str().and_then(Revision::parse);
             let version = version.filter(|version| version.era() == Era::Session);
             if memory.agreed.is_none() {
@@ -153,9 +156,57 @@ pub(crate) fn judge_error(look: &mut MessageCheck<'_>, memory: &mut SessionMemor
     look.require(ScanRule::RetiredErrorCode, !matches!(code, -32002 | -32042), || {
         format!("the server answered with the error {code}, which was removed in 2026-07-28")
     });
+    let demands = error["message"].as_str().is_some_and(demands_handshake);
+    look.require(ScanRule::HandshakeDemanded, asked.is_raw || !demands, || {
+        let message = quote(error.member("message"));
+        format!(
+            "the server demands `initialize` for a request of 2026-07-28, which has no handshake: error {code}, {message}; \
+             serve each request by its own `_meta`, or leave 2026-07-28 out of `supportedVersions`"
+        )
+    });
     look.require(ScanRule::UndefinedErrorCode, !is_reserved || code >= -32022 || code == -32042, || {
         format!("the server answered with the error {code}, which is reserved and not defined")
     });
+}
+
+/// The words of an error demand the handshake of earlier revisions, or the session that it begins. Something else that is
+/// not initialized, such as a database, is none of the protocol's business.
+fn demands_handshake(message: &str) -> bool {
+    const PREFIXES: [&str; 3] = ["bad request: ", "invalid request: ", "error: "];
+    const WHOLE: [&str; 4] =
+        ["initialization required", "initialization is required", "missing session id", "session id is required"];
+    const NOT: [&str; 3] = ["not initialized", "not been initialized", "not yet initialized"];
+    const PARTIES: [&str; 7] = ["", "server", "the server", "mcp server", "session", "the session", "mcp session"];
+    let message = message.to_lowercase();
+    let message = PREFIXES.iter().find_map(|prefix| message.strip_prefix(prefix)).unwrap_or(&message);
+    let message = message.trim_matches(|end: char| !end.is_alphanumeric());
+    let sentence = message.strip_suffix(" yet").unwrap_or(message);
+    let is_of_party =
+        |rest: &str| PARTIES.contains(&rest.trim_end_matches(" is ").trim_end_matches(" has ").trim_end());
+    let requests_early = message.split_once("before initialization").is_some_and(|(what, _)| what.contains("request"));
+    let lacks_session =
+        message.contains("mcp-session-id") && ["required", "missing"].iter().any(|word| message.contains(word));
+    WHOLE.contains(&message)
+        || NOT.iter().filter_map(|end| sentence.strip_suffix(end)).any(is_of_party)
+        || requests_early
+        || lacks_session
+        || message.contains("invalid during session initialization")
+        || message.match_indices(INITIALIZE).any(|(at, word)| is_method(&message[..at], &message[at + word.len()..]))
+}
+
+/// What stands around the word `initialize` shows that the method is meant, and wanted.
+fn is_method(before: &str, after: &str) -> bool {
+    const WANTS: [&str; 7] = ["call", "send", "expected", "expect", "requires", "require", "must"];
+    const NEEDED: [&str; 6] = [" is required", " first", " before", " must be", " has not been", " was not"];
+    let quotes = ['`', '\'', '"'];
+    let before = before.trim_end_matches(quotes).trim_end();
+    let before = ["an", "the"].iter().find_map(|word| before.strip_suffix(word)).unwrap_or(before).trim_end();
+    let is_wanted = WANTS.iter().any(|word| before.ends_with(word));
+    let after = after.trim_start_matches(quotes);
+    let begins = |words: &str| after.starts_with(words);
+    let is_needed = NEEDED.iter().any(|words| begins(words));
+    is_wanted && (after.is_empty() || is_needed || begins(" request") || begins(" handshake"))
+        || before.is_empty() && is_needed
 }
 
 /// The error of JSON-RPC for a method that does not exist.
@@ -235,6 +286,49 @@ fn judge_input_required(look: &mut MessageCheck<'_>, AnsweredRequest { asked, re
             "elicitation/create" => requests::judge_elicitation(look, None, params),
             "sampling/createMessage" => requests::judge_sampling(look, params),
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::demands_handshake;
+
+    #[test]
+    fn only_the_handshake_is_demanded() {
+        for (message, expected) in [
+            ("initialize is required", true),
+            ("Server not initialized", true),
+            ("Server not initialized yet", true),
+            ("Bad Request: Server not initialized", true),
+            ("The session has not been initialized.", true),
+            ("MCP session not initialized", true),
+            ("Not initialized", true),
+            ("Received request before initialization was complete", true),
+            ("method \"tools/call\" is invalid during session initialization", true),
+            ("Initialization required", true),
+            ("Bad Request: Missing session ID", true),
+            ("Bad Request: Mcp-Session-Id header is required", true),
+            ("Send `initialize` first", true),
+            ("Unexpected message, expected initialize request", true),
+            ("you must call initialize", true),
+            ("database not initialized", false),
+            ("Client not initialized", false),
+            ("Connection not initialized", false),
+            ("rust-analyzer: server not initialized", false),
+            ("the index has not been initialized", false),
+            ("you must initialize the database first", false),
+            ("call initialize_index first", false),
+            ("the project is being initialized", false),
+            ("Cannot access 'config' before initialization", false),
+            ("Browser failed to initialize.", false),
+            ("Timed out waiting for the language server to initialize", false),
+            ("LSP initialize request timed out", false),
+            ("Missing required argument: initialize", false),
+            ("Internal error", false),
+            ("", false),
+        ] {
+            assert_eq!(demands_handshake(message), expected, "{message}");
         }
     }
 }

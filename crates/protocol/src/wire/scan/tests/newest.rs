@@ -114,6 +114,12 @@ pub(crate) const PAIRS: &[Dialog] = &[
         &[r#"<{%,"id":2,"error":{"code":-32042,"message":"x"}}"#],
     ),
     pair(
+        "handshake-demanded",
+        &CALL,
+        &[r#"<{%,"id":2,"error":{"code":-32600,"message":"database not initialized"}}"#],
+        &[r#"<{%,"id":2,"error":{"code":-32600,"message":"initialize is required"}}"#],
+    ),
+    pair(
         "no-cache-hints",
         &TOOLS,
         &[LISTED],
