@@ -7,7 +7,7 @@ STORE: `own`, one for each session; `user`, one for each bearer token; `shared`,
 all processes; `silent`, `ends` or `floods`, tools that change data do not answer, end the server, or send messages for ever.
 Over stdio, or with a PORT that is not empty over HTTP, where it serves every token but `unknown-user`, and none but tokens if
 the store is one for each.
-MODE: `modern`, 2026-07-28 without sessions; `anonymous`, no session ids; `foreign`, serves a session to every user; `numbered`, `short` or `few`,
+MODE: `modern`, 2026-07-28 without sessions, with `public` for any cache; `anonymous`, no session ids; `foreign`, serves a session to every user; `numbered`, `short` or `few`,
 session ids that are counted, small, or given twice; `resumable`, answers with streams that their session can resume, with
 `anybody` everyone who names an event, and with `polled` they end before the answer; `forgetful`, streams with event ids that nobody can resume; `tells-all`, updates for
 all clients, `tells-on`, updates after the end of a subscription, `tells-none`, no updates; `stalls`, streams without
@@ -29,7 +29,8 @@ TOOLS, STORE = sys.argv[1:3]
 MODES = sys.argv[4:]
 REVISION = "2026-07-28" if "modern" in MODES else "2025-11-25"
 TOPIC = "topic://current"
-MODERN = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if "modern" in MODES else {}
+SCOPE = "public" if "public" in MODES else "private"
+MODERN = {"resultType": "complete", "ttlMs": 0, "cacheScope": SCOPE} if "modern" in MODES else {}
 
 
 def tool(name, *texts, **hints):
@@ -144,7 +145,8 @@ class Session:
         method, params = message["method"], message.get("params", {})
         result = {}
         if method == "server/discover" and MODERN:
-            offer = {"tools": {}} | ({"resources": {"subscribe": True}} if TOOLS == "watch" else {})
+            offer = {"tools": {}} | ({"resources": {}} if TOOLS in ("items", "cards") else {})
+            offer |= {"resources": {"subscribe": True}} if TOOLS == "watch" else {}
             result = {"supportedVersions": [REVISION], "capabilities": offer}
         elif method == "initialize":
             about = {"name": "keeper", "version": "1.0.0"}

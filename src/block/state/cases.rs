@@ -6,6 +6,7 @@ use super::check::IsolationCheck;
 use super::residue::{CallEnding, ResidueCheck};
 use super::resumption::ResumedStreamsCheck;
 use super::session_ids::SessionIdsCheck;
+use super::shared_caches::SharedCachesCheck;
 use super::store::StoreCheck;
 use super::subscriptions::SubscriptionsCheck;
 use super::{IsolationKind, RESUMED_STREAMS, SESSION_IDS, STORE, SUBSCRIPTIONS, StateSettings, users_of};
@@ -44,6 +45,11 @@ pub(crate) fn cases(
     if resumes_streams(planner, settings) {
         let body = check(ResumedStreamsCheck { settings: Arc::clone(settings) });
         cases.push(case("resumed streams", RESUMED_STREAMS, body));
+    }
+    let is_stateless = offer.revision.map(Revision::era) == Some(Era::Stateless);
+    if is_stateless && settings.isolation.contains(&IsolationKind::Users) && users(planner) > 1 {
+        let body = check(SharedCachesCheck { settings: Arc::clone(settings) });
+        cases.push(case("shared caches", IsolationKind::Users.judges(), body));
     }
     let resources = &offer.capabilities["resources"];
     let offers_updates = resources["subscribe"] == true;

@@ -18,6 +18,7 @@ mod resumption;
 mod search;
 mod seen;
 mod session_ids;
+mod shared_caches;
 mod store;
 mod store_file;
 mod subscriptions;
@@ -93,7 +94,7 @@ choice! {
         Sessions = "sessions",
         /// A server, and the one that is started after its end.
         Runs = "runs",
-        /// Two users of one server over HTTP.
+        /// Two users of one server over HTTP; since 2026-07-28, answers that caches may share, too.
         Users = "users",
     }
 }
