@@ -53,7 +53,7 @@ mod tests {
             (101, Some(0.51), Some("100 tokens")),
             (1, None, None),
         ] {
-            let tokens = Tokens { read, written: 0 };
+            let tokens = Tokens { read, cached: 0, written: 0 };
             assert_eq!(budget.exceeded_part(tokens, cost).as_deref(), expected, "{read} {cost:?}");
         }
     }

@@ -132,6 +132,8 @@ settings! {
         scripted: Option<Node> => alternative() shape(Shape::Either(&[Shape::Text, MOVES])) choice("provider"),
         /// A model of OpenAI, or of anything that speaks its chat completions.
         openai: Option<ApiKeys> => alternative() choice("provider"),
+        /// A model of OpenAI, or of anything that speaks its Responses API.
+        openai_responses: Option<ApiKeys> => alternative() choice("provider"),
         /// A model of Anthropic.
         anthropic: Option<ApiKeys> => alternative() choice("provider"),
         /// A model of Google.
@@ -327,8 +329,12 @@ fn read_providers(keys: &ProviderKeys, reader: &mut dyn BlockReader) -> Vec<Name
         let provider = read_policy(written, reader);
         return provider.map(|provider| NamedProvider { model: None, provider, price }).into_iter().collect();
     }
-    let formats =
-        [(ApiFormat::OpenAi, &keys.openai), (ApiFormat::Anthropic, &keys.anthropic), (ApiFormat::Gemini, &keys.gemini)];
+    let formats = [
+        (ApiFormat::OpenAi, &keys.openai),
+        (ApiFormat::OpenAiResponses, &keys.openai_responses),
+        (ApiFormat::Anthropic, &keys.anthropic),
+        (ApiFormat::Gemini, &keys.gemini),
+    ];
     let Some((format, api)) = formats.into_iter().find_map(|(format, api)| Some((format, api.as_ref()?))) else {
         return Vec::new();
     };

@@ -113,7 +113,7 @@ fn read_move(keys: MoveKeys) -> Option<Move> {
         captures: keys.capture,
         again: keys.again.unwrap_or_default(),
         times: keys.times.unwrap_or(1),
-        tokens: keys.tokens.map(|used| Tokens { read: used.input, written: used.output }),
+        tokens: keys.tokens.map(|used| Tokens { read: used.input, cached: 0, written: used.output }),
     })
 }
 

@@ -16,6 +16,8 @@ settings! {
     pub(crate) struct Price as "a price" {
         /// A million tokens that the model reads.
         input: f64 => required(),
+        /// A million of those that the provider had in its cache; by default as `input`.
+        cached: Option<f64>,
         /// A million tokens that it writes.
         output: f64 => required(),
     }
@@ -30,7 +32,10 @@ impl Price {
     /// The cost of so many tokens.
     #[expect(clippy::cast_precision_loss, reason = "a cost is shown with three figures")]
     pub(crate) fn of(self, tokens: Tokens) -> f64 {
-        (self.input * tokens.read as f64 + self.output * tokens.written as f64) / TOKENS
+        let cached = tokens.cached.min(tokens.read);
+        let fresh = (tokens.read - cached) as f64;
+        let read = self.input * fresh + self.cached.unwrap_or(self.input) * cached as f64;
+        (read + self.output * tokens.written as f64) / TOKENS
     }
 }
 
@@ -46,6 +51,21 @@ pub(crate) fn cost_text(cost: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cached_tokens_have_a_price_of_their_own() {
+        let price = |cached| Price { input: 2.0, cached, output: 10.0 };
+        for (cached, tokens, expected) in [
+            (None, Tokens { read: 1_000_000, cached: 400_000, written: 0 }, 2.0),
+            (Some(0.5), Tokens { read: 1_000_000, cached: 400_000, written: 100_000 }, 2.4),
+            (Some(0.0), Tokens { read: 1_000_000, cached: 1_000_000, written: 0 }, 0.0),
+            // A provider that counts them beside the others.
+            (Some(0.5), Tokens { read: 0, cached: 400_000, written: 0 }, 0.0),
+        ] {
+            let cost = price(cached).of(tokens);
+            assert!((cost - expected).abs() < 1e-9, "{cached:?} {tokens:?}: {cost}");
+        }
+    }
 
     #[test]
     fn costs_have_few_figures() {

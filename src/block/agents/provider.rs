@@ -157,6 +157,8 @@ pub(crate) struct ToolResult {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
     pub(crate) read: u64,
+    /// Those of `read` that the provider had in its cache.
+    pub(crate) cached: u64,
     pub(crate) written: u64,
 }
 
@@ -172,6 +174,7 @@ impl Tokens {
 
     pub(crate) fn add(&mut self, more: Self) {
         self.read = self.read.saturating_add(more.read);
+        self.cached = self.cached.saturating_add(more.cached);
         self.written = self.written.saturating_add(more.written);
     }
 }

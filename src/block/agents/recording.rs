@@ -169,7 +169,7 @@ fn turn_to_json(turn: &ModelTurn) -> Value {
     let mut written = json!({
         "text": turn.text,
         "calls": calls.collect::<Vec<_>>(),
-        "tokens": { "read": tokens.read, "written": tokens.written },
+        "tokens": { "read": tokens.read, "cached": tokens.cached, "written": tokens.written },
     });
     if let Some(why) = &turn.cut {
         written["cut"] = why.clone().into();
@@ -189,7 +189,7 @@ fn turn_of(written: &Value) -> Option<ModelTurn> {
     Some(ModelTurn {
         text: written["text"].as_str()?.to_owned(),
         calls: calls.collect::<Option<Vec<_>>>()?,
-        tokens: Tokens { read: tokens("read"), written: tokens("written") }.if_counted(),
+        tokens: Tokens { read: tokens("read"), cached: tokens("cached"), written: tokens("written") }.if_counted(),
         cut: written["cut"].as_str().map(str::to_owned),
         raw: Value::Null,
     })
@@ -208,7 +208,7 @@ mod tests {
     fn turn() -> ModelTurn {
         let call =
             ToolUse { id: "c1".to_owned(), name: "get".to_owned(), arguments: ModelArguments::of(&json!({ "id": 1 })) };
-        ModelTurn { calls: vec![call], tokens: Some(Tokens { read: 3, written: 1 }), ..ModelTurn::default() }
+        ModelTurn { calls: vec![call], tokens: Some(Tokens { read: 3, cached: 2, written: 1 }), ..ModelTurn::default() }
     }
 
     fn past(answer: &str) -> Vec<PastTurn> {

@@ -316,7 +316,7 @@ const TOKEN: usize = 4;
 /// Estimates the tokens of a turn from the bytes that are read and written, if the model does not count them.
 fn estimate(read: usize, written: usize) -> Tokens {
     let of = |bytes: usize| u64::try_from(bytes / TOKEN).unwrap_or(u64::MAX);
-    Tokens { read: of(read), written: of(written) }
+    Tokens { read: of(read), cached: 0, written: of(written) }
 }
 
 /// The bytes of what a model is told before its first turn.
@@ -405,6 +405,6 @@ mod tests {
 
     #[test]
     fn four_bytes_are_a_token() {
-        assert_eq!(estimate(4000, 7), Tokens { read: 1000, written: 1 });
+        assert_eq!(estimate(4000, 7), Tokens { read: 1000, cached: 0, written: 1 });
     }
 }

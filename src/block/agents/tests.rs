@@ -112,7 +112,7 @@ pub(crate) fn run_of(calls: Vec<AgentCall>) -> AgentRun {
         number: 1,
         calls,
         end: AgentEnd::Answered("done".to_owned()),
-        tokens: Tokens { read: 30, written: 10 },
+        tokens: Tokens { read: 30, cached: 0, written: 10 },
         faults: None,
         exits: Vec::new(),
         protocol_revision: "2025-11-25".to_owned(),

@@ -1,4 +1,4 @@
-//! Models behind HTTP: a server on this machine speaks the formats of three providers, whole and as streams, and breaks
+//! Models behind HTTP: a server on this machine speaks the formats of the providers, whole and as streams, and breaks
 //! them in the ways in which they break.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
@@ -13,7 +13,7 @@ use crate::harness::{Scene, Seen, root};
 /// A key that must appear in no output.
 const KEY: &str = "sk-loopback-0123456789abcdef";
 
-const FORMATS: [&str; 3] = ["openai", "anthropic", "gemini"];
+const FORMATS: [&str; 4] = ["openai", "openai_responses", "anthropic", "gemini"];
 
 /// A suite with an agent that adds two numbers.
 fn suite(format: &str, more: &str) -> String {
@@ -242,13 +242,16 @@ struct Spoilt {
     change: fn(&mut Value),
 }
 
-const SPOILT: [Spoilt; 9] = [
+const SPOILT: [Spoilt; 12] = [
     Spoilt { format: "openai", change: |body| body["max_output_tokens"] = json!(1) },
     Spoilt { format: "openai", change: |body| body["messages"][3]["tool_call_id"] = json!("call_2") },
     Spoilt {
         format: "openai",
         change: |body| body["messages"][2]["tool_calls"][0]["function"]["arguments"] = json!({"a": 2}),
     },
+    Spoilt { format: "openai_responses", change: |body| body["max_tokens"] = json!(1) },
+    Spoilt { format: "openai_responses", change: |body| body["input"][3]["call_id"] = json!("fc_1") },
+    Spoilt { format: "openai_responses", change: |body| body["tools"][0]["strict"] = json!(true) },
     Spoilt { format: "anthropic", change: |body| body["messages"][2]["content"][0]["tool_use_id"] = json!("toolu_2") },
     Spoilt { format: "anthropic", change: |body| body["messages"][1]["content"][1]["input"] = json!("two") },
     Spoilt { format: "anthropic", change: |body| body["tools"][0]["input_schema"] = json!({}) },
@@ -536,15 +539,22 @@ fn a_recording_of_another_model_is_replaced() {
 /// Errors that come in the middle of a stream are those of the provider, which is asked again; redirects are not followed.
 #[test]
 fn a_stream_that_ends_with_an_error_is_asked_for_again() {
-    let error = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
-    let model = Loopback::start(adder("anthropic", true));
-    model.first(shapes::openai_stream(std::slice::from_ref(&error)));
-    let seen = run("overloaded-once", &suite("anthropic", ", stream: true"), &model);
-    assert_eq!(seen.status, 0, "{}", seen.text());
-    let model = Loopback::start(move |_| shapes::openai_stream(std::slice::from_ref(&error)));
-    let seen = run("overloaded", &suite("anthropic", ", stream: true"), &model);
-    assert_eq!(seen.status, 3, "{}", seen.text());
-    assert!(seen.text().contains("`anthropic` ends its answer with an error: Overloaded"), "{}", seen.text());
+    let error = json!({ "type": "server_error", "message": "Overloaded" });
+    for (format, name, event) in [
+        ("anthropic", "named", json!({ "type": "error", "error": error })),
+        ("openai_responses", "plain", json!({ "type": "error", "code": "server_error", "message": "Overloaded" })),
+        ("openai_responses", "failed", json!({ "error": error, "status": "failed", "output": [] })),
+    ] {
+        let model = Loopback::start(adder(format, true));
+        model.first(shapes::openai_stream(std::slice::from_ref(&event)));
+        let seen = run(&format!("overloaded-once-{name}"), &suite(format, ", stream: true"), &model);
+        assert_eq!(seen.status, 0, "{name}: {}", seen.text());
+        let model = Loopback::start(move |_| shapes::openai_stream(std::slice::from_ref(&event)));
+        let seen = run(&format!("overloaded-{name}"), &suite(format, ", stream: true"), &model);
+        assert_eq!(seen.status, 3, "{name}: {}", seen.text());
+        let says = format!("`{format}` ends its answer with an error: Overloaded");
+        assert!(seen.text().contains(&says), "{name}: {}", seen.text());
+    }
     let model = Loopback::start(|_| Answer::new(307, "").with("location", "http://127.0.0.1:9/"));
     let seen = run("elsewhere", &suite("openai", ""), &model);
     assert_eq!(seen.status, 3, "{}", seen.text());

@@ -32,6 +32,12 @@ pub(super) fn call(format: &str, tool: &str, arguments: &Value, is_streamed: boo
                 (None, json!("[DONE]")),
             ])
         }
+        ("openai_responses", is_streamed) => {
+            let thought = json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2Vj" });
+            let call = json!({ "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": tool, "arguments": written, "status": "completed" });
+            let deltas = [head, tail].map(|delta| ("response.function_call_arguments.delta", delta));
+            responses(&[thought, call], &deltas, is_streamed)
+        }
         ("anthropic", false) => {
             let block = json!({ "type": "tool_use", "id": "toolu_1", "name": tool, "input": arguments });
             anthropic(&[json!({ "type": "text", "text": "I add." }), block], "tool_use")
@@ -67,6 +73,11 @@ pub(super) fn text(format: &str, text: &str, is_streamed: bool) -> Answer {
             let texts = [json!({ "content": head }), json!({ "content": tail })].map(chunk);
             events(&texts.into_iter().chain([end, (None, json!("[DONE]"))]).collect::<Vec<_>>())
         }
+        ("openai_responses", is_streamed) => {
+            let part = json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] });
+            let message = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part] });
+            responses(&[message], &[head, tail].map(|delta| ("response.output_text.delta", delta)), is_streamed)
+        }
         ("anthropic", false) => anthropic(&[json!({ "type": "text", "text": text })], "end_turn"),
         ("anthropic", true) => {
             let delta = |text: &str| json!({ "type": "text_delta", "text": text });
@@ -79,6 +90,11 @@ pub(super) fn text(format: &str, text: &str, is_streamed: bool) -> Answer {
 /// An answer that ends in the middle, since it has as many tokens as were asked for.
 pub(super) fn too_long(format: &str, is_streamed: bool) -> Answer {
     let whole = text(format, "It is five, since", is_streamed);
+    if format == "openai_responses" {
+        let cut =
+            whole.replaced("\"incomplete_details\":null", "\"incomplete_details\":{\"reason\":\"max_output_tokens\"}");
+        return cut.replaced(RESPONSE_DONE, "\"status\":\"incomplete\",\"usage\"");
+    }
     let [done, cut] = match format {
         "openai" => ["\"stop\"", "\"length\""],
         "anthropic" => ["\"end_turn\"", "\"max_tokens\""],
@@ -98,6 +114,28 @@ fn openai(choice: &Value, usage: &Value) -> Answer {
         "id": "c1", "object": "chat.completion", "created": 1, "model": "adder", "choices": [choice], "usage": usage,
     });
     Answer::ok(answer.to_string())
+}
+
+/// The status of a whole answer, which stands before its usage.
+const RESPONSE_DONE: &str = "\"status\":\"completed\",\"usage\"";
+
+fn responses(output: &[Value], deltas: &[(&str, &str)], is_streamed: bool) -> Answer {
+    let response = |status: &str, output: &[Value]| {
+        let usage = json!({ "input_tokens": 90, "input_tokens_details": { "cached_tokens": 60 }, "output_tokens": 9 });
+        json!({
+            "id": "resp_1", "object": "response", "model": "adder", "output": output, "error": null,
+            "incomplete_details": null, "status": status, "usage": usage,
+        })
+    };
+    let whole = response("completed", output);
+    if !is_streamed {
+        return Answer::ok(whole.to_string());
+    }
+    let created = response("in_progress", &[]);
+    let mut stream = vec![(Some("response.created"), json!({ "type": "response.created", "response": created }))];
+    stream.extend(deltas.iter().map(|(kind, delta)| (Some(*kind), json!({ "type": kind, "delta": delta }))));
+    stream.push((Some("response.completed"), json!({ "type": "response.completed", "response": whole })));
+    events(&stream)
 }
 
 fn anthropic(content: &[Value], reason: &str) -> Answer {
@@ -157,6 +195,10 @@ pub(super) fn last_result(format: &str, body: &Value) -> Option<String> {
             let message = last(&body["messages"]);
             (message["role"] == "tool").then(|| message["content"].as_str().unwrap().to_owned())
         }
+        "openai_responses" => {
+            let item = last(&body["input"]);
+            (item["type"] == "function_call_output").then(|| item["output"].as_str().unwrap().to_owned())
+        }
         "anthropic" => {
             let block = last(&last(&body["messages"])["content"]);
             (block["type"] == "tool_result").then(|| block["content"].as_str().unwrap().to_owned())
@@ -172,6 +214,7 @@ pub(super) fn last_result(format: &str, body: &Value) -> Option<String> {
 pub(super) fn assert_valid(format: &str, request: &Request, is_streamed: bool, key: &str) {
     let (path, header, value) = match format {
         "openai" => ("/chat/completions".to_owned(), "authorization", format!("Bearer {key}")),
+        "openai_responses" => ("/responses".to_owned(), "authorization", format!("Bearer {key}")),
         "anthropic" => ("/messages".to_owned(), "x-api-key", key.to_owned()),
         _ => {
             let method = if is_streamed { "streamGenerateContent?alt=sse" } else { "generateContent" };
@@ -195,6 +238,7 @@ pub(super) fn assert_valid(format: &str, request: &Request, is_streamed: bool, k
 pub(super) fn mistakes(format: &str, body: &Value) -> Vec<String> {
     let schema = match format {
         "openai" => include_str!("shapes/openai.json"),
+        "openai_responses" => include_str!("shapes/openai_responses.json"),
         "anthropic" => include_str!("shapes/anthropic.json"),
         _ => include_str!("shapes/gemini.json"),
     };

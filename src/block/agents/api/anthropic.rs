@@ -55,13 +55,18 @@ pub(crate) fn parse_turn(answer: &Value) -> Result<ModelTurn, UnreadableMember> 
         };
         Ok(ToolUse { id: text("id")?, name: text("name")?, arguments: ModelArguments::of(&block["input"]) })
     });
+    let count = |member: &str| answer["usage"][member].as_u64().unwrap_or_default();
     let text: Vec<&str> = of_kind("text").filter_map(|block| block["text"].as_str()).collect();
     Ok(ModelTurn {
         text: text.join("\n"),
         calls: calls.collect::<Result<Vec<_>, _>>()?,
         tokens: Tokens {
-            read: answer["usage"]["input_tokens"].as_u64().unwrap_or_default(),
-            written: answer["usage"]["output_tokens"].as_u64().unwrap_or_default(),
+            // Those of the cache are counted beside the others.
+            read: ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
+                .into_iter()
+                .fold(0, |all, member| all.saturating_add(count(member))),
+            cached: count("cache_read_input_tokens"),
+            written: count("output_tokens"),
         }
         .if_counted(),
         cut: cut_by(&answer["stop_reason"], &DONE),
@@ -89,7 +94,7 @@ pub(crate) fn assemble(events: &[Value]) -> Option<Value> {
     for event in events {
         let at = event["index"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
         match event["type"].as_str() {
-            Some("message_start") => usage["input_tokens"] = event["message"]["usage"]["input_tokens"].clone(),
+            Some("message_start") if event["message"]["usage"].is_object() => usage = event["message"]["usage"].clone(),
             Some("message_delta") => {
                 usage["output_tokens"] = event["usage"]["output_tokens"].clone();
                 reason = event["delta"]["stop_reason"].clone();

@@ -58,13 +58,14 @@ pub(crate) fn parse_turn(answer: &Value) -> Result<ModelTurn, UnreadableMember> 
     });
     let said = parts.iter().filter(|part| part["thought"] != true).filter_map(|part| part["text"].as_str());
     let usage = &answer["usageMetadata"];
-    let tokens = |members: [&str; 2]| members.iter().filter_map(|member| usage[*member].as_u64()).sum();
+    let tokens = |members: &[&str]| members.iter().filter_map(|member| usage[*member].as_u64()).sum();
     Ok(ModelTurn {
         text: said.collect::<String>(),
         calls: calls.collect::<Result<Vec<_>, _>>()?,
         tokens: Tokens {
-            read: tokens(["promptTokenCount", "toolUsePromptTokenCount"]),
-            written: tokens(["candidatesTokenCount", "thoughtsTokenCount"]),
+            read: tokens(&["promptTokenCount", "toolUsePromptTokenCount"]),
+            cached: tokens(&["cachedContentTokenCount"]),
+            written: tokens(&["candidatesTokenCount", "thoughtsTokenCount"]),
         }
         .if_counted(),
         cut: cut_by(&candidate["finishReason"], &DONE),

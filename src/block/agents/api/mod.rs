@@ -1,4 +1,4 @@
-//! `openai:`, `anthropic:` and `gemini:`, models behind HTTP.
+//! `openai:`, `openai_responses:`, `anthropic:` and `gemini:`, models behind HTTP.
 //!
 //! A file for each format says how a conversation is written and how an answer is read, whole or as a stream; this one
 //! sends, waits where it is told to, and names what goes wrong. A model's turn is sent back as it came, since some
@@ -8,6 +8,7 @@ mod anthropic;
 mod body;
 mod gemini;
 mod openai;
+mod responses;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -95,6 +96,7 @@ impl Setting for NamedModel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ApiFormat {
     OpenAi,
+    OpenAiResponses,
     Anthropic,
     Gemini,
 }
@@ -104,6 +106,7 @@ impl ApiFormat {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
+            Self::OpenAiResponses => "openai_responses",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
         }
@@ -111,7 +114,7 @@ impl ApiFormat {
 
     fn usual_url(self) -> &'static str {
         match self {
-            Self::OpenAi => "https://api.openai.com/v1",
+            Self::OpenAi | Self::OpenAiResponses => "https://api.openai.com/v1",
             Self::Anthropic => "https://api.anthropic.com/v1",
             Self::Gemini => "https://generativelanguage.googleapis.com/v1beta",
         }
@@ -120,6 +123,7 @@ impl ApiFormat {
     fn request(self, call: &ApiCall<'_>) -> ApiRequest {
         match self {
             Self::OpenAi => openai::request(call),
+            Self::OpenAiResponses => responses::request(call),
             Self::Anthropic => anthropic::request(call),
             Self::Gemini => gemini::request(call),
         }
@@ -129,6 +133,7 @@ impl ApiFormat {
     fn parse_turn(self, answer: &Value) -> Result<ModelTurn, UnreadableMember> {
         match self {
             Self::OpenAi => openai::parse_turn(answer),
+            Self::OpenAiResponses => responses::parse_turn(answer),
             Self::Anthropic => anthropic::parse_turn(answer),
             Self::Gemini => gemini::parse_turn(answer),
         }
@@ -138,6 +143,7 @@ impl ApiFormat {
     fn assemble(self, events: &[Value]) -> Option<Value> {
         match self {
             Self::OpenAi => openai::assemble(events),
+            Self::OpenAiResponses => responses::assemble(events),
             Self::Anthropic => anthropic::assemble(events),
             Self::Gemini => gemini::assemble(events),
         }
@@ -371,6 +377,9 @@ impl ApiModel {
         }
         let answer =
             if self.is_streamed { self.read_stream(response).await? } else { self.read_whole(response).await? };
+        if has_error(&answer) {
+            return Err(self.broke_off(&answer));
+        }
         self.format.parse_turn(&answer).map_err(|UnreadableMember(member)| {
             let FailedAttempt { found, wait } = self.unreadable(&answer.to_string());
             FailedAttempt { found: found.with_evidence("missing or of another kind", member), wait }
@@ -389,7 +398,7 @@ impl ApiModel {
             return Err(self.unread(UnreadBody::TooLarge));
         }
         let events: Vec<Value> = parsed.iter().filter_map(read_event).collect();
-        if let Some(error) = events.iter().find(|event| event.get("error").is_some_and(|error| !error.is_null())) {
+        if let Some(error) = events.iter().find(|event| event["type"] == "error" || has_error(event)) {
             return Err(self.broke_off(error));
         }
         self.format.assemble(&events).ok_or_else(|| self.truncation_error())
@@ -437,10 +446,13 @@ impl ApiModel {
         }
     }
 
-    /// An error in the middle of a stream, which began as if all was well.
+    /// An error in an answer that began as if all was well.
     fn broke_off(&self, event: &Value) -> FailedAttempt {
         let message =
             format!("`{}` ends its answer with an error{}", self.format.as_str(), self.reason(&event.to_string()));
+        if !is_passing(event) {
+            return FailedAttempt::final_one("provider-refuses", message, "mend what the provider says is wrong");
+        }
         let failed = FailedAttempt::final_one("provider-unavailable", message, "try again later");
         FailedAttempt { wait: Some(USUAL_WAIT), ..failed }
     }
@@ -515,6 +527,20 @@ fn is_key_refused(status: StatusCode, body: &str) -> bool {
         400 => details().iter().any(|detail| detail["reason"] == "API_KEY_INVALID"),
         _ => false,
     }
+}
+
+/// An error may be gone a moment later: it says that the provider is busy or broken, or does not say what it is.
+fn is_passing(answer: &Value) -> bool {
+    let error = if answer["error"].is_object() { &answer["error"] } else { answer };
+    let said: Vec<&str> = ["code", "type"].iter().filter_map(|member| error[*member].as_str()).collect();
+    let said: Vec<&str> = said.into_iter().filter(|said| *said != "error").collect();
+    let words = ["server", "rate_limit", "overloaded", "api_error", "unavailable", "timeout", "internal"];
+    said.is_empty() || said.iter().any(|said| words.iter().any(|word| said.to_lowercase().contains(word)))
+}
+
+/// An answer, or an event of one, is an error.
+fn has_error(answer: &Value) -> bool {
+    answer.get("error").is_some_and(|error| !error.is_null())
 }
 
 /// Why a model stopped, unless it was done.
@@ -605,6 +631,22 @@ mod tests {
     }
 
     #[test]
+    fn only_errors_of_a_busy_provider_pass() {
+        for (answer, expected) in [
+            (json!({ "error": { "code": "server_error", "message": "sorry" } }), true),
+            (json!({ "error": { "code": "rate_limit_exceeded" } }), true),
+            (json!({ "type": "error", "error": { "type": "overloaded_error" } }), true),
+            (json!({ "type": "error", "message": "sorry" }), true),
+            (json!({ "error": "sorry" }), true),
+            (json!({ "error": { "code": 503, "message": "sorry" } }), true),
+            (json!({ "error": { "code": "invalid_prompt" } }), false),
+            (json!({ "type": "error", "code": "invalid_prompt" }), false),
+        ] {
+            assert_eq!(is_passing(&answer), expected, "{answer}");
+        }
+    }
+
+    #[test]
     fn a_key_is_one_line_without_spaces_around_it() {
         for (key, is_key) in [("sk-1", true), ("", false), (" ", false), ("sk-1\n", false), (" sk-1", false)] {
             assert_eq!(bad_key(key).is_none(), is_key, "{key:?}");
@@ -657,6 +699,16 @@ mod tests {
         assert_eq!(body["messages"][2], openai);
         assert_eq!(body["messages"][3], json!({ "role": "tool", "tool_call_id": "c1", "content": "no such id" }));
 
+        let output = json!([
+            { "type": "reasoning", "id": "rs_1", "summary": [] },
+            { "type": "function_call", "id": "fc_1", "call_id": "c1", "name": "get", "arguments": "{\"id\":1}" },
+        ]);
+        let body = body_after(ApiFormat::OpenAiResponses, &json!({ "output": output }));
+        assert_eq!((&body["instructions"], &body["input"][0]["content"]), (&json!("s"), &json!("p")));
+        assert_eq!([&body["input"][1], &body["input"][2]], [&output[0], &output[1]]);
+        let result = json!({ "type": "function_call_output", "call_id": "c1", "output": "no such id" });
+        assert_eq!(body["input"][3], result);
+
         let thinking = json!({ "type": "thinking", "thinking": "hm", "signature": "abc" });
         let content = json!([thinking, { "type": "tool_use", "id": "c1", "name": "get", "input": { "id": 1 } }]);
         let body = body_after(ApiFormat::Anthropic, &json!({ "content": content }));
@@ -689,6 +741,9 @@ mod tests {
             |message: Value, reason: &str| json!({ "choices": [{ "message": message, "finish_reason": reason }] });
         let anthropic = |content: Value, reason: &str| json!({ "content": content, "stop_reason": reason });
         let gemini = |parts: Value, reason: &str| json!({ "candidates": [{ "content": { "parts": parts }, "finishReason": reason }] });
+        let said = |text: &str| json!({ "type": "message", "content": [{ "type": "output_text", "text": text }] });
+        let function = |arguments: Value| json!({ "type": "function_call", "call_id": "c1", "name": "get", "arguments": arguments });
+        let responses = |output: Value, status: &str| json!({ "status": status, "output": output, "incomplete_details": { "reason": "max_output_tokens" } });
         let call =
             |arguments: Value| json!({ "tool_calls": [{ "function": { "name": "get", "arguments": arguments } }] });
         for (format, answer, expected) in [
@@ -711,6 +766,41 @@ mod tests {
                 json!({ "choices": [{ "message": {} }], "usage": { "prompt_tokens": 5, "completion_tokens": 2 } }),
                 " 5+2",
             ),
+            (ApiFormat::OpenAiResponses, responses(json!([said("hi"), said("there")]), "completed"), "hi\nthere"),
+            (
+                ApiFormat::OpenAiResponses,
+                responses(json!([function(json!("{\"id\":1}"))]), "completed"),
+                " get {\"id\":1}",
+            ),
+            (ApiFormat::OpenAiResponses, responses(json!([function(Value::Null)]), "completed"), " get {}"),
+            (
+                ApiFormat::OpenAiResponses,
+                responses(
+                    json!([{ "type": "reasoning", "content": [{ "type": "reasoning_text", "text": "hm" }] }]),
+                    "completed",
+                ),
+                "",
+            ),
+            (
+                ApiFormat::OpenAiResponses,
+                responses(
+                    json!([{ "type": "message", "content": [{ "type": "refusal", "refusal": "no" }] }]),
+                    "completed",
+                ),
+                " cut by refusal: no",
+            ),
+            (ApiFormat::OpenAiResponses, responses(json!([said("h")]), "incomplete"), "h cut by max_output_tokens"),
+            (
+                ApiFormat::OpenAiResponses,
+                responses(json!([{ "type": "function_call", "call_id": "c1" }]), "completed"),
+                "unreadable output[0].name",
+            ),
+            (
+                ApiFormat::OpenAiResponses,
+                json!({ "output": [], "usage": { "input_tokens": 5, "output_tokens": 2 } }),
+                " 5+2",
+            ),
+            (ApiFormat::OpenAiResponses, json!({}), "unreadable output"),
             (ApiFormat::Anthropic, anthropic(json!([{ "type": "text", "text": "hi" }]), "end_turn"), "hi"),
             (ApiFormat::Anthropic, anthropic(json!([]), "max_tokens"), " cut by max_tokens"),
             (
@@ -744,6 +834,18 @@ mod tests {
                     json!("[DONE]"),
                 ],
                 "o get {\"id\":1}",
+            ),
+            (
+                ApiFormat::OpenAiResponses,
+                vec![
+                    json!({ "type": "response.created", "response": { "status": "in_progress", "output": [] } }),
+                    json!({ "type": "response.output_text.delta", "delta": "o" }),
+                    json!({ "type": "response.completed", "response": {
+                        "status": "completed",
+                        "output": [{ "type": "message", "content": [{ "type": "output_text", "text": "o" }] }],
+                    } }),
+                ],
+                "o",
             ),
             (
                 ApiFormat::Anthropic,

@@ -71,6 +71,7 @@ pub(crate) fn parse_turn(answer: &Value) -> Result<ModelTurn, UnreadableMember> 
         calls,
         tokens: Tokens {
             read: answer["usage"]["prompt_tokens"].as_u64().unwrap_or_default(),
+            cached: answer["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap_or_default(),
             written: answer["usage"]["completion_tokens"].as_u64().unwrap_or_default(),
         }
         .if_counted(),
