@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::{SuiteBlock, SuiteSettings};
 use super::builtin::builtin_name;
-use super::model::{Action, Capture, Payload, Server, ServerKind, Step, Suite, Test, TestNeed, Wanted};
+use super::model::{Action, Answers, Capture, Payload, Server, ServerKind, Step, Suite, Test, TestNeed, Wanted};
 use super::rows::{MOST_ROWS, too_many_rows};
 use super::{foreign_template, generating};
 use crate::fault::Fault;
@@ -203,9 +203,7 @@ fn names(suite: &Suite, blocks: &[SuiteBlock<&dyn SuiteSettings>], found: &mut V
     let has_store = suite.servers.values().any(|server| server.store.is_some());
     known.extend(has_store.then(|| "store".to_owned()));
     known.extend(suite.fixture.is_some().then(|| "fixture".to_owned()));
-    for node in [&suite.answers.sampling, &suite.answers.elicitation, &suite.answers.roots].into_iter().flatten() {
-        template::check(node, &known, found);
-    }
+    client_answers(&suite.answers, &known, found);
     arguments(suite, &known, found);
     // A session provides these once it has begun.
     known.extend(["session", "server"].map(str::to_owned));
@@ -213,6 +211,41 @@ fn names(suite: &Suite, blocks: &[SuiteBlock<&dyn SuiteSettings>], found: &mut V
     step_names(&suite.teardown, &mut known.clone(), found);
     for test in all_tests(suite, blocks) {
         test_names(test, known.clone(), found);
+    }
+}
+
+fn client_answers(answers: &Answers, known: &BTreeSet<String>, found: &mut Vec<Diagnostic>) {
+    for node in [&answers.sampling, &answers.elicitation, &answers.roots].into_iter().flatten() {
+        template::check(node, known, found);
+    }
+    if let Some(written) = &answers.elicitation {
+        let one = std::slice::from_ref(written);
+        let list = if written.items().is_empty() { one } else { written.items() };
+        for answer in list {
+            elicitation(answer, found);
+        }
+    }
+}
+
+/// Checks the answer to one elicitation; a form may have fields of these names, too.
+fn elicitation(answer: &Node, found: &mut Vec<Diagnostic>) {
+    let written = |name: &str| answer.get(name).filter(|node| node.text().is_some_and(|text| !is_template(text)));
+    let is_url = written("mode").is_some_and(|mode| mode.text() == Some("url"));
+    if is_url && answer.get("action").is_none() {
+        let help = "add `action: accept`, `action: decline` or `action: cancel`".to_owned();
+        let message = "an answer with `mode: url` needs the key `action`: a URL has no form to fill in";
+        found.push(Diagnostic::error("missing-key", message, answer.span).with_help(help));
+    }
+    let mode = written("mode").filter(|_| answer.get("action").is_some());
+    let choices =
+        [("mode", mode, &["form", "url"][..]), ("action", written("action"), &["accept", "decline", "cancel"])];
+    for (name, node, known) in choices {
+        let given = node.and_then(|node| Some((node, node.text()?)));
+        if let Some((node, text)) = given.filter(|(_, text)| !known.contains(text)) {
+            let help = did_you_mean(text, known.iter().copied());
+            let message = format!("invalid `{name}` of an answer to an elicitation: `{text}`");
+            found.push(Diagnostic::error("unknown-choice", message, node.span).with_help(help));
+        }
     }
 }
 
@@ -292,8 +325,7 @@ fn test_names(test: &Test, mut known: BTreeSet<String>, found: &mut Vec<Diagnost
     }
     template::check_text(&test.name.value, test.name.span, &known, found);
     if let Some(answers) = test.extras.answers.as_deref() {
-        let nodes = [&answers.sampling, &answers.elicitation, &answers.roots];
-        nodes.into_iter().flatten().for_each(|node| template::check(node, &known, found));
+        client_answers(answers, &known, found);
     }
     step_names(&test.extras.setup, &mut known, found);
     step_names(&test.extras.preconditions, &mut known, found);

@@ -3,7 +3,7 @@
 
 It serves the files in the client's roots, and asks its user for a color in a form. Modes that are faults: `anywhere`
 serves files outside of the roots, `prefix` compares paths as texts, `link` follows links, `password` asks for a password
-in the form, `masked` for a field that is masked. Modes that are none: `own` asks for no roots, and serves the folder in
+in the form, `masked` for a field that is masked, `web` has the user choose at a URL, whatever the client declares. Modes that are none: `own` asks for no roots, and serves the folder in
 which it starts, `late` gets to know the roots only during its third call.
 """
 
@@ -122,6 +122,10 @@ class AskingServer(Server):
 
     def paint(self, wall):
         self.need("elicitation")
+        if self.mode == "web":
+            params = {"mode": "url", "message": f"About {wall}", "url": f"http://127.0.0.1:9/{wall}", "elicitationId": "e1"}
+            answer = yield {"method": "elicitation/create", "params": params}
+            return f"{wall} is painted" if answer == {"action": "accept"} else f"{wall} stays as it is"
         fields = FIELDS.get(self.mode, {"color": {"type": "string", "description": "The color of the wall."}})
         schema = {"type": "object", "properties": fields, "required": list(fields)}
         answer = yield {"method": "elicitation/create", "params": {"message": f"About {wall}", "requestedSchema": schema}}

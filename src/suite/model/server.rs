@@ -190,7 +190,8 @@ settings! {
     pub struct Answers as "answers" {
         /// The result of `sampling/createMessage`, or its text; a list has one answer per request.
         pub sampling: Option<Node>,
-        /// The result of `elicitation/create`, or the content of an accepted form; a list has one answer per request.
+        /// The result of `elicitation/create`, or the content of an accepted form; a list has one answer per request. One
+        /// with `mode: url` answers a request to open a URL, which is never opened.
         pub elicitation: Option<Node>,
         /// The roots: folders, relative to the suite's file, URIs, or `{ uri, name }`.
         pub roots: Option<Node> => shape(Shape::List(&Shape::Any)),

@@ -192,6 +192,22 @@ impl Session {
         Some(params)
     }
 
+    /// The answers to requests for input, by their keys; `None` where there is none to one of them.
+    pub fn answers_to(&self, questions: &Value) -> Option<Map<String, Value>> {
+        let mut responses = Map::new();
+        for (key, question) in questions.as_object().into_iter().flatten() {
+            let method = question["method"].as_str().unwrap_or_default();
+            let answer = self.peer.lock().answer_input_request(method, &question["params"])?;
+            responses.insert(key.clone(), answer);
+        }
+        Some(responses)
+    }
+
+    /// What the client declares that it can do.
+    pub fn client_capabilities(&self) -> Value {
+        self.settings.answers.capabilities()
+    }
+
     /// The parameters of the next round where the server asks for input that the suite can give.
     fn next_round(&self, original: Option<&Value>, message: &Value) -> Option<Value> {
         let result = message.get("result").filter(|result| result["resultType"] == "input_required")?;
@@ -199,13 +215,7 @@ impl Session {
             return None;
         }
         let mut params = original.cloned().unwrap_or_else(|| json!({}));
-        let questions = result["inputRequests"].as_object().cloned().unwrap_or_default();
-        let mut responses = Map::new();
-        for (key, question) in questions {
-            let method = question["method"].as_str().unwrap_or_default();
-            let answer = self.peer.lock().answer_input_request(method)?;
-            responses.insert(key, answer);
-        }
+        let responses = self.answers_to(&result["inputRequests"])?;
         if !responses.is_empty() {
             params["inputResponses"] = responses.into();
         }

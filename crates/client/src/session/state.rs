@@ -361,7 +361,7 @@ impl SessionState {
                     owner = self.handle_notification(method, params, json, asked.as_ref()).or(owner);
                 }
                 RpcMessage::Request { id, method, .. } => {
-                    let outcome = self.answers.answer(method);
+                    let outcome = self.answers.answer(method, &json["params"]);
                     let line = response_line(&id, outcome.as_ref());
                     let frame = self.record_sent(owner.as_ref(), line.as_bytes());
                     lines.push((frame, line));
@@ -480,8 +480,8 @@ impl SessionState {
     }
 
     /// The client's answer to an input request inside a result; `None` where it has none.
-    pub(crate) fn answer_input_request(&mut self, method: &str) -> Option<Value> {
-        self.answers.answer(method).ok()
+    pub(crate) fn answer_input_request(&mut self, method: &str, params: &Value) -> Option<Value> {
+        self.answers.answer(method, params).ok()
     }
 
     /// The server has asked for the client's roots, and got them.
