@@ -41,6 +41,7 @@ pub(crate) fn bare(action: Action, span: Span) -> Step {
         heals: false,
         progress: false,
         cancel: None,
+        task: None,
     }
 }
 

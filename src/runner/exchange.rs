@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use super::task::TaskRun;
 use super::{micros, raw, raw_http};
 use crate::event::{Exchange, Finding, Phase, StepProblem};
 use crate::session::{
@@ -134,6 +135,12 @@ impl CaseSpeaker<'_> {
                 heard.map(|reply| StepResponse { method: kind.method().to_owned(), reply })
             }
             Intent::Request { method, params } => {
+                if let Some(wanted) = step.task.as_deref() {
+                    let (session, owner) = (self.session, self.owner);
+                    let limit = timeout.unwrap_or_else(|| session.request_timeout());
+                    let task = TaskRun { session, owner, wanted, limit };
+                    return Box::pin(call_as_task(task, method, params, exchange)).await;
+                }
                 let request = SessionRequest { owner: self.owner, method: &method, params, timeout, progress };
                 self.session.request(request).await.map(|reply| StepResponse { method: method.clone(), reply })
             }
@@ -164,6 +171,25 @@ impl CaseSpeaker<'_> {
         let made = raw::reply_to_step(Arc::new(answer), cancelled.frame, None, cancelled.elapsed);
         Ok(StepResponse { method, reply: SessionReply { params: cancelled.params, ..made } })
     }
+}
+
+/// Makes a call that becomes a task; its answer is what it would have been answered with otherwise.
+async fn call_as_task(
+    task: TaskRun<'_>,
+    method: String,
+    params: Option<Value>,
+    exchange: &mut Exchange,
+) -> Result<Option<StepResponse>, Finding> {
+    let begun = Instant::now();
+    let params = Some(task.asking(params.unwrap_or_else(|| json!({}))));
+    let request =
+        SessionRequest { owner: task.owner, method: &method, params, timeout: Some(task.limit), progress: false };
+    let created = task.session.request(request).await.map(|reply| StepResponse { method: method.clone(), reply });
+    let Some(created) = note(exchange, created, begun)? else { return Ok(None) };
+    let (frame, params) = (exchange.frame, created.reply.params.clone());
+    let reply = task.follow(created.reply, begun).await?;
+    let reply = SessionReply { frame, params, elapsed: begun.elapsed(), ..reply };
+    note(exchange, Ok(StepResponse { method, reply }), begun)
 }
 
 /// A request that was answered before it was cancelled says nothing about cancellations.

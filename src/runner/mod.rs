@@ -60,6 +60,7 @@ mod store_turns;
 mod suite;
 mod suite_steps;
 mod target;
+mod task;
 mod tool_settings;
 mod trace;
 mod untold_ends;

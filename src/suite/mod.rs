@@ -35,7 +35,7 @@ pub use self::model::{
     HeaderValue, Http, HttpCredentials, HttpFlavour, HttpUser, Loop, MOST_PARALLEL, NamePattern, NamedTool,
     NeededVariable, NewStore, Order, Payload, Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit,
     RestartPolicy, Row, Rule, RuleLevel, RunOptions, Server, ServerKind, SkipReason, Step, StepNeed, Store, Suite,
-    Test, TestExtras, TestNeed, Then, ToolNames, ToolSelection, Wanted, is_named,
+    TaskCall, Test, TestExtras, TestNeed, Then, ToolNames, ToolSelection, Wanted, is_named,
 };
 pub(crate) use self::rows::mask_csv;
 pub use self::server_file::{Inputs, ServerFile};

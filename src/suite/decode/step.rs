@@ -67,6 +67,7 @@ pub(crate) fn step(node: &Node, mut keys: ExchangeKeys, found: &mut Vec<Diagnost
         heals: false,
         progress: keys.progress,
         cancel: keys.cancel.take().and_then(Cancel::of).map(Box::new),
+        task: keys.task.and_then(|task| task.0).map(Box::new),
         action: action(keys)?,
     })
 }

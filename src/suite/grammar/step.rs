@@ -7,7 +7,7 @@ use crate::matching::{Expectation, Sample, ValuePath};
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, Node, settings};
-use crate::suite::model::{RawHttp, RawSend};
+use crate::suite::model::{RawHttp, RawSend, WantedTask};
 use crate::suite::snapshot::Per;
 use crate::wire::ListKind;
 
@@ -88,6 +88,8 @@ settings! {
         pub(crate) progress: bool => default("false") beside(REQUESTS),
         /// Cancels the running request, which then has no answer to compare.
         pub(crate) cancel: Option<CancelKeys> => beside(REQUESTS) without(&["snapshot"]),
+        /// Makes the call as a task, and waits for its end; expectations are of what the call is answered with then.
+        pub(crate) task: Option<WantedTask> => beside(&["call"]) without(&["cancel", "progress", "unanswered"]),
     }
 }
 

@@ -8,6 +8,7 @@ mod rule;
 mod server;
 mod step;
 mod store;
+mod task;
 mod test;
 mod tools;
 mod web;
@@ -32,6 +33,8 @@ pub use self::server::{
 pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
 pub(crate) use self::store::WrittenStore;
 pub use self::store::{Fixture, NewStore, Store};
+pub use self::task::TaskCall;
+pub(crate) use self::task::WantedTask;
 pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, SkipReason, Test, TestExtras};
 pub use self::tools::{NamePattern, ToolNames, ToolSelection, is_named};
 pub use self::web::{Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser};

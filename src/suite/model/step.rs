@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Cancel, RawHttp, RawSend};
+use super::{Cancel, RawHttp, RawSend, TaskCall};
 use crate::fault::Fault;
 use crate::matching::{Expectation, GuaranteedValue, ValuePath};
 use crate::source::template::has_template;
@@ -39,6 +39,8 @@ pub struct Step {
     pub progress: bool,
     /// Takes the request back while it is under way.
     pub cancel: Option<Box<Cancel>>,
+    /// Makes the call as a task.
+    pub task: Option<Box<TaskCall>>,
 }
 
 /// The end of a request: an answer or none.
