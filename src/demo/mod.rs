@@ -14,7 +14,9 @@ mod tests;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use mcprove_testserver::{DamagedData, ServeError, Settings, Spelling, serve};
+pub use mcprove_testserver::{
+    AuthorizationFlaw, AuthorizationSettings, DamagedData, ServeError, Settings, Spelling, serve,
+};
 
 use self::faulty::DemoFault;
 

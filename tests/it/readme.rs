@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use mcprove::demo::AuthorizationFlaw;
 use regex::Regex;
 
 use crate::documents::{bare, documents, scene, split};
@@ -30,12 +31,19 @@ const PARTS: &[Part] = &[
     ("docs/guides/proving.md", "predictions", crate::holdout::summary),
     ("docs/guides/proving.md", "predictions by suite", crate::holdout::summary_by_suite),
     ("docs/guides/reports.md", "formats", formats),
+    ("docs/reference/demo-server.md", "flaws", flaws),
     ("docs/reference/errors.md", "codes of failures", mcprove::event::manual),
     ("docs/reference/blocks.md", "reference", || mcprove::block::manual("blocks.md")),
     ("docs/reference/matchers.md", "reference", || mcprove::block::manual("matchers.md")),
     ("docs/reference/steps.md", "reference", || mcprove::block::manual("steps.md")),
     ("docs/reference/suite-file.md", "reference", || mcprove::block::manual("suite-file.md")),
 ];
+
+/// The flaws of the authorization of the demo server.
+fn flaws() -> String {
+    let rows = AuthorizationFlaw::ALL.iter().map(|flaw| format!("| `{}` | {} |\n", flaw.name(), flaw.wrong()));
+    format!("\n| flaw | what is wrong |\n| --- | --- |\n{}", rows.collect::<String>())
+}
 
 /// Behind `--` stands the command of a server, which would get the flag.
 #[test]

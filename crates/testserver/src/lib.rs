@@ -11,6 +11,7 @@
     expect(dead_code, reason = "what its sessions over HTTP need stands beside what it needs everywhere")
 )]
 
+mod authorization_flaw;
 mod catalog;
 mod data_file;
 mod era;
@@ -40,7 +41,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use mcprove_server::{ConversationError, DRAIN_TIMEOUT, ignore_closed_client};
 
-pub use self::settings::{DamagedData, Settings, Spelling};
+pub use self::authorization_flaw::AuthorizationFlaw;
+pub use self::settings::{AuthorizationSettings, DamagedData, Settings, Spelling};
 
 use self::faulty::ServerFault;
 use self::fixtures::Fixtures;

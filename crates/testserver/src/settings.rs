@@ -1,9 +1,11 @@
 //! Settings of the demo server when it starts, and the calls that it refuses because of them.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::Value;
 
+use super::authorization_flaw::AuthorizationFlaw;
 use super::data_file::DataFile;
 use super::store::Store;
 
@@ -24,6 +26,8 @@ pub struct Settings {
     pub second_token: Option<String>,
     /// Another one of the first user, which allows no changes.
     pub low_scope_token: Option<String>,
+    /// The authorization server that issues tokens at the address of the server; over HTTP only.
+    pub authorization: Option<AuthorizationSettings>,
     /// Calls can go on as tasks.
     pub tasks: bool,
     /// The way in which that word is looked for.
@@ -36,6 +40,22 @@ pub struct Settings {
     pub conformance_fixtures: bool,
 }
 
+/// Settings of the authorization server.
+#[derive(Debug, Clone, Copy)]
+pub struct AuthorizationSettings {
+    /// The lifetime of an access token.
+    pub token_lifetime: Duration,
+    /// The one thing that is wrong about OAuth, if there is one.
+    pub flaw: Option<AuthorizationFlaw>,
+}
+
+impl AuthorizationSettings {
+    /// Is this what is wrong?
+    pub(crate) fn has(&self, flaw: AuthorizationFlaw) -> bool {
+        self.flaw == Some(flaw)
+    }
+}
+
 /// Whom a token was issued to. Without tokens everybody is the first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum TokenUser {
@@ -44,6 +64,8 @@ pub(crate) enum TokenUser {
     First,
     /// The other one.
     Second,
+    /// A client that acts for nobody but itself.
+    Service,
 }
 
 impl TokenUser {
@@ -52,6 +74,7 @@ impl TokenUser {
         match self {
             Self::First => "first",
             Self::Second => "second",
+            Self::Service => "service",
         }
     }
 }
@@ -132,6 +155,16 @@ impl Rules {
     /// The bearer token of the first user; without it, nobody needs one.
     pub(crate) fn token(&self) -> Option<&str> {
         self.settings.token.as_deref()
+    }
+
+    /// The authorization server, if the server has one of its own.
+    pub(crate) fn authorization(&self) -> Option<AuthorizationSettings> {
+        self.settings.authorization
+    }
+
+    /// Does every request need a token?
+    pub(crate) fn needs_tokens(&self) -> bool {
+        self.settings.token.is_some() || self.settings.authorization.is_some()
     }
 
     /// Is there what the official conformance suite asks for?

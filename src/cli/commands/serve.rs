@@ -2,16 +2,19 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
+use super::parsing::duration;
 use super::serve_faulty::{FaultyArgs, faulty};
 use super::serve_mcp::serve_mcp;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::loopback::loopback;
 use crate::demo::faulty::DemoFault;
-use crate::demo::{self, ServeError, Settings};
+use crate::demo::{self, AuthorizationFlaw, AuthorizationSettings, ServeError, Settings};
 
 /// The variable with the token that `--require-token` requires.
 const TOKEN: &str = "MCPROVE_DEMO_TOKEN";
@@ -49,6 +52,8 @@ pub(crate) struct StartArgs {
     /// `MCPROVE_DEMO_SECOND_TOKEN` is for a second user, the one in `MCPROVE_DEMO_LOW_SCOPE_TOKEN` allows no changes.
     #[arg(long, requires = "http")]
     require_token: bool,
+    #[command(flatten)]
+    authorization: AuthorizationArgs,
     /// Refuses every call that would change the user directory.
     #[arg(long)]
     read_only: bool,
@@ -63,6 +68,33 @@ pub(crate) struct StartArgs {
     block: Option<String>,
     #[command(flatten)]
     beside: BesideArgs,
+}
+
+/// The authorization server of the demo server.
+#[derive(Debug, Clone, Args)]
+struct AuthorizationArgs {
+    /// Serves only clients with a token of the authorization server, which is at the same address; docs/reference/demo-server.md
+    /// lists its users and clients.
+    #[arg(long, requires = "http", conflicts_with_all = ["require_token", "data"])]
+    authorization: bool,
+    /// Builds one flaw into the authorization; docs/reference/demo-server.md lists all flaws.
+    #[arg(long, value_name = "FLAW", requires = "authorization", value_parser = flaw(), hide_possible_values = true)]
+    authorization_flaw: Option<AuthorizationFlaw>,
+    /// The lifetime of an access token, such as 1h.
+    #[arg(long, value_name = "TIME", requires = "authorization", value_parser = duration, default_value = "1h")]
+    token_lifetime: Duration,
+}
+
+fn flaw() -> impl TypedValueParser<Value = AuthorizationFlaw> {
+    let names = AuthorizationFlaw::ALL.iter().map(|flaw| flaw.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<AuthorizationFlaw>())
+}
+
+impl AuthorizationArgs {
+    fn settings(&self) -> Option<AuthorizationSettings> {
+        let settings = AuthorizationSettings { token_lifetime: self.token_lifetime, flaw: self.authorization_flaw };
+        self.authorization.then_some(settings)
+    }
 }
 
 /// Features beside the user directory.
@@ -94,6 +126,7 @@ impl StartArgs {
             domain: self.domain.clone(),
             blocked: self.block.clone(),
             token: token(TOKEN),
+            authorization: self.authorization.settings(),
             conformance_fixtures: self.beside.conformance_fixtures,
             second_token: token(SECOND_TOKEN),
             low_scope_token: token(LOW_SCOPE_TOKEN),

@@ -30,6 +30,7 @@ use mcprove_server::transport::Input;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use self::authorization::AuthorizationServer;
 use self::refused::Refused;
 use self::session::Sessions;
 use super::faulty::ServerFault;
@@ -58,6 +59,10 @@ struct ServerState {
     store: SharedStore,
     /// Those of the second user, if there is one.
     second_store: SharedStore,
+    /// Those of clients that act for themselves.
+    service_store: SharedStore,
+    /// The one that issues tokens, if the server has one of its own.
+    authorization: Option<AuthorizationServer>,
     /// Stays open as long as the server runs.
     input: watch::Sender<Input>,
 }
@@ -100,8 +105,10 @@ impl BoundServer {
 impl ServerState {
     fn new(conduct: Conduct) -> Self {
         let (input, _) = watch::channel(Input::Open);
-        let (store, second_store) = (conduct.directory(), conduct.directory());
-        Self { sessions: Sessions::new(conduct.clone()), store, second_store, input, conduct }
+        let [store, second_store, service_store] = [(); 3].map(|()| conduct.directory());
+        let authorization = conduct.rules.authorization().map(AuthorizationServer::new);
+        let sessions = Sessions::new(conduct.clone());
+        Self { sessions, store, second_store, service_store, authorization, input, conduct }
     }
 
     /// The users of this user's requests without a session.
@@ -109,6 +116,7 @@ impl ServerState {
         match user {
             TokenUser::First => &self.store,
             TokenUser::Second => &self.second_store,
+            TokenUser::Service => &self.service_store,
         }
     }
 }
@@ -125,7 +133,10 @@ async fn answer(server: &ServerState, mut request: Request) -> Result<Response, 
     if let Some(answer) = authorization::metadata(&request, &server.conduct) {
         return answer;
     }
-    let caller = authorization::check(request.headers(), &server.conduct)?;
+    if let Some(issuer) = server.authorization.as_ref().filter(|_| authorization::serves(request.uri().path())) {
+        return Ok(issuer.answer(request).await);
+    }
+    let caller = authorization::check(&request, server)?;
     server.sessions.admit(request.headers(), caller)?;
     request.extensions_mut().insert(caller);
     if request.uri().path() != PATH {

@@ -148,9 +148,10 @@ impl Sessions {
         let name = random::name().ok_or_else(|| {
             Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no random numbers for a session id")
         })?;
-        let owner = match conduct.rules.token() {
-            Some(_) => Owner::User(caller.user.name()),
-            None => Owner::Session(name.as_str().into()),
+        let owner = if conduct.rules.needs_tokens() {
+            Owner::User(caller.user.name())
+        } else {
+            Owner::Session(name.as_str().into())
         };
         let mut response = json_response(StatusCode::OK, &answer);
         if let Ok(value) = HeaderValue::from_str(&name) {

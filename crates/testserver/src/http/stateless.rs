@@ -80,10 +80,7 @@ async fn reply(
     is_complete: bool,
 ) -> Response {
     let demo = Demo::new(server.store(caller.user).clone(), server.input.subscribe(), server.conduct.clone());
-    let owner = match server.conduct.rules.token() {
-        Some(_) => Owner::User(caller.user.name()),
-        None => Owner::Anybody,
-    };
+    let owner = if server.conduct.rules.needs_tokens() { Owner::User(caller.user.name()) } else { Owner::Anybody };
     let log = exchange::start(demo.owned_by(owner), None, request, None);
     let guard = CancelOnDrop(log.clone());
     match log.first().await {

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at the first surprise")]
 
 mod authorization;
+mod authorization_server;
 mod catalog;
 mod client;
 mod data_file;

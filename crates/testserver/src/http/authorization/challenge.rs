@@ -5,18 +5,22 @@ use mcprove_server::transport::envelope::{Refusal, UnreadId};
 use rmcp::model::ErrorCode;
 use serde_json::Value;
 
+use super::super::super::authorization_flaw::AuthorizationFlaw;
 use super::super::refused::Refused;
-use super::{READ, WRITE, metadata};
+use super::metadata;
+use super::scopes::{READ, Scopes, WRITE};
 
 /// A refusal that says where the metadata are.
 pub(crate) struct Challenge {
-    metadata: String,
+    /// The address of the metadata, unless the flaw of the server is that it names none.
+    metadata: Option<String>,
 }
 
 impl Challenge {
     /// For a request with these headers.
-    pub(crate) fn at(headers: &HeaderMap) -> Self {
-        Self { metadata: metadata::url(headers) }
+    pub(crate) fn at(headers: &HeaderMap, flaw: Option<AuthorizationFlaw>) -> Self {
+        let is_named = flaw != Some(AuthorizationFlaw::ChallengeWithoutMetadata);
+        Self { metadata: is_named.then(|| metadata::url(headers)) }
     }
 
     /// There is no token; which error that would be is not said (RFC 6750, 3.1).
@@ -37,16 +41,21 @@ impl Challenge {
         Refused::new(StatusCode::UNAUTHORIZED, message).challenging(self.parameters(Some("invalid_token"), READ))
     }
 
-    /// The token does not allow what the message `id` asks for.
-    pub(crate) fn narrow(&self, id: Option<&Value>) -> Refused {
-        let message = format!("the token allows no changes; use one with the scope `{WRITE}`");
+    /// The token does not allow what the message `id` asks for, which `needed` would.
+    pub(crate) fn narrow(&self, id: Option<&Value>, needed: Scopes) -> Refused {
+        let message = if needed.changes {
+            format!("the token allows no changes; use one with the scope `{WRITE}`")
+        } else {
+            format!("the token allows nothing here; use one with the scope `{READ}`")
+        };
         let refusal = Refusal::with_id(id, ErrorCode::INVALID_REQUEST, message);
-        let parameters = self.parameters(Some("insufficient_scope"), &format!("{READ} {WRITE}"));
+        let parameters = self.parameters(Some("insufficient_scope"), &needed.to_string());
         Refused::of(StatusCode::FORBIDDEN, refusal, UnreadId::LeftOut).challenging(parameters)
     }
 
     fn parameters(&self, error: Option<&str>, scope: &str) -> String {
         let error = error.map(|error| format!("error=\"{error}\", ")).unwrap_or_default();
-        format!("Bearer {error}resource_metadata=\"{}\", scope=\"{scope}\"", self.metadata)
+        let metadata = self.metadata.iter().map(|url| format!("resource_metadata=\"{url}\", ")).collect::<String>();
+        format!("Bearer {error}{metadata}scope=\"{scope}\"")
     }
 }

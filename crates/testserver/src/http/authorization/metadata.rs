@@ -7,19 +7,23 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::Response;
 use serde_json::json;
 
+use super::super::super::authorization_flaw::AuthorizationFlaw;
 use super::super::super::server::Conduct;
 use super::super::refused::{Refused, json_response};
 use super::super::{PATH, guard};
-use super::{READ, WRITE};
+use super::scopes::{READ, WRITE};
+use super::server;
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// Who issues tokens. Nobody listens there: the tokens of this server come from its environment.
+/// Who issues tokens that come from the environment. Nobody listens there.
 const ISSUER: &str = "https://127.0.0.1:1";
 
 /// The metadata, if they are what the request is about and there are any.
 pub(crate) fn answer(request: &Request, conduct: &Conduct) -> Option<Result<Response, Refused>> {
-    conduct.rules.token()?;
+    if !conduct.rules.needs_tokens() {
+        return None;
+    }
     let suffix = request.uri().path().strip_prefix(WELL_KNOWN)?;
     if !["", PATH].contains(&suffix) {
         return None;
@@ -27,9 +31,13 @@ pub(crate) fn answer(request: &Request, conduct: &Conduct) -> Option<Result<Resp
     if *request.method() != Method::GET {
         return Some(Err(Refused::method("GET")));
     }
+    let headers = request.headers();
+    let authorization = conduct.rules.authorization();
+    let issuer = authorization.map_or_else(|| ISSUER.to_owned(), |_| server::issuer(headers));
+    let is_other = authorization.is_some_and(|it| it.has(AuthorizationFlaw::MetadataOfOtherResource));
     let metadata = json!({
-        "resource": format!("{}{PATH}", origin(request.headers())),
-        "authorization_servers": [ISSUER],
+        "resource": if is_other { "https://other.example/mcp".to_owned() } else { resource(headers) },
+        "authorization_servers": [issuer],
         "scopes_supported": [READ, WRITE],
         "bearer_methods_supported": ["header"],
         "resource_name": "mcprove demo server",
@@ -42,9 +50,14 @@ pub(crate) fn url(headers: &HeaderMap) -> String {
     format!("{}{WELL_KNOWN}{PATH}", origin(headers))
 }
 
+/// The server as a resource, for which tokens are issued.
+pub(crate) fn resource(headers: &HeaderMap) -> String {
+    format!("{}{PATH}", origin(headers))
+}
+
 /// The server as its client calls it: metadata that name another resource than the one that was asked are not to be
 /// trusted.
-fn origin(headers: &HeaderMap) -> String {
+pub(crate) fn origin(headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
     match host.filter(|host| guard::is_loopback(host.host())) {
         Some(host) => {
