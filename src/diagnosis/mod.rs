@@ -195,12 +195,8 @@ fn http_help(failure: &HttpFailure, config_source: ConfigSource) -> Option<&'sta
         HttpFailure::NotHttp(_) => {
             "see what listens there; the address of a server that speaks TLS begins with `https://`"
         }
-        HttpFailure::TokenRefused(_) => {
-            "see whether `scopes` and `resource` under `auth: { client_credentials }` are what it wants"
-        }
-        HttpFailure::NoToken(_) => {
-            "check `auth: { client_credentials }`; its `token_url` is the address that tokens are fetched from"
-        }
+        HttpFailure::TokenRefused(_) => "see whether `scopes` and `resource` under `auth` are what it wants",
+        HttpFailure::NoToken(none) => none.cure,
         HttpFailure::UntrustedCertificate(_) => "name the certificate that signed it with `tls: { ca: ./root.pem }`",
         _ => return None,
     })

@@ -15,7 +15,7 @@ use crate::redact::{
 };
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, SourceId, parse, parse_jsonc};
-use crate::suite::{Auth, Server, ServerKind, Suite, is_builtin};
+use crate::suite::{Auth, LoginStep, Server, ServerKind, Suite, is_builtin};
 use crate::transport::http::userinfo;
 
 /// The names that templates of a plan may read beside those of their suite.
@@ -216,11 +216,8 @@ fn credentials(server: &Server, names: &Names) -> Vec<String> {
         let value = text_of(&fill(value, names).ok()?.to_json());
         is_secret(&name.value, &value).then_some(value)
     });
-    let wanted = http.all_credentials().filter_map(|held| match held.auth.as_ref()? {
-        Auth::Bearer(token) => Some(token),
-        Auth::ClientCredentials(credentials) => Some(&credentials.client_secret),
-    });
-    let wanted = wanted.filter_map(|secret| Some(text_of(&fill(secret, names).ok()?.to_json())));
+    let wanted =
+        http.all_credentials().filter_map(|held| held.auth.as_ref()).flat_map(|auth| auth_secrets(auth, names));
     let mut with_port = names.clone();
     with_port.entry("port".to_owned()).or_insert(1.into());
     let url = fill(&http.url, &with_port).ok().map(|url| text_of(&url.to_json()));
@@ -240,6 +237,28 @@ fn credentials(server: &Server, names: &Names) -> Vec<String> {
                 .collect::<Vec<_>>()
         })
         .collect()
+}
+
+/// What `auth` holds that nobody may see: tokens, secrets, keys, and the values of a login that its fields say are secret.
+fn auth_secrets(auth: &Auth, names: &Names) -> Vec<String> {
+    let text = |node: &Node| Some(text_of(&fill(node, names).ok()?.to_json()));
+    match auth {
+        Auth::Bearer(token) => text(token).into_iter().collect(),
+        Auth::ClientCredentials(written) => {
+            let key = written.private_key.as_ref().and_then(text).filter(|key| key.contains("-----BEGIN"));
+            written.client_secret.as_ref().and_then(text).into_iter().chain(key).collect()
+        }
+        Auth::AuthorizationCode(written) => login_secrets(written.client_secret.as_ref(), &written.login, names),
+        Auth::DeviceCode(written) => login_secrets(written.client_secret.as_ref(), &written.login, names),
+    }
+}
+
+/// The secret of a client, and the values of its login that are secret by the names of their fields.
+fn login_secrets(secret: Option<&Node>, login: &[LoginStep], names: &Names) -> Vec<String> {
+    let text = |node: &Node| Some(text_of(&fill(node, names).ok()?.to_json()));
+    let fields = login.iter().flat_map(|step| &step.form);
+    let values = fields.filter_map(|(name, value)| text(value).filter(|value| is_secret(&name.value, value)));
+    secret.and_then(text).into_iter().chain(values).collect()
 }
 
 /// Fills the arguments that the suite gives for tools, wherever a case finds them in the server's offer. Arguments that

@@ -162,7 +162,7 @@ fn address_of_user(target: &RunTarget, session: &Session, user: &str) -> Result<
     let Some(endpoint) = session.endpoint() else { return target.server.clone() };
     let names = target.names.clone().unwrap_or_default();
     let address = resolve::address_of_user(target.settings(), endpoint.address(), user, &names, target.redactor());
-    address.map(Reachable::Http)
+    address.map(|address| Reachable::Http(target.with_user_token(address, user)))
 }
 
 /// Opens a session with a server that is started with more settings. A recorded session had them when it was recorded.

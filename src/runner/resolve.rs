@@ -17,7 +17,10 @@ use crate::source::template::{Names, TemplateError, Unfilled, fill, text_of};
 use crate::source::{Located, Node, file};
 use crate::suite::{self, Answers, Auth, Http, HttpFlavour, HttpUser, Server, ServerKind, why_unreadable};
 use crate::testserver;
-use crate::transport::http::{self, ClientCredentialsGrant, HttpAddress, HttpTransport, TokenSource, TrustedRoots};
+use crate::transport::http::{
+    self, AssertionAlgorithm, AssertionKey, AuthorizationCode, ClientProof, DeviceCode, HttpAddress, HttpTransport,
+    LoginForm, TokenFlow, TokenGrant, TokenSource, TrustedRoots,
+};
 use crate::transport::stdio::ServerCommand;
 use crate::transport::{ConnectError, Link, memory, stdio};
 
@@ -253,7 +256,16 @@ fn address(
             headers.push(("authorization".to_owned(), format!("Bearer {}", fill_text(server, token, names)?)));
         }
         Some(Auth::ClientCredentials(client)) => {
-            tokens = Some(Arc::new(TokenSource::new(credentials(server, client, names)?, redactor.clone())));
+            let grant = client_credentials(server, client, names, redactor)?;
+            tokens = Some(Arc::new(TokenSource::new(grant, redactor.clone())));
+        }
+        Some(Auth::AuthorizationCode(code)) => {
+            let grant = authorization_code(server, code, names)?;
+            tokens = Some(Arc::new(TokenSource::new(grant, redactor.clone())));
+        }
+        Some(Auth::DeviceCode(code)) => {
+            let grant = device_code(server, code, names)?;
+            tokens = Some(Arc::new(TokenSource::new(grant, redactor.clone())));
         }
         None => {}
     }
@@ -281,20 +293,102 @@ fn address(
     })
 }
 
-fn credentials(
+fn client_credentials(
     server: &Server,
     written: &suite::ClientCredentials,
     names: &Names,
-) -> Result<ClientCredentialsGrant, Finding> {
+    redactor: &Redactor,
+) -> Result<TokenGrant, Finding> {
     let text = |node: &Option<Node>| node.as_ref().map(|node| fill_text(server, node, names)).transpose();
-    Ok(ClientCredentialsGrant {
+    let proof = match (text(&written.client_secret)?, text(&written.private_key)?) {
+        (Some(secret), _) => ClientProof::Secret(secret),
+        (None, Some(key)) => {
+            let algorithm = written.algorithm.as_deref().and_then(AssertionAlgorithm::named);
+            ClientProof::PrivateKey(Arc::new(private_key(server, &key, algorithm, text(&written.key_id)?, redactor)?))
+        }
+        (None, None) => ClientProof::Nothing,
+    };
+    Ok(TokenGrant {
         issuer: text(&written.issuer)?,
         token_url: text(&written.token_url)?,
-        client_id: fill_text(server, &written.client_id, names)?,
-        client_secret: fill_text(server, &written.client_secret, names)?,
+        client_id: Some(fill_text(server, &written.client_id, names)?),
+        proof,
         scopes: written.scopes.iter().map(|scope| fill_text(server, scope, names)).collect::<Result<_, _>>()?,
         resource: text(&written.resource)?,
+        flow: TokenFlow::ClientCredentials,
     })
+}
+
+fn authorization_code(
+    server: &Server,
+    written: &suite::AuthorizationCode,
+    names: &Names,
+) -> Result<TokenGrant, Finding> {
+    let text = |node: &Option<Node>| node.as_ref().map(|node| fill_text(server, node, names)).transpose();
+    let texts = |nodes: &[Node]| nodes.iter().map(|node| fill_text(server, node, names)).collect::<Result<_, _>>();
+    Ok(TokenGrant {
+        issuer: text(&written.issuer)?,
+        token_url: None,
+        client_id: text(&written.client_id)?,
+        proof: text(&written.client_secret)?.map_or(ClientProof::Nothing, ClientProof::Secret),
+        scopes: texts(&written.scopes)?,
+        resource: text(&written.resource)?,
+        flow: TokenFlow::AuthorizationCode(AuthorizationCode {
+            redirect_uri: text(&written.redirect_uri)?,
+            login: login_forms(server, &written.login, names)?,
+            login_hosts: texts(&written.login_hosts)?,
+        }),
+    })
+}
+
+fn device_code(server: &Server, written: &suite::DeviceCode, names: &Names) -> Result<TokenGrant, Finding> {
+    let text = |node: &Option<Node>| node.as_ref().map(|node| fill_text(server, node, names)).transpose();
+    let texts = |nodes: &[Node]| nodes.iter().map(|node| fill_text(server, node, names)).collect::<Result<_, _>>();
+    Ok(TokenGrant {
+        issuer: text(&written.issuer)?,
+        token_url: None,
+        client_id: Some(fill_text(server, &written.client_id, names)?),
+        proof: text(&written.client_secret)?.map_or(ClientProof::Nothing, ClientProof::Secret),
+        scopes: texts(&written.scopes)?,
+        resource: text(&written.resource)?,
+        flow: TokenFlow::DeviceCode(DeviceCode {
+            login: login_forms(server, &written.login, names)?,
+            login_hosts: texts(&written.login_hosts)?,
+        }),
+    })
+}
+
+/// The forms of a login with their values.
+fn login_forms(server: &Server, steps: &[suite::LoginStep], names: &Names) -> Result<Vec<LoginForm>, Finding> {
+    let field = |(name, value): &(Located<String>, Node)| Ok((name.value.clone(), fill_text(server, value, names)?));
+    let form = |step: &suite::LoginStep| {
+        Ok(LoginForm { fields: step.form.iter().map(field).collect::<Result<_, Finding>>()? })
+    };
+    steps.iter().map(form).collect()
+}
+
+/// The key in a text, or in the file that it names.
+fn private_key(
+    server: &Server,
+    written: &str,
+    algorithm: Option<AssertionAlgorithm>,
+    id: Option<String>,
+    redactor: &Redactor,
+) -> Result<AssertionKey, Finding> {
+    let bad =
+        |what: &str, why: &str| Finding::new("bad-private-key", format!("{what} under `auth` cannot be used: {why}"));
+    if written.contains("-----BEGIN") {
+        return AssertionKey::new(written, algorithm, id).map_err(|why| bad("`private_key`", &why));
+    }
+    let what = format!("`private_key: {written}`");
+    let unreadable = |error: std::io::Error| Finding {
+        help: Some("the path is relative to the suite's file".to_owned()),
+        ..bad(&what, &why_unreadable(&error))
+    };
+    let pem = file::read_bytes(&server.folder.join(written), file::WRITTEN).map_err(unreadable)?;
+    let pem = String::from_utf8_lossy(&pem);
+    redactor.learn(&pem);
+    AssertionKey::new(&pem, algorithm, id).map_err(|why| bad(&what, &why))
 }
 
 fn roots(server: &Server, named: &str) -> Result<TrustedRoots, Finding> {

@@ -30,6 +30,7 @@ use crate::source::Node;
 use crate::source::template::{Names, Unfilled, fill};
 use crate::suite::{Protocol, RestartPolicy, Server, Suite, absolute_path, is_builtin};
 use crate::transport::Owner;
+use crate::transport::http::{HttpAddress, TokenSource};
 use crate::wire::{Catalog, Revision};
 
 /// The defaults where neither suite nor command line says anything.
@@ -78,6 +79,8 @@ pub(crate) struct RunTarget {
     pub(crate) stores: Option<Arc<StoreCopies>>,
     /// The copies of the files of tests, by the path of those.
     fixtures: Mutex<BTreeMap<PathBuf, Arc<StoreCopies>>>,
+    /// The tokens of users, by the address of the server and their name: each is fetched once.
+    user_tokens: Mutex<BTreeMap<(String, String), Arc<TokenSource>>>,
     /// The environment of this process.
     pub(crate) environment: Arc<BTreeMap<String, String>>,
     /// True if a recording takes the place of the server.
@@ -158,10 +161,19 @@ impl RunTarget {
             machine_paths,
             run_folder: Arc::clone(&options.run_folder),
             fixtures: Mutex::default(),
+            user_tokens: Mutex::default(),
             stores,
             environment: Arc::clone(&options.environment),
             is_replayed: options.replay.is_some(),
         }
+    }
+
+    /// The address with the token that earlier sessions of the user have there, if the user has one.
+    pub(crate) fn with_user_token(&self, address: HttpAddress, user: &str) -> HttpAddress {
+        let Some(tokens) = address.tokens.clone() else { return address };
+        let mut known = self.user_tokens.lock();
+        let tokens = Arc::clone(known.entry((address.url.clone(), user.to_owned())).or_insert(tokens));
+        HttpAddress { tokens: Some(tokens), ..address }
     }
 
     /// Another server of the suite, in the same revision if the run uses it there; `None` if the run does not use it.

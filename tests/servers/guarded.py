@@ -89,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(400, {"error": "invalid_target"})
         token = f"token-{len(tokens) + 1}-of-{PORT}-is-secret"
         tokens[token] = 3 if "short-lived" in MODES or "failing-later" in MODES else 1000
-        self.answer(200, {"access_token": token, "token_type": "Bearer", "expires_in": 5, "scope": said.get("scope", "")})
+        self.answer(200, {"access_token": token, "token_type": "Bearer", "expires_in": 3600, "scope": said.get("scope", "")})
 
     def may_come(self):
         if "open" in MODES:

@@ -63,7 +63,7 @@ fn credentials(server: &Server, text: impl Fn(&Node) -> Option<String>) -> Vec<(
     });
     let token = match &http.credentials.auth {
         Some(Auth::Bearer(token)) => text(token),
-        Some(Auth::ClientCredentials(_)) | None => None,
+        Some(Auth::ClientCredentials(_) | Auth::AuthorizationCode(_) | Auth::DeviceCode(_)) | None => None,
     };
     let token = token.map(|token| ("the token of `auth`".to_owned(), token));
     headers.chain(token).collect()

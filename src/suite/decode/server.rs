@@ -124,7 +124,9 @@ fn credentials(
     }
     let auth = auth.and_then(|keys| {
         let credentials = || keys.client_credentials.map(|credentials| Auth::ClientCredentials(Box::new(credentials)));
-        keys.bearer.map(Auth::Bearer).or_else(credentials)
+        let code = || keys.authorization_code.map(|code| Auth::AuthorizationCode(Box::new(code)));
+        let device = || keys.device_code.map(|code| Auth::DeviceCode(Box::new(code)));
+        keys.bearer.map(Auth::Bearer).or_else(credentials).or_else(code).or_else(device)
     });
     HttpCredentials { headers, auth }
 }

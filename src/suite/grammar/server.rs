@@ -2,7 +2,9 @@
 
 use crate::source::grammar::Shape;
 use crate::source::{Located, Node, settings};
-use crate::suite::model::{ClientCredentials, HttpFlavour, NeededVariable, Protocol, WrittenStore};
+use crate::suite::model::{
+    AuthorizationCode, ClientCredentials, DeviceCode, HttpFlavour, NeededVariable, Protocol, WrittenStore,
+};
 use crate::suite::server_file::DescribedServer;
 
 use super::NEEDED_VARIABLES;
@@ -78,6 +80,11 @@ settings! {
             cure("write for example `auth: { bearer: \"{{ env.TOKEN }}\" }`"),
         /// Fetches a token with the client credentials grant of OAuth, once, and again after the server refused one.
         pub(crate) client_credentials: Option<ClientCredentials> => alternative() choice("token"),
+        /// Fetches a token with the authorization code grant of OAuth: logs in as the user that `login` describes, without a
+        /// browser, and refreshes the token or logs in again when it has expired or the server refused it.
+        pub(crate) authorization_code: Option<AuthorizationCode> => alternative() choice("token"),
+        /// Fetches a token with the device grant of OAuth, and refreshes it in the same way.
+        pub(crate) device_code: Option<DeviceCode> => alternative() choice("token"),
     }
 }
 

@@ -37,7 +37,9 @@ pub use self::task::TaskCall;
 pub(crate) use self::task::WantedTask;
 pub use self::test::{ForEach, Handshake, Loop, Recovery, RecoveryLimit, Row, SkipReason, Test, TestExtras};
 pub use self::tools::{NamePattern, ToolNames, ToolSelection, is_named};
-pub use self::web::{Auth, ClientCredentials, Http, HttpCredentials, HttpFlavour, HttpUser};
+pub use self::web::{
+    Auth, AuthorizationCode, ClientCredentials, DeviceCode, Http, HttpCredentials, HttpFlavour, HttpUser, LoginStep,
+};
 
 /// One suite file with everything it includes.
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 
 use crate::source::grammar::Shape;
 use crate::source::{Located, Node, choice, settings};
+use crate::transport::http::AssertionAlgorithm;
 
 /// A server over HTTP; every text is unfilled.
 #[derive(Debug, Clone)]
@@ -64,6 +65,10 @@ pub enum Auth {
     Bearer(Node),
     /// A token that an authorization server gives to whoever knows this.
     ClientCredentials(Box<ClientCredentials>),
+    /// A token that an authorization server gives after a login.
+    AuthorizationCode(Box<AuthorizationCode>),
+    /// A token that an authorization server gives to a device which a login allows.
+    DeviceCode(Box<DeviceCode>),
 }
 
 settings! {
@@ -76,13 +81,77 @@ settings! {
         /// The id of the client.
         pub client_id: Node => shape(Shape::Text) required(),
         /// The secret of the client; it appears in no output, nor does the token.
-        pub client_secret: Node => shape(Shape::Text) required(),
+        pub client_secret: Option<Node> => alternative() shape(Shape::Text) choice("proof"),
+        /// The private key of the client in PEM, or the path of its file relative to the suite's file: it signs an assertion
+        /// in place of a secret (`private_key_jwt`).
+        pub private_key: Option<Node> => alternative() shape(Shape::Text) choice("proof"),
+        /// The algorithm of the signature; by default the usual one of the key: `RS256`, `ES256`, `ES384` or `EdDSA`.
+        pub algorithm: Option<String> => shape(Shape::Choice(&AssertionAlgorithm::NAMES)) beside(&["private_key"]),
+        /// The id of the key (`kid`), for an authorization server that knows several of the client.
+        pub key_id: Option<Node> => shape(Shape::Text) beside(&["private_key"]),
         /// The scopes of the token; by default those that the server requires.
         pub scopes: Vec<Node> => shape(Shape::List(&Shape::Text)),
-        /// The resource that the token is for; by default the `url` of the server.
+        /// The resource that the token is for; by default the one that the server publishes, or its `url`.
         pub resource: Option<Node> => shape(Shape::Text),
     }
 }
+
+settings! {
+    /// A login at an authorization server, without a browser. Without `issuer` the tested server names it.
+    pub struct AuthorizationCode as "authorization_code" {
+        /// The authorization server; its metadata has the endpoints.
+        pub issuer: Option<Node> => shape(Shape::Text),
+        /// The id of the client, or the address of its metadata document; by default the client registers itself.
+        pub client_id: Option<Node> => shape(Shape::Text),
+        /// The secret of the client, if it has one; it appears in no output, nor does the token.
+        pub client_secret: Option<Node> => shape(Shape::Text) beside(&["client_id"]),
+        /// The address to which the authorization server sends the code. mcprove reads the code and never asks there.
+        pub redirect_uri: Option<Node> => default("http://127.0.0.1/callback") shape(Shape::Text),
+        /// The scopes of the token; by default those that the server requires.
+        pub scopes: Vec<Node> => shape(Shape::List(&Shape::Text)),
+        /// The resource that the token is for; by default the one that the server publishes, or its `url`.
+        pub resource: Option<Node> => shape(Shape::Text),
+        /// The forms of the login, in the order of their pages; by default the authorization server asks for nothing.
+        pub login: Vec<LoginStep> => shape(LOGIN),
+        /// Further hosts to which the pages of the login may lead, such as `login.example.com`.
+        pub login_hosts: Vec<Node> => shape(Shape::List(&Shape::Text)),
+    }
+}
+
+settings! {
+    /// A login for a device without a browser, by the code that it shows. Without `issuer` the tested server names the
+    /// authorization server.
+    pub struct DeviceCode as "device_code" {
+        /// The authorization server; its metadata has the endpoints.
+        pub issuer: Option<Node> => shape(Shape::Text),
+        /// The id of the client.
+        pub client_id: Node => shape(Shape::Text) required(),
+        /// The secret of the client, if it has one; it appears in no output, nor does the token.
+        pub client_secret: Option<Node> => shape(Shape::Text),
+        /// The scopes of the token; by default those that the server requires.
+        pub scopes: Vec<Node> => shape(Shape::List(&Shape::Text)),
+        /// The resource that the token is for; by default the one that the server publishes, or its `url`.
+        pub resource: Option<Node> => shape(Shape::Text),
+        /// The forms of the pages on which the device is allowed, in order; a field `user_code` gets the code of the device.
+        pub login: Vec<LoginStep> => required() shape(LOGIN),
+        /// Further hosts to which the pages of the login may lead, such as `login.example.com`.
+        pub login_hosts: Vec<Node> => shape(Shape::List(&Shape::Text)),
+    }
+}
+
+settings! {
+    /// A page of a login.
+    pub struct LoginStep as "login" {
+        /// The values of its form: names of fields, or of a button, with what they get. Everything else is sent as the page
+        /// has it.
+        pub form: Vec<(Located<String>, Node)> => required()
+            shape(Shape::Map(&Shape::Either(&[Shape::Text, Shape::Number, Shape::Flag]))),
+    }
+}
+
+/// One page, or a list of them.
+const LOGIN: Shape =
+    Shape::Either(&[Shape::Object(&LoginStep::KEYS), Shape::NonEmpty(&Shape::List(&Shape::Object(&LoginStep::KEYS)))]);
 
 choice! {
     /// Which transport over HTTP.

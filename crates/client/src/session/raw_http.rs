@@ -78,7 +78,7 @@ impl Session {
     pub fn usual_headers(&self, body: Option<&[u8]>) -> Vec<(String, String)> {
         let Some(endpoint) = self.endpoint() else { return Vec::new() };
         let mut headers = vec![("Host".to_owned(), endpoint.host())];
-        headers.extend(endpoint.headers().iter().cloned());
+        headers.extend(endpoint.headers().iter().cloned().chain(endpoint.token_header()));
         headers.push(("Accept".to_owned(), "application/json, text/event-stream".to_owned()));
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("accept-encoding")) {
             headers.push(("Accept-Encoding".to_owned(), IDENTITY.to_owned()));

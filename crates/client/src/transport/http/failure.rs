@@ -108,6 +108,8 @@ pub enum ConnectionBreak {
 pub struct NoToken {
     /// The answer that gave no token, or another problem, as half a sentence.
     pub reason: String,
+    /// What to do about it.
+    pub cure: &'static str,
     /// The requests for a token, and their answers.
     pub asked: Vec<String>,
     /// The beginning of the last answer.

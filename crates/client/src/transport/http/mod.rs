@@ -8,6 +8,7 @@ mod body;
 mod cut_body;
 mod failure;
 mod head;
+mod oauth;
 mod old_sse;
 mod post;
 mod raw;
@@ -16,7 +17,6 @@ mod served;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod token;
 mod userinfo;
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use self::token::TokenRequest;
+use self::oauth::TokenRequest;
 use super::disruption::{Disruption, ProcessControl, ReadGate, StreamControl};
 use super::{
     ConnectError, Incoming, Link, MessageForm, MessageRole, Outgoing, OutgoingMessage, StopRequest, Stopper, lines,
@@ -40,10 +40,13 @@ use crate::wire::{Era, HttpHead, address};
 pub use self::body::{BodyKind, Posted, classify_body};
 pub use self::failure::{ConnectionBreak, HttpFailure, HttpRefusal, NoToken, excerpt};
 pub use self::head::{IDENTITY, bare_client, certificate};
+pub use self::oauth::{
+    AssertionAlgorithm, AssertionKey, AuthorizationCode, ClientProof, DeviceCode, LoginForm, TokenFlow, TokenGrant,
+    TokenSource,
+};
 pub use self::raw::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ResponseInterceptor};
 pub use self::response::{RawResponse, ReadUntil, ResponseHead};
 pub use self::served::start;
-pub use self::token::{ClientCredentialsGrant, TokenSource};
 pub use self::userinfo::{UserInfo, userinfo};
 
 /// The time for which the next message waits for the head of the response to a notification, so that order is kept.

@@ -148,7 +148,13 @@ impl Endpoint {
         self.url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
-    /// Headers of every request to the server.
+    /// The header with the token that was fetched for the server, if one was.
+    pub fn token_header(&self) -> Option<(String, String)> {
+        let token = self.address.tokens.as_ref()?.last_token()?;
+        Some(("Authorization".to_owned(), format!("Bearer {token}")))
+    }
+
+    /// Headers of every request to the server, but for a token that was fetched.
     pub fn headers(&self) -> &[(String, String)] {
         &self.address.headers
     }

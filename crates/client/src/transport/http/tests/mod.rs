@@ -1,5 +1,6 @@
 //! The transport against servers that are scripts of bytes: what they write, and what comes of it.
 
+mod login;
 mod tls;
 mod token;
 
@@ -28,13 +29,18 @@ impl Server {
         let keep = Arc::clone(&heard);
         let root = url.trim_end_matches("/mcp").to_owned();
         tokio::spawn(async move {
+            // `STATE` stands for the state of the last login.
+            let mut state = String::new();
             for script in scripts {
                 let Ok((mut socket, _)) = listener.accept().await else { return };
                 let request = request(&mut socket).await;
+                let sent =
+                    request.split_once("&state=").map(|(_, rest)| rest.split(['&', ' ']).next().unwrap_or_default());
+                state = sent.map_or(state, str::to_owned);
                 keep.lock().push(request);
                 // `…` stands for a server that says nothing more and does not hang up.
                 let (text, stays) = script.strip_suffix('…').map_or((script.as_str(), false), |text| (text, true));
-                let _ = socket.write_all(text.replace("ROOT", &root).as_bytes()).await;
+                let _ = socket.write_all(text.replace("ROOT", &root).replace("STATE", &state).as_bytes()).await;
                 if stays {
                     tokio::spawn(async move {
                         let _ = socket.read(&mut [0; 16]).await;

@@ -1,0 +1,43 @@
+//! Clients that register themselves (RFC 7591).
+
+use reqwest::Url;
+use serde_json::json;
+
+use super::asking::{Asking, Problem};
+use super::token_request::ClientProof;
+
+/// The id and the secret that an authorization server gives to a client without one.
+pub(crate) async fn register(
+    asking: &Asking<'_>,
+    endpoint: &Url,
+    redirect_uri: &Url,
+    scope: &str,
+) -> Result<(String, ClientProof), Problem> {
+    let mut about = json!({
+        "client_name": "mcprove",
+        "redirect_uris": [redirect_uri.as_str()],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        // OpenID Connect Registration, 2: native clients come back to this machine, web clients over TLS.
+        "application_type": if redirect_uri.scheme() == "https" { "web" } else { "native" },
+    });
+    if !scope.is_empty() {
+        about["scope"] = scope.into();
+    }
+    let answer = asking.post_json(endpoint, &about).await?;
+    let registered = || Problem::of(format!("no client could be registered: {}", answer.summary()));
+    let cure = "register a client with the authorization server by hand, and write its `client_id` under `auth`";
+    let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let text = |member: &str| body[member].as_str().filter(|text| !text.is_empty());
+    for secret in ["client_secret", "registration_access_token"].into_iter().filter_map(text) {
+        asking.redactor.learn(secret);
+    }
+    match text("client_id").filter(|_| answer.is_success()) {
+        Some(id) => {
+            let secret = text("client_secret").map(|secret| ClientProof::Secret(secret.to_owned()));
+            Ok((id.to_owned(), secret.unwrap_or(ClientProof::Nothing)))
+        }
+        None => Err(registered().with_cure(cure)),
+    }
+}

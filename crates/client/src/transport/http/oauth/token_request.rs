@@ -1,0 +1,128 @@
+//! Requests to the token endpoint (RFC 6749, 3.2), and how a client shows there who it is.
+
+use std::sync::Arc;
+
+use reqwest::Url;
+use tokio::time::{Duration, Instant};
+
+use super::asking::{Asking, OAuthAnswer, Problem};
+use super::assertion::AssertionKey;
+use super::discovery::{Found, secure_endpoint};
+use super::{TokenGrant, TokenRequest};
+use crate::redact::{base64, percent_encode};
+
+/// What shows that a client is who it says.
+#[derive(Clone)]
+pub enum ClientProof {
+    /// Nothing: a public client.
+    Nothing,
+    /// A secret that the authorization server knows as well.
+    Secret(String),
+    /// A key that signs an assertion (RFC 7523, 2.2).
+    PrivateKey(Arc<AssertionKey>),
+}
+
+/// A token with what came beside it.
+pub(crate) struct TokenSet {
+    pub(crate) access: String,
+    pub(crate) refresh: Option<String>,
+    pub(crate) expires: Option<Instant>,
+}
+
+impl TokenSet {
+    /// The time that the server gave it is over.
+    pub(crate) fn has_expired(&self) -> bool {
+        self.expires.is_some_and(|expires| Instant::now() >= expires)
+    }
+}
+
+/// Where and as whom tokens are asked for.
+pub(crate) struct TokenClient {
+    endpoint: Url,
+    pub(crate) id: String,
+    proof: ClientProof,
+    /// The secret goes into the header `authorization` (RFC 6749, 2.3.1).
+    is_basic: bool,
+    /// The audience of an assertion.
+    audience: String,
+    /// RFC 8707.
+    pub(crate) resource: String,
+}
+
+impl TokenClient {
+    pub(crate) fn new(
+        grant: &TokenGrant,
+        found: &Found,
+        needed: &TokenRequest<'_>,
+        id: String,
+        proof: ClientProof,
+    ) -> Result<Self, Problem> {
+        let endpoint = secure_endpoint(found.server.token_endpoint.as_deref(), "token endpoint", grant)?;
+        let methods = found.server.token_endpoint_auth_methods_supported.as_deref();
+        let wanted: &[&str] = match &proof {
+            ClientProof::Nothing => &[],
+            ClientProof::Secret(_) => &["client_secret_post", "client_secret_basic"],
+            ClientProof::PrivateKey(_) => &["private_key_jwt"],
+        };
+        if let Some(methods) = methods
+            && !wanted.is_empty()
+            && !methods.iter().any(|method| wanted.contains(&method.as_str()))
+        {
+            let (wanted, methods) = (wanted.join("` or `"), methods.join(", "));
+            let message = format!("the token endpoint `{endpoint}` does not take `{wanted}`; it takes {methods}");
+            return Err(Problem::of(message));
+        }
+        let takes = |method: &str| methods.is_some_and(|methods| methods.iter().any(|known| known == method));
+        let is_basic = takes("client_secret_basic") && !takes("client_secret_post");
+        let issuer = Some(&found.server.issuer).filter(|issuer| !issuer.is_empty());
+        let audience = issuer.cloned().unwrap_or_else(|| endpoint.to_string());
+        let resource = grant.resource.clone().or_else(|| found.resource.clone());
+        let resource = resource.unwrap_or_else(|| needed.url.to_string());
+        Ok(Self { endpoint, id, proof, is_basic, audience, resource })
+    }
+
+    /// Asks for a token; the fields say by which grant.
+    pub(crate) async fn ask(&self, asking: &Asking<'_>, grant: &[(&str, &str)]) -> Result<TokenSet, Problem> {
+        let answer = self.post(asking, &self.endpoint, grant).await?;
+        let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        for secret in ["access_token", "refresh_token", "id_token"] {
+            if let Some(secret) = body[secret].as_str() {
+                asking.redactor.learn(secret);
+            }
+        }
+        let text = |member: &str| body[member].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let access = text("access_token").ok_or_else(|| Problem::of(format!("{} and no token", answer.summary())))?;
+        let seconds = body["expires_in"].as_u64().map(Duration::from_secs);
+        let expires = seconds.and_then(|seconds| Instant::now().checked_add(seconds));
+        Ok(TokenSet { access, refresh: text("refresh_token"), expires })
+    }
+
+    /// Sends a form as the client; only a success is an answer.
+    pub(crate) async fn post(
+        &self,
+        asking: &Asking<'_>,
+        endpoint: &Url,
+        fields: &[(&str, &str)],
+    ) -> Result<OAuthAnswer, Problem> {
+        let mut form = fields.to_vec();
+        form.push(("resource", &self.resource));
+        let mut header = None;
+        let assertion;
+        match &self.proof {
+            ClientProof::Nothing => form.push(("client_id", &self.id)),
+            ClientProof::Secret(secret) if self.is_basic => {
+                let pair = format!("{}:{}", percent_encode(&self.id), percent_encode(secret));
+                header = Some(format!("Basic {}", base64(pair.as_bytes())));
+            }
+            ClientProof::Secret(secret) => form.extend([("client_id", self.id.as_str()), ("client_secret", secret)]),
+            ClientProof::PrivateKey(key) => {
+                assertion = key.assertion(&self.id, &self.audience).map_err(Problem::of)?;
+                asking.redactor.learn(&assertion);
+                form.push(("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"));
+                form.push(("client_assertion", &assertion));
+            }
+        }
+        let answer = asking.post_form(endpoint, &form, header.as_deref()).await?;
+        if answer.is_success() { Ok(answer) } else { Err(answer.refusal()) }
+    }
+}
