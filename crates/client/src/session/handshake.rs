@@ -51,6 +51,10 @@ impl Session {
         let mut peer = connect_peer(connect, &settings, &[]).await?;
         let known = settings.revision.or(settings.known);
         if !settings.performs_handshake {
+            // No ordinary request comes before the first raw one.
+            if let Some(endpoint) = &peer.endpoint {
+                endpoint.fetch_token().await;
+            }
             let revision = known.unwrap_or(OLDER);
             peer.lock().set_era(revision.era());
             if revision.era() == Era::Stateless {

@@ -21,6 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use super::failure::{HttpFailure, host_and_port, tls_error_in, tls_failure};
+use super::oauth::TokenRequest;
 use super::response::{RawResponse, ReadUntil};
 use super::{HttpAddress, HttpConnection, NegotiatedSession, TrustedRoots};
 use crate::transport::{Owner, pieces};
@@ -152,6 +153,15 @@ impl Endpoint {
     pub fn token_header(&self) -> Option<(String, String)> {
         let token = self.address.tokens.as_ref()?.last_token()?;
         Some(("Authorization".to_owned(), format!("Bearer {token}")))
+    }
+
+    /// Fetches a token where the server wants one and nobody has fetched any. Where that fails, the answer to the first
+    /// request says that it is missing.
+    pub async fn fetch_token(&self) {
+        let Some(tokens) = self.address.tokens.as_ref().filter(|tokens| tokens.last_token().is_none()) else { return };
+        let Ok(client) = tokens.client(&self.address.tls) else { return };
+        let needed = TokenRequest { url: &self.url, client: &client, challenge: None };
+        let _ = tokens.refreshed_token(&needed, None).await;
     }
 
     /// Headers of every request to the server, but for a token that was fetched.
