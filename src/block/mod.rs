@@ -4,6 +4,7 @@
 //! settings, the cases that follow from them, and what runs where YAML cannot say it. [`KINDS`] lists the kinds.
 
 mod agents;
+mod authorization;
 pub mod campaign;
 pub mod compliance;
 mod config;
@@ -34,6 +35,7 @@ use crate::source::{Diagnostic, Sources};
 use crate::suite::grammar::{ExchangeKeys, NeedKeys, RuleKeys, SuiteKeys, TestKeys};
 use crate::suite::{self, BlockKind, Files, LoadedSuite, Servers, SuiteGrammar, SuiteSource};
 
+pub use self::authorization::manual as authorization_manual;
 pub use self::manual::manual;
 
 /// A kind of block, with settings that make cases.
@@ -56,6 +58,7 @@ pub static KINDS: &[&Kind] = &[
     &campaign::KIND,
     &config::KIND,
     &trust_boundary::KIND,
+    &authorization::KIND,
     &agents::KIND,
 ];
 

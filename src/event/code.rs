@@ -49,6 +49,8 @@ impl Code {
     pub const SHADOWED_TOOL: Self = Self::new("shadowed-tool");
     /// A text tells how to use another server's tool.
     pub const STEERED_TOOL: Self = Self::new("steered-tool");
+    /// A server or its authorization server breaks a rule of OAuth.
+    pub const OAUTH_RULE: Self = Self::new("oauth-rule");
     /// A call failed that must succeed, or the other way round.
     pub const IS_ERROR: Self = Self::new("is-error");
     /// A call that must be refused was served.

@@ -83,6 +83,9 @@ pub trait CheckMachine: Send + Sync {
     /// A value without what is secret or belongs to this machine: recordings have neither.
     fn neutral(&self, value: Value) -> Value;
 
+    /// Keeps a secret that a check learned out of everything that is shown from now on.
+    fn keep_secret(&self, secret: &str);
+
     /// The absolute path of the server's store, if the suite names one.
     fn store(&self) -> Option<PathBuf>;
 

@@ -297,6 +297,10 @@ impl CheckMachine for TargetServers<'_> {
         self.target().neutral(value)
     }
 
+    fn keep_secret(&self, secret: &str) {
+        self.target().redactor().learn(secret);
+    }
+
     fn store(&self) -> Option<PathBuf> {
         self.target().stores.as_ref().map(|stores| stores.store())
     }

@@ -25,6 +25,7 @@ mod agents;
 mod agreement;
 mod architecture;
 mod auditing;
+mod authorization;
 mod bounds;
 mod budgets;
 mod ci;

@@ -27,6 +27,7 @@ const PARTS: &[Part] = &[
     ("docs/guides/drift.md", "kinds of change", mcprove::drift::manual),
     ("docs/reference/fault-language.md", "reference", mcprove::fault::manual),
     ("docs/reference/fault-language.md", "types", mcprove::fault::types),
+    ("docs/guides/oauth.md", "rules", mcprove::block::authorization_manual),
     ("docs/guides/proving.md", "a proof", proof),
     ("docs/guides/proving.md", "predictions", crate::holdout::summary),
     ("docs/guides/proving.md", "predictions by suite", crate::holdout::summary_by_suite),

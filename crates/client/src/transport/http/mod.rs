@@ -18,6 +18,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod userinfo;
+mod verifier;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -48,6 +49,7 @@ pub use self::raw::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ResponseInt
 pub use self::response::{RawResponse, ReadUntil, ResponseHead};
 pub use self::served::start;
 pub use self::userinfo::{UserInfo, userinfo};
+pub use self::verifier::{code_challenge, code_verifier};
 
 /// The time for which the next message waits for the head of the response to a notification, so that order is kept.
 const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,0 +1,153 @@
+//! Rules that need no login: the metadata of the authorization server, and the registration of clients.
+
+use reqwest::Url;
+use serde_json::Value;
+
+use super::check::{Judged, broken};
+use super::client::registered;
+use super::rule::AuthorizationRule;
+use super::walk::{Walk, shown_text};
+use super::web::{is_here, shown_url};
+use crate::check::CheckEnd;
+
+/// A redirect URI of another machine without TLS; nothing is sent there.
+const INSECURE_REDIRECT: &str = "http://mcprove.invalid/callback";
+
+const REFUSED: &str = "the server refuses requests without a token, and its metadata name this authorization server";
+
+pub(crate) async fn metadata(walk: &Walk<'_>) -> Judged {
+    let issuer = walk.resource().await?.issuer;
+    match walk.metadata(&issuer).await? {
+        Some((place, _)) => Ok(format!("the metadata are at {}", shown_url(&place))),
+        None => {
+            let message = format!("the authorization server `{}` publishes no metadata", shown_text(&issuer));
+            Err(broken(AuthorizationRule::Metadata, message, REFUSED))
+        }
+    }
+}
+
+/// The metadata of the authorization server, whatever issuer they name.
+async fn published(walk: &Walk<'_>) -> Result<(String, Value), CheckEnd> {
+    let issuer = walk.resource().await?.issuer;
+    let found = walk.metadata(&issuer).await?;
+    let why = "the authorization server publishes no metadata; see the rule `metadata`";
+    let (_, metadata) = found.ok_or_else(|| CheckEnd::inconclusive(why))?;
+    Ok((issuer, metadata))
+}
+
+pub(crate) async fn issuer(walk: &Walk<'_>) -> Judged {
+    let (asked, metadata) = published(walk).await?;
+    match wrong_issuer(&asked, &metadata) {
+        None => Ok(format!("the metadata name `{}`", shown_text(&asked))),
+        Some(message) => Err(broken(AuthorizationRule::Issuer, message, REFUSED)),
+    }
+}
+
+fn wrong_issuer(asked: &str, metadata: &Value) -> Option<String> {
+    let asked_text = shown_text(asked);
+    match metadata["issuer"].as_str() {
+        Some(named) if named == asked => None,
+        Some(named) => Some(format!("the metadata of `{asked_text}` name the issuer `{}`", shown_text(named))),
+        None => Some(format!("the metadata of `{asked_text}` name no issuer")),
+    }
+}
+
+pub(crate) async fn pkce_announced(walk: &Walk<'_>) -> Judged {
+    let (_, metadata) = published(walk).await?;
+    match unannounced(&metadata) {
+        None => Ok("the metadata list `S256`".to_owned()),
+        Some(message) => Err(broken(AuthorizationRule::PkceAnnounced, message, REFUSED)),
+    }
+}
+
+fn unannounced(metadata: &Value) -> Option<&'static str> {
+    match metadata["code_challenge_methods_supported"].as_array() {
+        Some(methods) if methods.iter().any(|method| method == "S256") => None,
+        Some(_) => Some("`code_challenge_methods_supported` in the metadata does not list `S256`"),
+        None => Some("the metadata have no `code_challenge_methods_supported`"),
+    }
+}
+
+pub(crate) async fn endpoints(walk: &Walk<'_>) -> Judged {
+    let (_, metadata) = published(walk).await?;
+    match insecure_endpoint(&metadata) {
+        None => Ok("all endpoints have TLS, or are on this machine".to_owned()),
+        Some((name, url)) => {
+            let message = format!("`{name}` in the metadata is {}, which has no TLS", shown_url(&url));
+            Err(broken(AuthorizationRule::Endpoints, message, REFUSED))
+        }
+    }
+}
+
+/// The first endpoint of another machine that has no TLS.
+fn insecure_endpoint(metadata: &Value) -> Option<(String, Url)> {
+    let endpoints = metadata.as_object()?.iter().filter(|(name, _)| name.ends_with("_endpoint") || *name == "jwks_uri");
+    let mut urls = endpoints.filter_map(|(name, value)| Some((shown_text(name), value.as_str()?.parse::<Url>().ok()?)));
+    urls.find(|(_, url)| url.scheme() == "http" && !is_here(url))
+}
+
+pub(crate) async fn registration(walk: &Walk<'_>) -> Judged {
+    let authority = walk.authority().await?;
+    let good = walk.register(&authority, &walk.redirect_uri).await?;
+    if registered(&good.json()).is_none() {
+        return Err(CheckEnd::inconclusive(format!("no client could be registered: {}", good.summary())));
+    }
+    let answer = walk.register(&authority, INSECURE_REDIRECT).await?;
+    let is_served = (200..300).contains(&answer.status);
+    if is_served && keeps(&answer.json(), INSECURE_REDIRECT) {
+        let message = format!("a client was registered with the redirect URI `{INSECURE_REDIRECT}`");
+        let control = format!("a client with `{}` was registered", shown_text(&walk.redirect_uri));
+        return Err(broken(AuthorizationRule::Registration, message, &control));
+    }
+    match answer.status {
+        500.. => Err(CheckEnd::inconclusive(answer.summary())),
+        _ => Ok(answer.summary()),
+    }
+}
+
+/// A server may register a client with other values than it asked for (RFC 7591, 3.2.1).
+fn keeps(answer: &Value, redirect_uri: &str) -> bool {
+    let is_registered = registered(answer).is_some();
+    let listed = answer["redirect_uris"].as_array();
+    is_registered && listed.is_none_or(|listed| listed.iter().any(|listed| listed == redirect_uri))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn metadata_are_judged_by_their_texts() {
+        for (metadata, expected) in [
+            (json!({"issuer": "https://a", "code_challenge_methods_supported": ["plain", "S256"]}), [true, true]),
+            (json!({"issuer": "https://a/", "code_challenge_methods_supported": ["plain"]}), [false, false]),
+            (json!({}), [false, false]),
+        ] {
+            let kept = [wrong_issuer("https://a", &metadata).is_none(), unannounced(&metadata).is_none()];
+            assert_eq!(kept, expected, "{metadata}");
+        }
+        for (metadata, expected) in [
+            (json!({"token_endpoint": "https://a/t", "jwks_uri": "http://127.0.0.1/k"}), None),
+            (json!({"issuer": "http://a", "token_endpoint": "http://a/t"}), Some("token_endpoint")),
+            (json!({"jwks_uri": "http://a/k"}), Some("jwks_uri")),
+            (json!({"token_endpoint": 1}), None),
+        ] {
+            let found = insecure_endpoint(&metadata).map(|(name, _)| name);
+            assert_eq!(found.as_deref(), expected, "{metadata}");
+        }
+    }
+
+    #[test]
+    fn a_registration_counts_if_it_keeps_the_address() {
+        for (answer, expected) in [
+            (json!({"client_id": "c", "redirect_uris": [INSECURE_REDIRECT]}), true),
+            (json!({"client_id": "c"}), true),
+            (json!({"client_id": "c", "redirect_uris": ["https://a/"]}), false),
+            (json!({"redirect_uris": [INSECURE_REDIRECT]}), false),
+        ] {
+            assert_eq!(keeps(&answer, INSECURE_REDIRECT), expected, "{answer}");
+        }
+    }
+}
