@@ -108,7 +108,7 @@ impl ServerState {
         let [store, second_store, service_store] = [(); 3].map(|()| conduct.directory());
         let authorization = conduct.rules.authorization().map(AuthorizationServer::new);
         let sessions = Sessions::new(conduct.clone());
-        Self { sessions, store, second_store, service_store, authorization, input, conduct }
+        Self { conduct, sessions, store, second_store, service_store, authorization, input }
     }
 
     /// The users of this user's requests without a session.

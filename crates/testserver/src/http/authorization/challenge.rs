@@ -55,7 +55,7 @@ impl Challenge {
 
     fn parameters(&self, error: Option<&str>, scope: &str) -> String {
         let error = error.map(|error| format!("error=\"{error}\", ")).unwrap_or_default();
-        let metadata = self.metadata.iter().map(|url| format!("resource_metadata=\"{url}\", ")).collect::<String>();
+        let metadata = self.metadata.as_ref().map(|url| format!("resource_metadata=\"{url}\", ")).unwrap_or_default();
         format!("Bearer {error}{metadata}scope=\"{scope}\"")
     }
 }

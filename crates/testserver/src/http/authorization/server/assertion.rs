@@ -116,9 +116,9 @@ mod tests {
         };
         let sign = |algorithm: &str, claims: &Value| {
             let header = json!({ "alg": algorithm }).to_string();
-            let signed = format!("{}.{}", encode(header.as_bytes()), encode(claims.to_string().as_bytes()));
-            let signature = pair.sign(&random, signed.as_bytes()).unwrap();
-            format!("{signed}.{}", encode(signature.as_ref()))
+            let content = format!("{}.{}", encode(header.as_bytes()), encode(claims.to_string().as_bytes()));
+            let signature = pair.sign(&random, content.as_bytes()).unwrap();
+            format!("{content}.{}", encode(signature.as_ref()))
         };
         let audiences = ["http://a/oauth".to_owned(), "http://a/oauth/token".to_owned()];
         for (text, expected) in [
@@ -138,7 +138,7 @@ mod tests {
             match expected {
                 Ok(()) => assert_eq!(checked, Ok(Some("1".to_owned()))),
                 Err(words) => {
-                    assert!(checked.as_ref().is_err_and(|error| error.contains(words)), "{checked:?} {words}")
+                    assert!(checked.as_ref().is_err_and(|error| error.contains(words)), "{checked:?} {words}");
                 }
             }
             assert!(check(&text, &signer, &audiences, 1000).is_err());

@@ -38,7 +38,7 @@ impl AuthorizationServer {
     /// Shows the page on which a person logs in.
     pub(crate) async fn authorize(&self, asked: &Asked<'_>, form: &Form) -> Response {
         match self.decide(asked, form).await {
-            Decision::Ask(request) => self.ask(&request, form, StatusCode::OK),
+            Decision::Ask(request) => ask(&request, form, StatusCode::OK),
             Decision::Refuse(reason) => page::sentence(StatusCode::BAD_REQUEST, reason),
             Decision::Return { redirect_uri, error } => self.return_error(asked, form, &redirect_uri, &error),
         }
@@ -56,7 +56,7 @@ impl AuthorizationServer {
             return self.return_error(asked, form, &request.redirect_uri, &error);
         }
         let Some(user) = user::log_in(form) else {
-            return self.ask(&request, form, StatusCode::FORBIDDEN);
+            return ask(&request, form, StatusCode::FORBIDDEN);
         };
         let redirect_uri = request.redirect_uri.clone();
         let code = self.book.lock().issue_code(request.into_code(user, asked));
@@ -72,14 +72,6 @@ impl AuthorizationServer {
             None => None,
         };
         decide(form, client.as_ref(), &asked.origin, self.settings.flaw)
-    }
-
-    fn ask(&self, request: &CodeRequest, form: &Form, status: StatusCode) -> Response {
-        let wrong = if status == StatusCode::OK { "" } else { "The name or the password is wrong. " };
-        let CodeRequest { client_name, scopes, resource, redirect_uri, .. } = request;
-        // Whoever logs in must see where the code goes.
-        let about = format!("{wrong}{client_name} asks for {scopes} at {resource}. You return to {redirect_uri}.");
-        page::login(status, AUTHORIZE, &about, "", form)
     }
 
     fn return_error(&self, asked: &Asked<'_>, form: &Form, redirect_uri: &str, error: &OAuthError) -> Response {
@@ -119,6 +111,15 @@ impl AuthorizationServer {
             }
         }
     }
+}
+
+/// The page on which a person logs in.
+fn ask(request: &CodeRequest, form: &Form, status: StatusCode) -> Response {
+    let wrong = if status == StatusCode::OK { "" } else { "The name or the password is wrong. " };
+    let CodeRequest { client_name, scopes, resource, redirect_uri, .. } = request;
+    // Whoever logs in must see where the code goes.
+    let about = format!("{wrong}{client_name} asks for {scopes} at {resource}. You return to {redirect_uri}.");
+    page::login(status, AUTHORIZE, &about, "", form)
 }
 
 impl CodeRequest {

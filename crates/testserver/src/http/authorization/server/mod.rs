@@ -52,7 +52,7 @@ const DEVICE: &str = "/oauth/device";
 /// A client ID metadata document, for those who have none.
 const CLIENT_DOCUMENT: &str = "/oauth/client.json";
 
-/// Where the metadata are (RFC 8414, 3; and for OpenID Connect Discovery, with the path in front and behind).
+/// Where the metadata are (RFC 8414, 3; and for `OpenID` Connect Discovery, with the path in front and behind).
 const METADATA: [&str; 3] = [
     "/.well-known/oauth-authorization-server/oauth",
     "/.well-known/openid-configuration/oauth",

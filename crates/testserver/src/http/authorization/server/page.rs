@@ -1,5 +1,7 @@
 //! Pages for people, and for programs that send their forms.
 
+use std::fmt::Write as _;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -32,11 +34,11 @@ pub(crate) fn method_not_allowed(allowed: &'static str) -> Response {
 /// A form for a name and a password. Its hidden fields repeat `kept`, so that nothing is remembered in between.
 pub(crate) fn login(status: StatusCode, action: &str, about: &str, visible: &str, kept: &Form) -> Response {
     const TYPED: [&str; 4] = ["username", "password", "decision", "user_code"];
-    let hidden: String = kept
-        .pairs()
-        .filter(|(name, _)| !TYPED.contains(name))
-        .map(|(name, value)| format!("<input type=\"hidden\" name=\"{}\" value=\"{}\">\n", escape(name), escape(value)))
-        .collect();
+    let mut hidden = String::new();
+    for (name, value) in kept.pairs().filter(|(name, _)| !TYPED.contains(name)) {
+        let (name, value) = (escape(name), escape(value));
+        let _ = writeln!(hidden, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
+    }
     page(
         status,
         &format!(
