@@ -10,6 +10,7 @@ use std::time::Duration;
 use mcprove::demo::faulty::DemoFault;
 use mcprove::demo::http::BoundServer;
 use mcprove::demo::{AuthorizationFlaw, AuthorizationSettings, Settings};
+use regex::Regex;
 use serde_json::Value;
 
 use crate::harness::{Scene, snapshot};
@@ -81,7 +82,9 @@ fn verdicts(scene: &Scene, suite: &str, outcomes: &[&str]) -> BTreeSet<String> {
 
 /// Lines as a table that can be compared.
 fn lines(verdicts: &BTreeSet<String>) -> String {
-    verdicts.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    let port = Regex::new(r"127\.0\.0\.1:\d+").unwrap();
+    let lines: Vec<&str> = verdicts.iter().map(|line| line.trim_end()).collect();
+    port.replace_all(&lines.join("\n"), "127.0.0.1:PORT").into_owned()
 }
 
 const FOUND: &[&str] = &["failed", "warned"];

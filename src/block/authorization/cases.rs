@@ -49,15 +49,12 @@ fn body(
 
 /// What a rule needs that the suite does not give.
 fn not_given(settings: &AuthorizationSettings, rule: AuthorizationRule) -> Option<&'static str> {
-    match rule {
-        AuthorizationRule::Audience if settings.other_resource.is_none() => {
-            Some("no other resource is known; name one for which tokens are issued under `other_resource`")
-        }
-        AuthorizationRule::Scope | AuthorizationRule::StepUp if settings.step_up.is_none() => {
-            Some("no call is known that needs more scopes; name one under `step_up`")
-        }
-        _ => None,
+    let needs_call = matches!(rule, AuthorizationRule::Scope | AuthorizationRule::StepUp);
+    if rule == AuthorizationRule::Audience && settings.other_resource.is_none() {
+        return Some("no other resource is known; name one for which tokens are issued under `other_resource`");
     }
+    let is_lacking = needs_call && settings.step_up.is_none();
+    is_lacking.then_some("no call is known that needs more scopes; name one under `step_up`")
 }
 
 #[cfg(test)]

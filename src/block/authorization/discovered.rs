@@ -17,13 +17,11 @@ const REFUSED: &str = "the server refuses requests without a token, and its meta
 
 pub(crate) async fn metadata(walk: &Walk<'_>) -> Judged {
     let issuer = walk.resource().await?.issuer;
-    match walk.metadata(&issuer).await? {
-        Some((place, _)) => Ok(format!("the metadata are at {}", shown_url(&place))),
-        None => {
-            let message = format!("the authorization server `{}` publishes no metadata", shown_text(&issuer));
-            Err(broken(AuthorizationRule::Metadata, message, REFUSED))
-        }
-    }
+    let Some((place, _)) = walk.metadata(&issuer).await? else {
+        let message = format!("the authorization server `{}` publishes no metadata", shown_text(&issuer));
+        return Err(broken(AuthorizationRule::Metadata, message, REFUSED));
+    };
+    Ok(format!("the metadata are at {}", shown_url(&place)))
 }
 
 /// The metadata of the authorization server, whatever issuer they name.

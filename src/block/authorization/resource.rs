@@ -103,7 +103,7 @@ pub(crate) async fn expiry(walk: &Walk<'_>) -> Judged {
 
 pub(crate) async fn revocation(walk: &Walk<'_>) -> Judged {
     let Served { authority, client, tokens } = served(walk).await?;
-    let endpoint = walk.endpoint(&authority, "revocation_endpoint")?;
+    let endpoint = authority.endpoint("revocation_endpoint")?;
     let access = tokens.access()?;
     let answer = walk.post_as(&client, &endpoint, &[("token", access), ("token_type_hint", "access_token")]).await?;
     if answer.status != 200 {

@@ -99,7 +99,7 @@ pub(crate) async fn refresh_reuse(walk: &Walk<'_>) -> Judged {
 pub(crate) async fn refresh_revocation(walk: &Walk<'_>) -> Judged {
     let (authority, client, refresh, next) = refreshed(walk).await?;
     let current = next.refresh.unwrap_or(refresh);
-    let endpoint = walk.endpoint(&authority, "revocation_endpoint")?;
+    let endpoint = authority.endpoint("revocation_endpoint")?;
     let fields = [("token", current.as_str()), ("token_type_hint", "refresh_token")];
     let answer = walk.post_as(&client, &endpoint, &fields).await?;
     if answer.status != 200 {

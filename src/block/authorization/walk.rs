@@ -137,6 +137,15 @@ impl TokenAnswer {
     }
 }
 
+impl Authority {
+    /// An endpoint of the metadata.
+    pub(crate) fn endpoint(&self, name: &str) -> Result<Url, CheckEnd> {
+        let written = self.metadata[name].as_str();
+        let written = written.ok_or_else(|| CheckEnd::not_applicable(format!("the metadata have no `{name}`")))?;
+        written.parse().map_err(|_| CheckEnd::inconclusive(format!("`{name}` in the metadata is no address")))
+    }
+}
+
 impl Landing {
     /// The parameters that came back to the client.
     pub(crate) fn parameters(&self) -> Result<&[(String, String)], CheckEnd> {
@@ -226,7 +235,10 @@ impl<'a> Walk<'a> {
         let mut found = None;
         for place in places {
             let answer = self.get(&place).await?;
-            found = found.or_else(|| Some(answer.json()).filter(|json| answer.status == 200 && json.is_object()));
+            found = Some(answer.json()).filter(|json| answer.status == 200 && json.is_object());
+            if found.is_some() {
+                break;
+            }
         }
         let no_metadata = || CheckEnd::inconclusive("the server has no metadata; see the compliance rules A1 to A3");
         let metadata = found.ok_or_else(no_metadata)?;
@@ -284,13 +296,6 @@ impl<'a> Walk<'a> {
         Ok(Authority { resource, metadata })
     }
 
-    /// An endpoint of the metadata.
-    pub(crate) fn endpoint(&self, authority: &Authority, name: &str) -> Result<Url, CheckEnd> {
-        let written = authority.metadata[name].as_str();
-        let written = written.ok_or_else(|| CheckEnd::not_applicable(format!("the metadata have no `{name}`")))?;
-        written.parse().map_err(|_| CheckEnd::inconclusive(format!("`{name}` in the metadata is no address")))
-    }
-
     /// The client: that of the suite, or one that registers once in a run.
     pub(crate) async fn client(&self, authority: &Authority) -> Result<OAuthClient, CheckEnd> {
         if self.login.is_empty() {
@@ -308,7 +313,7 @@ impl<'a> Walk<'a> {
             let why = "the authorization server registers no clients; name one that it knows under `client`";
             return Err(CheckEnd::Skipped(Reason::NotGiven(why.to_owned())));
         }
-        let endpoint = self.endpoint(authority, "registration_endpoint")?;
+        let endpoint = authority.endpoint("registration_endpoint")?;
         let key = format!("{endpoint} {}", self.redirect_uri);
         if let Some(client) = self.settings.registered.get(&key) {
             return Ok(client);
@@ -332,7 +337,7 @@ impl<'a> Walk<'a> {
 
     /// Asks for the registration of a client with this redirect URI.
     pub(crate) async fn register(&self, authority: &Authority, redirect_uri: &str) -> Result<WebAnswer, CheckEnd> {
-        let url = self.endpoint(authority, "registration_endpoint")?;
+        let url = authority.endpoint("registration_endpoint")?;
         let metadata = registration(redirect_uri);
         let answer =
             self.web.send(WebRequest { url: &url, body: WebBody::Json(&metadata), authorization: None }).await?;
@@ -366,7 +371,7 @@ impl<'a> Walk<'a> {
         client: &OAuthClient,
         request: &CodeRequest,
     ) -> Result<Landing, CheckEnd> {
-        let endpoint = self.endpoint(authority, "authorization_endpoint")?;
+        let endpoint = authority.endpoint("authorization_endpoint")?;
         let target = Url::parse(&request.redirect_uri);
         let target = target.map_err(|_| CheckEnd::inconclusive("`redirect_uri` is no address"))?;
         let url = with_query(endpoint.as_str(), &request.fields(client)).unwrap_or(endpoint);
@@ -452,7 +457,7 @@ impl<'a> Walk<'a> {
         client: &OAuthClient,
         fields: &[(&str, &str)],
     ) -> Result<TokenAnswer, CheckEnd> {
-        let answer = self.post_as(client, &self.endpoint(authority, "token_endpoint")?, fields).await?;
+        let answer = self.post_as(client, &authority.endpoint("token_endpoint")?, fields).await?;
         let tokens = TokenAnswer::of(answer);
         self.learn(tokens.access.as_deref());
         self.learn(tokens.refresh.as_deref());

@@ -89,7 +89,7 @@ pub(crate) fn known_error(code: &str) -> &'static str {
     found.copied().unwrap_or("an error that OAuth does not know")
 }
 
-/// RFC 6749, 4.1.2.1 and 5.2; RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 7591, 3.2.2; RFC 8707, 2; OpenID Connect Core, 3.1.2.6.
+/// RFC 6749, 4.1.2.1 and 5.2; RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 7591, 3.2.2; RFC 8707, 2; `OpenID` Connect Core, 3.1.2.6.
 const ERRORS: &[&str] = &[
     "access_denied",
     "consent_required",
@@ -250,7 +250,7 @@ fn may_ask(url: &Url, server: &Url, hosts: &BTreeSet<String>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::AsyncWriteExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
     use super::*;
@@ -278,6 +278,7 @@ mod tests {
         let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
         let serving = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
+            stream.read(&mut [0; 1024]).await.unwrap();
             for _ in 0..times {
                 if stream.write_all(sent.as_bytes()).await.is_err() {
                     return;
