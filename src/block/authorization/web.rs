@@ -278,7 +278,7 @@ mod tests {
         let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
         let serving = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
-            stream.read(&mut [0; 1024]).await.unwrap();
+            assert_ne!(stream.read(&mut [0; 1024]).await.unwrap(), 0);
             for _ in 0..times {
                 if stream.write_all(sent.as_bytes()).await.is_err() {
                     return;
