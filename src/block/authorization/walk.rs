@@ -357,7 +357,7 @@ impl<'a> Walk<'a> {
             redirect_uri: self.redirect_uri.clone(),
             resource: name,
             scopes,
-            challenge: Some(code_challenge(&verifier).ok_or_else(no_numbers)?),
+            challenge: Some(code_challenge(&verifier)),
             method: Some("S256"),
             state,
         };

@@ -11,7 +11,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::sign::SigningKey;
 use serde_json::json;
 
-use super::code::{base64_url, draw};
+use super::code::draw;
+use crate::transport::http::verifier::base64_url;
 
 /// The time for which an assertion holds, in seconds: long enough for clocks that differ.
 const LIFETIME: u64 = 120;

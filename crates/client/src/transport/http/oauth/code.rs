@@ -1,8 +1,6 @@
 //! The authorization code grant (RFC 6749, 4.1; OAuth 2.1) with PKCE (RFC 7636): a login gives a code, the code a token.
 
 use reqwest::Url;
-use ring::digest::{SHA256, digest};
-use ring::rand::{SecureRandom, SystemRandom};
 
 use super::asking::{Asking, Problem, is_here};
 use super::discovery::{Found, secure_endpoint};
@@ -10,8 +8,8 @@ use super::login::{Login, LoginEnd, LoginForm, LoginPlace, hosts};
 use super::registration::register;
 use super::token_request::{TokenClient, TokenSet};
 use super::{TokenGrant, TokenRequest};
-use crate::redact::base64;
 use crate::source::visible_line;
+use crate::transport::http::verifier::{code_challenge, code_verifier};
 
 /// The address to which the authorization server sends the code, where the suite names none. Nobody asks there: the code is
 /// read from the redirect.
@@ -84,7 +82,7 @@ impl AuthorizationCode {
             .append_pair("response_type", "code")
             .append_pair("client_id", &client.id)
             .append_pair("redirect_uri", redirect_uri.as_str())
-            .append_pair("code_challenge", &challenge(&verifier))
+            .append_pair("code_challenge", &code_challenge(&verifier))
             .append_pair("code_challenge_method", "S256")
             .append_pair("state", &state)
             .append_pair("resource", &client.resource);
@@ -179,32 +177,14 @@ pub(crate) fn ends_login(at: &Url, redirect_uri: &Url) -> bool {
         && at.query().unwrap_or_default().starts_with(own)
 }
 
-/// The challenge of a verifier (RFC 7636, 4.2).
-fn challenge(verifier: &str) -> String {
-    base64_url(digest(&SHA256, verifier.as_bytes()).as_ref())
-}
-
-/// A text of 256 bits that nobody guesses.
+/// A text that nobody guesses; the sentence says why there is none.
 pub(crate) fn draw() -> Result<String, String> {
-    let mut bytes = [0; 32];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| "the system gives no random numbers".to_owned())?;
-    Ok(base64_url(&bytes))
-}
-
-/// Bytes in the alphabet for addresses, without padding (RFC 7515, 2).
-pub(crate) fn base64_url(bytes: &[u8]) -> String {
-    base64(bytes).trim_end_matches('=').replace('+', "-").replace('/', "_")
+    code_verifier().ok_or_else(|| "the system gives no random numbers".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_challenge_is_that_of_rfc_7636() {
-        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-        assert_eq!(challenge(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
-    }
 
     #[test]
     fn redirects_that_end_a_login() {
