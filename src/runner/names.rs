@@ -11,7 +11,8 @@ use super::Options;
 use super::store_move::STORE_MARK;
 use crate::plan::{Plan, SuitePlan};
 use crate::redact::{
-    RESTORED_FROM, Redactor, holds_a_secret, is_secret, may_name_a_secret, option_secrets, query_secrets, reads_drawn,
+    RESTORED_FROM, Redactor, holds_a_secret, is_secret, may_name_a_secret, names_login_secret, option_secrets,
+    query_secrets, reads_drawn,
 };
 use crate::source::template::{Names, Unfilled, fill, text_of};
 use crate::source::{Node, SourceId, parse, parse_jsonc};
@@ -257,7 +258,9 @@ fn auth_secrets(auth: &Auth, names: &Names) -> Vec<String> {
 fn login_secrets(secret: Option<&Node>, login: &[LoginStep], names: &Names) -> Vec<String> {
     let text = |node: &Node| Some(text_of(&fill(node, names).ok()?.to_json()));
     let fields = login.iter().flat_map(|step| &step.form);
-    let values = fields.filter_map(|(name, value)| text(value).filter(|value| is_secret(&name.value, value)));
+    let values = fields.filter_map(|(name, value)| {
+        text(value).filter(|value| names_login_secret(&name.value) || is_secret(&name.value, value))
+    });
     secret.and_then(text).into_iter().chain(values).collect()
 }
 

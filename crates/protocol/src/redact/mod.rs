@@ -35,6 +35,14 @@ const TELLING: usize = 8;
 const SECRET_NAMES: [&str; 8] =
     ["authorization", "cookie", "api-key", "apikey", "token", "secret", "password", "session"];
 
+/// The name of a field of a login says that its value is secret, be it as short as it likes.
+pub fn names_login_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(|c: char| !c.is_alphanumeric());
+    let is_short = words.any(|word| ["pin", "otp", "totp"].contains(&word));
+    is_short || ["pass", "pwd", "code"].iter().any(|part| name.contains(part)) || names_a_secret(&name)
+}
+
 /// A name, such as that of a header or of a parameter of an address, says that its value is secret.
 pub fn names_a_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");

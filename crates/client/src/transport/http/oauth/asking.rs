@@ -244,6 +244,20 @@ pub(crate) fn is_local(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// The longest token or code that is taken, in bytes.
+const LONGEST_SECRET: usize = 16 << 10;
+
+/// A secret of the authorization server, which has the form of one: it is looked for in everything that is shown.
+pub(crate) fn plain(secret: String, what: &str) -> Result<String, Problem> {
+    if secret.len() <= LONGEST_SECRET && !secret.chars().any(char::is_control) {
+        return Ok(secret);
+    }
+    let most = LONGEST_SECRET >> 10;
+    Err(Problem::of(format!(
+        "the authorization server gave {what} with control characters, or of more than {most} KiB"
+    )))
+}
+
 /// Nobody on the way can read what is sent there: TLS, or this machine (RFC 6749, 3.2).
 pub(crate) fn is_secure(url: &Url) -> bool {
     url.scheme() == "https" || url.scheme() == "http" && is_here(url)

@@ -2,8 +2,8 @@
 
 use reqwest::Url;
 
-use super::asking::{Asking, Problem, is_here};
-use super::discovery::{Found, secure_endpoint};
+use super::asking::{Asking, Problem, is_here, plain};
+use super::discovery::{Found, permit_login, secure_endpoint};
 use super::login::{Login, LoginEnd, LoginForm, LoginPlace, hosts};
 use super::registration::register;
 use super::token_request::{TokenClient, TokenSet};
@@ -54,14 +54,16 @@ impl AuthorizationCode {
             let issuer = visible_line(&server.issuer);
             return Err(Problem::of(format!("the authorization server `{issuer}` does not support PKCE with `S256`")));
         }
-        let authorize = secure_endpoint(server.authorization_endpoint.as_deref(), "authorization endpoint", grant)?;
+        let authorize =
+            secure_endpoint(server.authorization_endpoint.as_deref(), "authorization endpoint", grant, needed)?;
+        permit_login(&authorize, grant.issuer.as_deref(), &self.login_hosts, needed.url)?;
         let redirect_uri = Url::parse(self.redirect_uri.as_deref().unwrap_or(REDIRECT_URI));
         let redirect_uri = redirect_uri.map_err(|_| Problem::of("`redirect_uri` is not a URL"))?;
         let scope = scope(grant, found);
         let (id, proof) = match (&grant.client_id, &server.registration_endpoint) {
             (Some(id), _) => (id.clone(), grant.proof.clone()),
             (None, Some(at)) => {
-                let at = secure_endpoint(Some(at), "registration endpoint", grant)?;
+                let at = secure_endpoint(Some(at), "registration endpoint", grant, needed)?;
                 register(asking, &at, &redirect_uri, &scope).await?
             }
             (None, None) => {
@@ -73,6 +75,7 @@ impl AuthorizationCode {
             }
         };
         let client = TokenClient::new(grant, found, needed, id, proof)?;
+        permit_login(&client.endpoint, grant.issuer.as_deref(), &self.login_hosts, needed.url)?;
         let (verifier, state) = (draw().map_err(Problem::of)?, draw().map_err(Problem::of)?);
         asking.redactor.learn(&verifier);
         asking.redactor.learn(&state);
@@ -102,7 +105,7 @@ impl AuthorizationCode {
             issuer: &server.issuer,
             names_issuer: server.authorization_response_iss_parameter_supported,
         };
-        let code = read_redirect(&back, &expected)?;
+        let code = plain(read_redirect(&back, &expected)?, "a code")?;
         asking.redactor.learn(&code);
         let form = [
             ("grant_type", "authorization_code"),

@@ -5,8 +5,8 @@ use reqwest::Url;
 use serde::Deserialize;
 use tokio::time::{Duration, sleep};
 
-use super::asking::{Asking, Problem};
-use super::discovery::{Found, secure_endpoint};
+use super::asking::{Asking, Problem, plain};
+use super::discovery::{Found, permit_login, secure_endpoint};
 use super::login::{Login, LoginEnd, LoginForm, LoginPlace, hosts};
 use super::token_request::{TokenClient, TokenSet};
 use super::{TokenGrant, TokenRequest};
@@ -44,17 +44,20 @@ impl DeviceCode {
         needed: &TokenRequest<'_>,
     ) -> Result<(TokenSet, TokenClient), Problem> {
         let at = found.server.device_authorization_endpoint.as_deref();
-        let at = secure_endpoint(at, "device authorization endpoint", grant)?;
+        let at = secure_endpoint(at, "device authorization endpoint", grant, needed)?;
+        permit_login(&at, grant.issuer.as_deref(), &self.login_hosts, needed.url)?;
         let id = grant.client_id.clone().unwrap_or_default();
         let client = TokenClient::new(grant, found, needed, id, grant.proof.clone())?;
+        permit_login(&client.endpoint, grant.issuer.as_deref(), &self.login_hosts, needed.url)?;
         let scope = found.scopes.join(" ");
         let form: Vec<_> = (!scope.is_empty()).then_some(("scope", scope.as_str())).into_iter().collect();
         let answer = client.post(asking, &at, &form).await?;
         let begun: Begun = serde_json::from_slice(&answer.body).map_err(|error| {
             Problem::of(format!("{}, which is no beginning for a device: {error}", answer.summary()))
         })?;
-        asking.redactor.learn(&begun.device_code);
-        asking.redactor.learn(&begun.user_code);
+        for code in [&begun.device_code, &begun.user_code] {
+            asking.redactor.learn(&plain(code.clone(), "a code")?);
+        }
         let page = begun.verification_uri_complete.as_deref().unwrap_or(&begun.verification_uri);
         let start = Url::parse(page).map_err(|_| Problem::of(format!("{}, whose page is no URL", answer.summary())))?;
         let place = LoginPlace {
@@ -78,7 +81,7 @@ impl DeviceCode {
             };
             match problem.error.as_str() {
                 "authorization_pending" => {}
-                "slow_down" => interval += INTERVAL,
+                "slow_down" => interval = interval.saturating_add(INTERVAL),
                 _ => return Err(problem),
             }
             sleep(Duration::from_secs(interval)).await;

@@ -49,8 +49,14 @@ pub(crate) struct Found {
     pub(crate) scopes: Vec<String>,
 }
 
-/// An endpoint, to which secrets may be sent: over TLS, on this machine, or at the origin that the suite names itself.
-pub(crate) fn secure_endpoint(written: Option<&str>, what: &str, grant: &TokenGrant) -> Result<Url, Problem> {
+/// An endpoint, to which secrets may be sent: over TLS, on this machine, or at the origin that the suite names itself; where
+/// the tested server names it, only where that may send us.
+pub(crate) fn secure_endpoint(
+    written: Option<&str>,
+    what: &str,
+    grant: &TokenGrant,
+    needed: &TokenRequest<'_>,
+) -> Result<Url, Problem> {
     let at = written.and_then(|written| Url::parse(written).ok());
     let at = at.ok_or_else(|| Problem::of(format!("the server publishes no {what}")))?;
     let of_suite = |named: &Option<String>| named.as_deref().and_then(|named| Url::parse(named).ok());
@@ -58,12 +64,32 @@ pub(crate) fn secure_endpoint(written: Option<&str>, what: &str, grant: &TokenGr
         .into_iter()
         .filter_map(of_suite)
         .any(|named| named.origin() == at.origin() && matches!(at.scheme(), "http" | "https"));
+    let is_of_suite = grant.issuer.is_some() || grant.token_url.is_some();
+    if !is_of_suite && is_internal(&at) && !is_internal(needed.url) {
+        return Err(Problem::of(format!("the {what} `{at}` is in a network in which the server is not")));
+    }
     if is_secure(&at) || is_named {
         return Ok(at);
     }
     let secret =
         if matches!(grant.flow, TokenFlow::ClientCredentials) { "the client secret is" } else { "secrets are" };
     Err(Problem::of(format!("the {what} `{at}` has no TLS; {secret} sent without TLS only within this machine")))
+}
+
+/// A user logs in only at hosts that the suite names, at the server's own, and from this machine on this machine: whoever
+/// writes the metadata of the server would get the password otherwise.
+pub(crate) fn permit_login(at: &Url, issuer: Option<&str>, hosts: &[String], server: &Url) -> Result<(), Problem> {
+    let host = at.host_str().unwrap_or_default();
+    let is_known = issuer.is_some()
+        || at.host_str() == server.host_str()
+        || is_here(at) && is_here(server)
+        || hosts.iter().any(|named| named.eq_ignore_ascii_case(host));
+    if is_known {
+        return Ok(());
+    }
+    let message = format!("the server sends logins to `{}`, which the suite does not name", visible_line(host));
+    let cure = "if that is its authorization server, write it as `issuer` under `auth`";
+    Err(Problem::of(message).with_cure(cure))
 }
 
 /// Finds out who gives tokens for the server, or takes it from the suite.
@@ -220,7 +246,7 @@ fn may_be_asked(at: &Url, server: &Url) -> bool {
 /// An address of this machine, or one of a private network.
 fn is_internal(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_private = match host.parse() {
+    let is_private = match host.parse().map(|address: IpAddr| address.to_canonical()) {
         Ok(IpAddr::V4(address)) => address.is_private() || address.is_link_local() || address.is_unspecified(),
         Ok(IpAddr::V6(address)) => {
             address.is_unique_local() || address.is_unicast_link_local() || address.is_unspecified()
@@ -291,8 +317,27 @@ mod tests {
         check("https://a.test/mcp", "https://127.0.0.1/", false);
         check("https://a.test/mcp", "https://169.254.169.254/", false);
         check("https://a.test/mcp", "https://[fd00::1]/", false);
+        check("https://a.test/mcp", "https://[::ffff:169.254.169.254]/", false);
         check("https://10.0.0.1/mcp", "https://10.0.0.2/", true);
         check("http://127.0.0.1:1/mcp", "https://10.0.0.2/", true);
+    }
+
+    #[test]
+    fn users_log_in_where_the_suite_says() {
+        let check = |server: &str, at: &str, expected: bool| {
+            let (server, at) = (Url::parse(server).unwrap(), Url::parse(at).unwrap());
+            let hosts = ["login.test".to_owned()];
+            let known = permit_login(&at, None, &hosts, &server).is_ok();
+            assert_eq!(known, expected, "{server} {at}");
+            let issuer = Some("https://issuer.test");
+            assert!(permit_login(&at, issuer, &[], &server).is_ok(), "the suite names the issuer");
+        };
+        check("https://a.test/mcp", "https://a.test/login", true);
+        check("https://a.test/mcp", "https://Login.test/", true);
+        check("https://a.test/mcp", "https://b.test/login", false);
+        check("http://127.0.0.1:1/mcp", "http://localhost:2/login", true);
+        check("http://127.0.0.1:1/mcp", "https://b.test/login", false);
+        check("https://a.test/mcp", "http://127.0.0.1/login", false);
     }
 
     #[test]

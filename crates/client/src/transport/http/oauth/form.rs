@@ -13,12 +13,15 @@ const LONGEST_REFERENCE: usize = 9;
 
 /// A form of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Form {
+pub struct Form {
     /// Where it is sent; empty for the address of the page.
-    pub(crate) action: String,
-    pub(crate) is_post: bool,
+    pub action: String,
+    /// It is sent in the body of a request.
+    pub is_post: bool,
     /// It wants another encoding than that of addresses.
-    pub(crate) is_multipart: bool,
+    pub is_multipart: bool,
+    /// It asks for a password.
+    pub has_password: bool,
     fields: Vec<Field>,
     /// Names and values of the buttons that send it; the name may be empty.
     buttons: Vec<(String, String)>,
@@ -44,6 +47,11 @@ enum FieldKind {
 }
 
 impl Form {
+    /// It has a field of this name, or a button of this name and value.
+    pub fn takes(&self, one: &(String, String)) -> bool {
+        self.buttons.contains(one) || self.fields.iter().any(|field| field.name == one.0)
+    }
+
     /// The names of what somebody fills in or presses.
     pub(crate) fn shown_names(&self) -> Vec<&str> {
         let fields =
@@ -56,7 +64,7 @@ impl Form {
 
     /// Everything that is sent where somebody fills in these values, and presses the button among them or else the first one;
     /// `None` where the form does not have one of them.
-    pub(crate) fn filled(&self, given: &[(String, String)]) -> Option<Vec<(String, String)>> {
+    pub fn filled(&self, given: &[(String, String)]) -> Option<Vec<(String, String)>> {
         let value = |name: &str| given.iter().find(|(known, _)| known == name).map(|(_, value)| value);
         let mut sent: Vec<(String, String)> = Vec::new();
         for field in &self.fields {
@@ -74,7 +82,7 @@ impl Form {
 }
 
 /// The forms of a page, in order.
-pub(crate) fn forms_of(page: &str) -> Vec<Form> {
+pub fn forms_of(page: &str) -> Vec<Form> {
     let mut forms: Vec<Form> = Vec::new();
     let mut is_open = false;
     // A field whose value is the text behind its tag.
@@ -130,7 +138,10 @@ pub(crate) fn forms_of(page: &str) -> Vec<Form> {
                 let is_chosen = attribute("checked").is_some();
                 form.fields.push(field(value, if is_chosen { FieldKind::Shown } else { FieldKind::Unchosen }));
             }
-            ("input", _) => form.fields.push(field(text("value"), FieldKind::Shown)),
+            ("input", kind) => {
+                form.has_password |= kind == "password";
+                form.fields.push(field(text("value"), FieldKind::Shown));
+            }
             ("textarea", _) => texts = Some(("textarea", field(String::new(), FieldKind::Shown))),
             ("select", _) => form.fields.push(field(String::new(), FieldKind::Shown)),
             ("option", _) => {

@@ -89,7 +89,8 @@ pub(crate) enum LoginEnd<'a> {
 
 /// The hosts to which a login may lead: those of the authorization server, those that the suite names, and the server.
 pub(crate) fn hosts(named: &[String], grant: &TokenGrant, found: &Found, ends: &[&Url]) -> Vec<String> {
-    let issuers = [Some(&found.server.issuer), grant.issuer.as_ref()].into_iter().flatten();
+    // An issuer that only the tested server names has the hosts that `permit_login` allows.
+    let issuers = [grant.issuer.as_ref().map(|_| &found.server.issuer), grant.issuer.as_ref()].into_iter().flatten();
     let hosts = issuers.filter_map(|issuer| Url::parse(issuer).ok()?.host_str().map(str::to_owned));
     let hosts = hosts.chain(ends.iter().filter_map(|end| end.host_str().map(str::to_owned)));
     hosts.chain(named.iter().cloned()).collect()
@@ -187,6 +188,15 @@ impl<'a> Login<'a> {
         let mut url = page
             .join(&form.action)
             .map_err(|_| Problem::of(format!("the form of `{}` is sent to no URL", answer.title)))?;
+        if let LoginEnd::Redirect(redirect_uri) = self.place.end
+            && ends_login(&url, redirect_uri)
+        {
+            let message = format!(
+                "the form of `{}` sends the code to the client; mcprove reads it from a redirect",
+                answer.title
+            );
+            return Err(Problem::of(message).with_cure(REQUEST_CURE));
+        }
         let body = form_body(filled.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         if form.is_post {
             return Ok(Step { url, form: Some(body) });

@@ -25,6 +25,7 @@ use self::asking::{Asking, Problem};
 pub use self::assertion::{AssertionAlgorithm, AssertionKey};
 pub use self::code::AuthorizationCode;
 pub use self::device::DeviceCode;
+pub use self::form::{Form, forms_of};
 pub use self::login::LoginForm;
 pub use self::token_request::ClientProof;
 use self::token_request::{TokenClient, TokenSet};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reqwest::Url;
 use tokio::time::{Duration, Instant};
 
-use super::asking::{Asking, OAuthAnswer, Problem};
+use super::asking::{Asking, OAuthAnswer, Problem, plain};
 use super::assertion::AssertionKey;
 use super::discovery::{Found, secure_endpoint};
 use super::{TokenGrant, TokenRequest};
@@ -38,7 +38,7 @@ impl TokenSet {
 
 /// Where and as whom tokens are asked for.
 pub(crate) struct TokenClient {
-    endpoint: Url,
+    pub(crate) endpoint: Url,
     pub(crate) id: String,
     proof: ClientProof,
     /// The secret goes into the header `authorization` (RFC 6749, 2.3.1).
@@ -57,7 +57,7 @@ impl TokenClient {
         id: String,
         proof: ClientProof,
     ) -> Result<Self, Problem> {
-        let endpoint = secure_endpoint(found.server.token_endpoint.as_deref(), "token endpoint", grant)?;
+        let endpoint = secure_endpoint(found.server.token_endpoint.as_deref(), "token endpoint", grant, needed)?;
         let methods = found.server.token_endpoint_auth_methods_supported.as_deref();
         let wanted: &[&str] = match &proof {
             ClientProof::Nothing => &[],
@@ -86,8 +86,8 @@ impl TokenClient {
         let answer = self.post(asking, &self.endpoint, grant).await?;
         let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         for secret in ["access_token", "refresh_token", "id_token"] {
-            if let Some(secret) = body[secret].as_str() {
-                asking.redactor.learn(secret);
+            if let Some(text) = body[secret].as_str() {
+                asking.redactor.learn(&plain(text.to_owned(), "a token")?);
             }
         }
         let text = |member: &str| body[member].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
@@ -112,7 +112,9 @@ impl TokenClient {
             ClientProof::Nothing => form.push(("client_id", &self.id)),
             ClientProof::Secret(secret) if self.is_basic => {
                 let pair = format!("{}:{}", percent_encode(&self.id), percent_encode(secret));
-                header = Some(format!("Basic {}", base64(pair.as_bytes())));
+                let pair = base64(pair.as_bytes());
+                asking.redactor.learn(&pair);
+                header = Some(format!("Basic {pair}"));
             }
             ClientProof::Secret(secret) => form.extend([("client_id", self.id.as_str()), ("client_secret", secret)]),
             ClientProof::PrivateKey(key) => {
