@@ -1,10 +1,43 @@
-//! Forms of login pages, as a program fills them in: no script runs.
+//! Forms of login pages, filled in with what the suite gives.
 
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
 
-use regex::Regex;
+use parking_lot::Mutex;
 use reqwest::Url;
 use serde_json::{Map, Value};
+
+use crate::transport::http::{Form, forms_of};
+
+/// Whether users can log in, by the address where they do: a wrong password is not tried for every rule, since that could
+/// lock the user out.
+#[derive(Debug, Default)]
+pub(crate) struct KnownLogins(Mutex<BTreeMap<String, KnownLogin>>);
+
+#[derive(Debug)]
+enum KnownLogin {
+    Works,
+    Fails(String),
+}
+
+impl KnownLogins {
+    /// Why logins fail there; `None` where they work, or nobody has tried.
+    pub(crate) fn failure(&self, endpoint: &Url) -> Option<String> {
+        match self.0.lock().get(endpoint.as_str()) {
+            Some(KnownLogin::Fails(why)) => Some(why.clone()),
+            Some(KnownLogin::Works) | None => None,
+        }
+    }
+
+    /// Takes note of a login that came to its end.
+    pub(crate) fn keep_success(&self, endpoint: &Url) {
+        self.0.lock().insert(endpoint.to_string(), KnownLogin::Works);
+    }
+
+    /// Takes note of a login that failed, unless an earlier one worked.
+    pub(crate) fn keep_failure(&self, endpoint: &Url, why: &str) {
+        self.0.lock().entry(endpoint.to_string()).or_insert_with(|| KnownLogin::Fails(why.to_owned()));
+    }
+}
 
 /// A form that is filled in.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,83 +47,27 @@ pub(crate) struct FilledForm {
     /// True if it is posted.
     pub(crate) is_post: bool,
     pub(crate) fields: Vec<(String, String)>,
-    /// True if a field got a value of the suite.
-    pub(crate) is_login: bool,
+    /// The fields and buttons that got a value of the suite.
+    pub(crate) given: Vec<String>,
+    /// It asks for a password.
+    pub(crate) has_password: bool,
 }
-
-#[expect(clippy::unwrap_used, reason = "the patterns are constant")]
-static FORM: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?is)<form\b([^>]*)>(.*?)</form\s*>").unwrap());
-#[expect(clippy::unwrap_used, reason = "the patterns are constant")]
-static FIELD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?is)<(input|button)\b([^>]*)>").unwrap());
-#[expect(clippy::unwrap_used, reason = "the patterns are constant")]
-static ATTRIBUTE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"(?is)([a-z][a-z-]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?"#).unwrap());
 
 /// The form of a page with values of the suite in its fields: the first that has such a field, or else the first of all.
 pub(crate) fn fill_form(page: &str, at: &Url, login: &Map<String, Value>) -> Option<FilledForm> {
-    let forms: Vec<FilledForm> =
-        FORM.captures_iter(page).filter_map(|form| fill(&form[1], &form[2], at, login)).collect();
-    let best = forms.iter().position(|form| form.is_login).unwrap_or_default();
+    let forms: Vec<FilledForm> = forms_of(page).iter().filter_map(|form| fill(form, at, login)).collect();
+    let best = forms.iter().position(|form| !form.given.is_empty()).unwrap_or_default();
     forms.into_iter().nth(best)
 }
 
-fn fill(head: &str, body: &str, at: &Url, login: &Map<String, Value>) -> Option<FilledForm> {
-    let action = attribute(head, "action").filter(|action| !action.is_empty());
-    let action = action.map_or_else(|| Some(at.clone()), |action| at.join(&action).ok())?;
-    let is_post = attribute(head, "method").is_some_and(|method| method.eq_ignore_ascii_case("post"));
-    let (mut fields, mut buttons, mut is_login) = (Vec::new(), Vec::new(), false);
-    for field in FIELD.captures_iter(body) {
-        let (tag, attributes) = (field[1].to_ascii_lowercase(), &field[2]);
-        let Some(name) = attribute(attributes, "name") else { continue };
-        let own = attribute(attributes, "value").unwrap_or_default();
-        let given = login.get(&name).and_then(Value::as_str).map(str::to_owned);
-        let usual = if tag == "button" { "submit" } else { "text" };
-        let kind = attribute(attributes, "type").unwrap_or_else(|| usual.to_owned()).to_ascii_lowercase();
-        match kind.as_str() {
-            "submit" | "image" => buttons.push((name, own)),
-            "button" | "reset" | "file" => {}
-            "checkbox" | "radio" => {
-                let is_chosen =
-                    given.as_ref().map_or_else(|| has_attribute(attributes, "checked"), |given| *given == own);
-                is_login |= given.is_some();
-                if is_chosen {
-                    fields.push((name, own));
-                }
-            }
-            _ => {
-                is_login |= given.is_some();
-                fields.push((name, given.unwrap_or(own)));
-            }
-        }
-    }
-    let is_named = |(name, value): &&(String, String)| login.get(name).and_then(Value::as_str) == Some(value);
-    let named = buttons.iter().find(is_named);
-    is_login |= named.is_some();
-    fields.extend(named.or_else(|| buttons.first()).cloned());
-    Some(FilledForm { action, is_post, fields, is_login })
-}
-
-fn attribute(attributes: &str, name: &str) -> Option<String> {
-    let found = ATTRIBUTE.captures_iter(attributes).find(|found| found[1].eq_ignore_ascii_case(name))?;
-    let value = found.get(2).or(found.get(3)).or(found.get(4));
-    Some(value.map(|value| unescape(value.as_str())).unwrap_or_default())
-}
-
-fn has_attribute(attributes: &str, name: &str) -> bool {
-    attribute(attributes, name).is_some()
-}
-
-/// The text that an attribute stands for; references of other characters are left as they are.
-fn unescape(text: &str) -> String {
-    text.replace("&quot;", "\"")
-        .replace("&#34;", "\"")
-        .replace("&#39;", "'")
-        .replace("&#x27;", "'")
-        .replace("&#x2F;", "/")
-        .replace("&#47;", "/")
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&amp;", "&")
+fn fill(form: &Form, at: &Url, login: &Map<String, Value>) -> Option<FilledForm> {
+    let texts = login.iter().filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+    // A button of this name may have another value on this page.
+    let given: Vec<(String, String)> = texts.filter(|one| form.takes(one)).collect();
+    let fields = form.filled(&given)?;
+    let given = given.into_iter().map(|(name, _)| name).collect();
+    let action = at.join(&form.action).ok()?;
+    Some(FilledForm { action, is_post: form.is_post, fields, given, has_password: form.has_password })
 }
 
 #[cfg(test)]
@@ -98,6 +75,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_login_that_worked_once_fails_for_another_reason() {
+        let (one, other): (Url, Url) =
+            ("http://a.example/login".parse().unwrap(), "http://b.example/".parse().unwrap());
+        let known = KnownLogins::default();
+        known.keep_failure(&one, "again");
+        assert_eq!((known.failure(&one).as_deref(), known.failure(&other)), (Some("again"), None));
+        known.keep_success(&one);
+        known.keep_failure(&one, "again");
+        assert_eq!(known.failure(&one), None);
+    }
 
     #[test]
     fn forms_are_filled_as_a_browser_does() {
@@ -112,13 +101,26 @@ mod tests {
         let form = fill_form(page, &at, login).unwrap();
         let fields: Vec<_> = form.fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(fields, ["csrf=t\"1", "username=ann", "password=p&q", "keep=1", "decision=allow"]);
-        assert_eq!((form.action.as_str(), form.is_post, form.is_login), ("http://a.example/in?a=1&b=2", true, true));
+        assert_eq!(
+            (form.action.as_str(), form.is_post, form.has_password),
+            ("http://a.example/in?a=1&b=2", true, true)
+        );
+        assert_eq!(form.given, ["username", "password", "decision", "keep"]);
 
         let consent = r#"<form method="post"><input type="submit" name="ok" value="Go on"><input type="submit" name="no"></form>"#;
         let form = fill_form(consent, &at, login).unwrap();
         assert_eq!(form.fields, [("ok".to_owned(), "Go on".to_owned())]);
-        assert_eq!((form.action.as_str(), form.is_login), (at.as_str(), false));
-        for page in ["", "<form", "<form action='http://['></form>", "<p>no</p>"] {
+        assert_eq!((form.action.as_str(), form.given.is_empty()), (at.as_str(), true));
+
+        // The button of another page.
+        let first =
+            r#"<form method="post"><input name="username"><button name="decision" value="next">Next</button></form>"#;
+        let form = fill_form(first, &at, login).unwrap();
+        assert_eq!(
+            form.fields,
+            [("username".to_owned(), "ann".to_owned()), ("decision".to_owned(), "next".to_owned())]
+        );
+        for page in ["", "<form action='http://['></form>", "<p>no</p>"] {
             assert_eq!(fill_form(page, &at, login), None, "{page}");
         }
     }

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::client::RegisteredClients;
+use self::login::KnownLogins;
 use self::rule::AuthorizationRule;
 pub use self::rule::manual;
 use super::Kind;
@@ -86,6 +87,8 @@ settings! {
     } with {
         /// The clients that were registered, one for each authorization server of the run.
         registered: Arc<RegisteredClients>,
+        /// Where logins succeed, and where they fail.
+        logins: Arc<KnownLogins>,
     }
 }
 

@@ -49,7 +49,7 @@ fn token_must_be_refused(rule: AuthorizationRule, answer: &ServerAnswer, message
 }
 
 pub(crate) async fn audience(walk: &Walk<'_>) -> Judged {
-    let Served { authority, client, .. } = served(walk).await?;
+    let Served { authority, client, tokens: own } = served(walk).await?;
     let other = walk.other_resource()?;
     let (request, verifier) = walk.code_request(&authority)?;
     let request = CodeRequest { resource: other.clone(), ..request };
@@ -63,6 +63,10 @@ pub(crate) async fn audience(walk: &Walk<'_>) -> Judged {
         let why = "the token names this server as its audience, whatever `resource` says, so it is not one of another resource";
         return Err(CheckEnd::inconclusive(why));
     }
+    if is_for_same(own.access()?, tokens.access()?) {
+        let why = "both tokens name the same audience, so the authorization server leaves `resource` out of account";
+        return Err(CheckEnd::inconclusive(why));
+    }
     let answer = walk.ask(Some(tokens.access()?)).await?;
     let message = format!("a token that was issued for `{}` is served", shown_text(&other));
     token_must_be_refused(AuthorizationRule::Audience, &answer, &message)
@@ -70,10 +74,21 @@ pub(crate) async fn audience(walk: &Walk<'_>) -> Judged {
 
 /// True if a token is a JWT for this audience (RFC 9068, 2.2).
 fn names_audience(token: &str, audience: &str) -> bool {
+    audiences(token).iter().any(|named| named == audience)
+}
+
+/// True if two tokens are JWTs for the same audience.
+fn is_for_same(one: &str, other: &str) -> bool {
+    let named = audiences(one);
+    !named.is_empty() && named == audiences(other)
+}
+
+/// The audiences of a token; none where it is no JWT.
+fn audiences(token: &str) -> Vec<String> {
     let claims = token.split('.').nth(1).and_then(from_base64);
     let claims: Value = claims.and_then(|claims| serde_json::from_slice(&claims).ok()).unwrap_or_default();
     let named = claims["aud"].as_array().map_or(std::slice::from_ref(&claims["aud"]), Vec::as_slice);
-    named.iter().any(|named| named == audience)
+    named.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 pub(crate) async fn expiry(walk: &Walk<'_>) -> Judged {
@@ -130,6 +145,10 @@ fn is_served(answer: &ServerAnswer) -> bool {
 pub(crate) async fn scope(walk: &Walk<'_>) -> Judged {
     let Served { authority, tokens, .. } = served(walk).await?;
     let (tool, arguments) = step_up_call(walk)?;
+    if let Some(granted) = tokens.granted().filter(|granted| !covers(&authority.resource.scopes, granted)) {
+        let why = format!("the token has more scopes than were asked for: `{}`", shown_text(&granted));
+        return Err(CheckEnd::inconclusive(why));
+    }
     let answer = walk.call(tokens.access()?, &tool, &arguments).await?;
     if is_served(&answer) {
         let scopes = shown_text(&authority.resource.scopes);
@@ -149,6 +168,10 @@ pub(crate) async fn step_up(walk: &Walk<'_>) -> Judged {
     let (request, verifier) = walk.code_request(&authority)?;
     let wider = CodeRequest { scopes: union(&request.scopes, &named), ..request };
     let tokens = walk.tokens(&authority, &client, &wider, &verifier).await?;
+    if let Some(granted) = tokens.granted().filter(|granted| !covers(granted, &named)) {
+        let why = format!("the token has fewer scopes than were asked for: `{}`", shown_text(&granted));
+        return Err(CheckEnd::inconclusive(why));
+    }
     let answer = walk.call(tokens.access()?, &tool, &arguments).await?;
     match needed_scopes(&answer) {
         None if answer.status < 400 => Ok(format!("with `{}`, the call is not refused", shown_text(&wider.scopes))),
@@ -171,6 +194,12 @@ fn needed_scopes(answer: &ServerAnswer) -> Option<String> {
     let challenge = answer.challenge.as_deref().filter(|_| answer.status == 403)?;
     let error = challenge_parameter(challenge, "error");
     challenge_parameter(challenge, "scope").filter(|_| error.as_deref() == Some("insufficient_scope"))
+}
+
+/// Returns true if every scope of `wanted` is among `scopes`.
+fn covers(scopes: &str, wanted: &str) -> bool {
+    let all: Vec<&str> = scopes.split_whitespace().collect();
+    wanted.split_whitespace().all(|scope| all.contains(&scope))
 }
 
 /// All scopes of both lists; a client asks for what it has, too.
@@ -206,6 +235,9 @@ mod tests {
             assert_eq!(needed.as_deref(), expected, "{challenge:?}");
         }
         assert_eq!(union("a b", "b c"), "a b c");
+        for (scopes, wanted, expected) in [("a b", "b", true), ("a", "a b", false), ("", "", true), ("a", "", true)] {
+            assert_eq!(covers(scopes, wanted), expected, "{scopes} {wanted}");
+        }
     }
 
     #[test]
@@ -220,6 +252,9 @@ mod tests {
         ] {
             assert_eq!(names_audience(token, "a"), expected, "{token}");
         }
+        assert!(is_for_same("e30.eyJhdWQiOiJhIn0.x", "e30.eyJhdWQiOiJhIn0.y"));
+        assert!(!is_for_same("e30.eyJhdWQiOiJhIn0.x", "e30.eyJhdWQiOlsiYSIsImIiXX0.x"));
+        assert!(!is_for_same("opaque", "opaque"));
     }
 
     #[test]

@@ -222,7 +222,8 @@ impl AuthorizationRule {
                 "look revoked refresh tokens up before a new token is issued",
                 "refresh-not-revoked",
             ),
-            Self::Registration => must(
+            // The text says what redirect URIs must be, and not who has to refuse others.
+            Self::Registration => should(
                 "Clients cannot register redirect URIs of other machines without TLS.",
                 "MCP authorization, Communication Security; RFC 7591, 5",
                 "refuse such a registration with `invalid_redirect_uri`",

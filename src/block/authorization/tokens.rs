@@ -39,6 +39,9 @@ pub(crate) async fn token_errors(walk: &Walk<'_>) -> Judged {
     let (authority, client, _) = issued(walk).await?;
     let (request, verifier) = walk.code_request(&authority)?;
     let refused = walk.exchange(&authority, &client, &request, UNKNOWN_CODE, Some(&verifier)).await?;
+    if refused.answer.status == 429 || refused.answer.status >= 500 {
+        return Err(CheckEnd::inconclusive(refused.answer.summary()));
+    }
     match token_error(&refused.answer) {
         None => Ok(refused.answer.summary()),
         Some(message) => Err(broken(AuthorizationRule::TokenErrors, message, CONTROL)),

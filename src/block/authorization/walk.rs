@@ -15,7 +15,7 @@ use crate::check::raw_http::{HttpProbe, SESSION_ID, session_id_of};
 use crate::check::{CheckEnd, CheckSession, call_params};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::CheckContext;
-use crate::redact::names_a_secret;
+use crate::redact::names_login_secret;
 use crate::source::{Node, shorten, visible_line};
 use crate::transport::http::{ReadUntil, code_challenge, code_verifier};
 use crate::wire::Era;
@@ -120,6 +120,11 @@ impl TokenAnswer {
         Self { answer, access, refresh, expires_in: body["expires_in"].as_u64() }
     }
 
+    /// The scopes of the token, where the answer says that they differ from those that were asked for (RFC 6749, 5.1).
+    pub(crate) fn granted(&self) -> Option<String> {
+        self.answer.json()["scope"].as_str().map(str::to_owned)
+    }
+
     /// What it came to: a token, or a refusal in whatever form.
     pub(crate) fn issue(&self) -> Issue {
         let is_error = self.answer.json()["error"].is_string();
@@ -191,8 +196,7 @@ impl<'a> Walk<'a> {
         let redirect_uri = filled(context, settings.redirect_uri.as_ref())?.unwrap_or_else(|| REDIRECT_URI.to_owned());
         let web = Web::new(server.clone(), hosts, endpoint.address().tls.clone(), context.request_timeout);
         let walk = Self { context, session, settings, web, redirect_uri, server, login };
-        let secrets = walk.login.iter().filter(|(name, _)| names_a_secret(name));
-        for (_, value) in secrets {
+        for (_, value) in walk.login.iter().filter(|(name, _)| names_login_secret(name)) {
             walk.learn(value.as_str());
         }
         Ok(walk)
@@ -269,17 +273,19 @@ impl<'a> Walk<'a> {
         let url = Url::parse(issuer);
         let url =
             url.map_err(|_| CheckEnd::inconclusive(format!("the issuer `{}` is no address", shown_text(issuer))))?;
+        let mut unclear = None;
         for place in issuer_places(&url) {
             let answer = self.get(&place).await?;
-            if answer.status >= 500 {
-                return Err(CheckEnd::inconclusive(answer.summary()));
-            }
             let document = answer.json();
             if answer.status == 200 && document.is_object() {
                 return Ok(Some((place, document)));
             }
+            // A server that is busy, or sends us elsewhere, does not say that there are none.
+            if !matches!(answer.status, 200 | 404 | 410) {
+                unclear.get_or_insert_with(|| answer.summary());
+            }
         }
-        Ok(None)
+        unclear.map_or(Ok(None), |summary| Err(CheckEnd::inconclusive(summary)))
     }
 
     /// The authorization server; inconclusive where no client may use its metadata.
@@ -298,10 +304,6 @@ impl<'a> Walk<'a> {
 
     /// The client: that of the suite, or one that registers once in a run.
     pub(crate) async fn client(&self, authority: &Authority) -> Result<OAuthClient, CheckEnd> {
-        if self.login.is_empty() {
-            let why = "nobody can log in; give the fields of the login page under `login`";
-            return Err(CheckEnd::Skipped(Reason::NotGiven(why.to_owned())));
-        }
         if let Some(written) = &self.settings.client {
             let id = self.text(Some(&written.id))?.unwrap_or_default();
             let secret = self.text(written.secret.as_ref())?;
@@ -374,33 +376,52 @@ impl<'a> Walk<'a> {
         let endpoint = authority.endpoint("authorization_endpoint")?;
         let target = Url::parse(&request.redirect_uri);
         let target = target.map_err(|_| CheckEnd::inconclusive("`redirect_uri` is no address"))?;
-        let url = with_query(endpoint.as_str(), &request.fields(client)).unwrap_or(endpoint);
+        let url = with_query(endpoint.as_str(), &request.fields(client)).unwrap_or_else(|| endpoint.clone());
         self.web.forget_cookies();
-        let (mut answer, mut login_redirect, mut is_login) = (self.get(&url).await?, None, false);
+        if let Some(why) = self.settings.logins.failure(&endpoint) {
+            return Err(CheckEnd::inconclusive(why));
+        }
+        let (mut answer, mut login_redirect, mut has_password) = (self.get(&url).await?, None, false);
+        let mut filled = Vec::new();
         for _ in 0..MOST_PAGES {
             if let Some(next) = answer.redirect() {
-                if is_login {
+                if has_password {
                     login_redirect = Some(answer.status);
                 }
                 if is_same_place(&next, &target) {
                     let parameters: Vec<(String, String)> = next.query_pairs().into_owned().collect();
                     self.learn(parameter(&parameters, "code"));
+                    self.settings.logins.keep_success(&endpoint);
                     return Ok(Landing { end: LandingEnd::Client(parameters), login_redirect });
                 }
                 // Whatever listens at the address of the client is not a part of the login.
                 if !self.web.may_ask(&next) || self.is_own_redirect(&next) {
                     return Ok(Landing { end: LandingEnd::Elsewhere(next), login_redirect });
                 }
-                (answer, is_login) = (self.get(&next).await?, false);
+                (answer, has_password) = (self.get(&next).await?, false);
                 continue;
             }
             let form =
                 fill_form(&answer.body, &answer.url, &self.login).filter(|_| answer.content_type.contains("html"));
-            // A page of login that comes again after a login says that it failed.
-            let Some(form) = form.filter(|_| !(is_login && answer.status >= 400)) else {
+            let Some(form) = form else {
                 return Ok(Landing { end: LandingEnd::Page(answer), login_redirect });
             };
-            is_login = form.is_login;
+            if self.login.is_empty() {
+                let why = "nobody can log in; give the fields of the login page under `login`";
+                return Err(CheckEnd::Skipped(Reason::NotGiven(why.to_owned())));
+            }
+            // A form that comes again says that the login failed; further attempts could lock the user out.
+            if !form.given.is_empty() && filled.contains(&form.given) {
+                let names = form.given.join("`, `");
+                let why = format!("the page asks for `{names}` again; check the values under `login`");
+                self.settings.logins.keep_failure(&endpoint, &why);
+                return Err(CheckEnd::inconclusive(why));
+            }
+            if is_same_place(&form.action, &target) {
+                return Ok(Landing { end: LandingEnd::Elsewhere(form.action), login_redirect });
+            }
+            has_password = form.has_password;
+            filled.push(form.given);
             answer = if form.is_post {
                 let body = WebBody::Form(&form.fields);
                 self.web.send(WebRequest { url: &form.action, body, authorization: None }).await?
