@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::event::Finding;
 use crate::session::{Session, SessionReply, SessionRequest};
-use crate::source::duration_text;
+use crate::source::{duration_text, visible_line};
 use crate::suite::TaskCall;
 use crate::transport::Owner;
 use crate::wire::Era;
@@ -119,6 +119,7 @@ impl TaskRun<'_> {
             sleep(state.interval.min(left)).await;
             reply = self.ask("tasks/get", json!({ "taskId": state.id }), begun, &state).await?;
             match TaskState::of(&reply.message["result"], state.interval) {
+                Some(next) if next.id != state.id => return Err(other_task(&state, &next)),
                 Some(next) => state = next,
                 // An error, or an answer about no task, which the scans judge.
                 None => return Ok(reply),
@@ -230,6 +231,11 @@ fn no_answers(state: &TaskState) -> Finding {
     )
 }
 
+fn other_task(state: &TaskState, next: &TaskState) -> Finding {
+    let message = format!("the answer to `tasks/get` for the task `{}` is about `{}`", state.id, next.id);
+    found("other-task", visible_line(&message).into_owned(), "answer with the state of the task that `taskId` names")
+}
+
 fn too_many_inputs(state: &TaskState) -> Finding {
     let message = format!("the task asked for input {MOST_INPUTS} times, and is still `{}`", state.status);
     found("task-without-input", message, "let the task go on once it has what it asked for")
@@ -272,6 +278,13 @@ mod tests {
             let interval = TaskState::of(&written, USUAL_INTERVAL).map(|state| state.interval);
             assert_eq!(interval, Some(Duration::from_millis(expected)), "{written}");
         }
+    }
+
+    #[test]
+    fn the_state_of_another_task_is_told_by_both_ids() {
+        let state = |id: &str| TaskState::of(&json!({ "taskId": id, "status": "working" }), USUAL_INTERVAL).unwrap();
+        let found = other_task(&state("t1"), &state("t2"));
+        assert!(found.message.contains("`t1`") && found.message.contains("`t2`"), "{}", found.message);
     }
 
     #[test]
