@@ -62,7 +62,7 @@ pub(crate) fn tool_without_answer(target: &RunTarget, case: &Case, result: &Chec
     target.answered.as_ref().filter(|_| target.is_generated(case))?.silent_tool_of(&case.owner())
 }
 
-/// A finding has one reason.
+/// Tells failures for one reason from all others.
 type IsReason = fn(&Finding) -> bool;
 
 fn fails_only_for(result: &CheckResult, is_reason: IsReason) -> bool {
