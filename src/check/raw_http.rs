@@ -24,6 +24,7 @@ impl HttpProbe<'_> {
     /// Sends it on a connection of its own; `None` where there is none to be had.
     pub(crate) async fn send(&self, session: &Session, owner: &Owner) -> Option<RawExchange> {
         let endpoint = session.endpoint()?;
+        endpoint.renew_token().await;
         let body = self.body.map(|body| body.to_string().into_bytes());
         let target = if self.body.is_some() { endpoint.target() } else { Endpoint::own_target(endpoint) };
         let mut head = format!("{} {target} HTTP/1.1\r\n", self.method);

@@ -101,6 +101,9 @@ impl FilledHttp {
         step: &Step,
         exchange: &mut Exchange,
     ) -> Result<StepResponse, Finding> {
+        if let Some(endpoint) = session.endpoint() {
+            endpoint.renew_token().await;
+        }
         if self.path.is_none() && self.raw.is_none() {
             // In HTTP+SSE messages are posted elsewhere; everything else goes to the address itself.
             let target = if self.method == "POST" { Endpoint::target } else { Endpoint::own_target };

@@ -164,6 +164,13 @@ impl Endpoint {
         let _ = tokens.refreshed_token(&needed, None).await;
     }
 
+    /// Renews the token where its time is over, before a request that is not sent again if it is refused.
+    pub async fn renew_token(&self) {
+        if let Some(tokens) = &self.address.tokens {
+            tokens.renew_expired(&self.url, &self.address.tls).await;
+        }
+    }
+
     /// Headers of every request to the server, but for a token that was fetched.
     pub fn headers(&self) -> &[(String, String)] {
         &self.address.headers

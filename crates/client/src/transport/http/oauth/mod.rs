@@ -122,6 +122,23 @@ impl TokenSource {
         self.last.lock().clone()
     }
 
+    /// Renews a token whose time is over; where that fails, requests go on with it and say so.
+    pub(crate) async fn renew_expired(&self, url: &Url, tls: &TrustedRoots) {
+        let mut held = self.held.lock().await;
+        let Some(spent) = held.take_if(|held| held.set.has_expired()) else { return };
+        let Ok(client) = self.client(tls) else { return };
+        let needed = TokenRequest { url, client: &client, challenge: None };
+        let renewed = match self.renewed(Some(spent), &needed).await {
+            Ok(Some(renewed)) => Ok(renewed),
+            Ok(None) => self.fetched(&needed).await,
+            Err(failure) => Err(failure),
+        };
+        if let Ok(renewed) = renewed {
+            *self.last.lock() = Some(renewed.set.access.clone());
+            *held = Some(renewed);
+        }
+    }
+
     /// The token to begin with; `None` where only the server's refusal says where to get one.
     pub(crate) async fn initial_token(&self, needed: &TokenRequest<'_>) -> Result<Option<String>, HttpFailure> {
         let mut held = self.held.lock().await;
