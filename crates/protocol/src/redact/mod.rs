@@ -28,6 +28,12 @@ pub const MASK: &str = "[redacted]";
 /// Values shorter than this are no secrets: masking them would make every report unreadable.
 const SHORTEST: usize = 4;
 
+/// The longest secret that is looked for as a whole, in bytes; of a longer one only the beginning is.
+const LONGEST: usize = 16 << 10;
+
+/// The most lines of a secret that are looked for one by one.
+const MOST_LINES: usize = 200;
+
 /// The number of characters of a secret that reveal too much.
 const TELLING: usize = 8;
 
@@ -94,7 +100,11 @@ impl KnownSecrets {
         if secret == MASK || self.secrets.iter().any(|known| known == secret) {
             return;
         }
-        let lines = secret.lines().map(str::trim).filter(|line| line.len() >= TELLING && *line != secret.trim());
+        // A server may give a text without an end as a secret.
+        let end = (0..=LONGEST.min(secret.len())).rev().find(|at| secret.is_char_boundary(*at)).unwrap_or_default();
+        let secret = &secret[..end];
+        let lines = secret.lines().take(MOST_LINES).map(str::trim);
+        let lines = lines.filter(|line| line.len() >= TELLING && *line != secret.trim());
         for value in lines.chain([secret]).filter(|value| value.len() >= SHORTEST) {
             self.forms.extend(forms::of(value));
             self.secrets.push(value.to_owned());
@@ -343,6 +353,40 @@ mod tests {
 
     use super::forms::{as_utf16, hexadecimal};
     use super::*;
+
+    #[test]
+    fn a_secret_without_an_end_is_known_by_its_beginning() {
+        let long: String = (0..10_000).map(|number| format!("k{number:05}")).collect();
+        let lines = "a-line-of-a-secret\n".repeat(100_000);
+        // The end of what is looked for is between two bytes of a character.
+        let accents = format!("k{}", "é".repeat(LONGEST));
+        for (secret, shown) in [(&long, &long[..100]), (&lines, "a-line-of-a-secret"), (&accents, "ké")] {
+            let redactor = Redactor::default();
+            redactor.learn(secret);
+            let masked = redactor.text(secret);
+            assert!(!masked.contains(shown), "{}", &masked[..40]);
+        }
+    }
+
+    #[test]
+    fn names_of_fields_say_what_a_login_keeps_secret() {
+        for (name, expected) in [
+            ("password", true),
+            ("passwd", true),
+            ("Passcode", true),
+            ("otp", true),
+            ("card-pin", true),
+            ("code", true),
+            ("csrf_token", true),
+            ("username", false),
+            ("email", false),
+            ("decision", false),
+            ("opinion", false),
+            ("", false),
+        ] {
+            assert_eq!(names_login_secret(name), expected, "{name}");
+        }
+    }
 
     #[test]
     fn short_values_are_found_at_every_offset_of_base64() {
