@@ -1,6 +1,5 @@
 //! Credentials that a server over HTTP wants, and the metadata by which clients find out where to get them (RFC 9728).
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -10,7 +9,7 @@ use tokio::time::timeout;
 use super::Examination;
 use crate::source::{shorten, visible_line};
 use crate::transport::HttpRefusal;
-use crate::transport::http::{HttpAddress, bare_client};
+use crate::transport::http::{HttpAddress, bare_client, is_here};
 
 const AUTHORIZATION: &str = "authorization";
 const METADATA: &str = "metadata";
@@ -93,12 +92,6 @@ impl ResourceMetadata {
 /// An address of another machine whose scheme is not `https`.
 fn is_unprotected(address: &str) -> bool {
     address.parse::<Url>().is_ok_and(|url| url.scheme() != "https" && !is_here(&url))
-}
-
-/// An address of this machine.
-fn is_here(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn is_same_machine(url: &Url, server: &Url) -> bool {

@@ -7,8 +7,9 @@ use super::check::{Judged, broken};
 use super::client::registered;
 use super::rule::AuthorizationRule;
 use super::walk::{Walk, shown_text};
-use super::web::{is_here, shown_url};
+use super::web::shown_url;
 use crate::check::CheckEnd;
+use crate::transport::http::is_here;
 
 /// A redirect URI of another machine without TLS; nothing is sent there.
 const INSECURE_REDIRECT: &str = "http://mcprove.invalid/callback";

@@ -10,14 +10,14 @@ use super::AuthorizationSettings;
 use super::client::{OAuthClient, registered, registration, secret_place};
 use super::discovery::{challenge_parameter, issuer_places, resource_places};
 use super::login::fill_form;
-use super::web::{Web, WebAnswer, WebBody, WebRequest, is_here, known_error, shown_url, with_query};
+use super::web::{Web, WebAnswer, WebBody, WebRequest, known_error, shown_url, with_query};
 use crate::check::raw_http::{HttpProbe, SESSION_ID, session_id_of};
 use crate::check::{CheckEnd, CheckSession, call_params};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::redact::names_login_secret;
 use crate::source::{Node, shorten, visible_line};
-use crate::transport::http::{ReadUntil, code_challenge, code_verifier};
+use crate::transport::http::{ReadUntil, code_challenge, code_verifier, is_here};
 use crate::wire::Era;
 
 /// The address to which codes are sent, if the suite names none.

@@ -1,7 +1,6 @@
 //! Requests to the authorization server, and to nobody whom the suite does not name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -11,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::check::CheckEnd;
 use crate::source::{duration_text, shorten, visible_line};
-use crate::transport::http::{TrustedRoots, bare_client};
+use crate::transport::http::{CookieJar, TrustedRoots, bare_client, is_here, names_host};
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 1 << 20;
@@ -29,8 +28,7 @@ pub(crate) struct Web {
     timeout: Duration,
     /// The clients of the schemes that were used.
     clients: Mutex<BTreeMap<String, Client>>,
-    /// The cookies of each host.
-    cookies: Mutex<BTreeMap<String, BTreeMap<String, String>>>,
+    cookies: Mutex<CookieJar>,
 }
 
 /// A request.
@@ -124,7 +122,7 @@ impl Web {
 
     /// Forgets all cookies, as another browser does.
     pub(crate) fn forget_cookies(&self) {
-        self.cookies.lock().clear();
+        *self.cookies.lock() = CookieJar::default();
     }
 
     /// Sends a request where one may go.
@@ -149,7 +147,6 @@ impl Web {
     async fn exchange(&self, request: &WebRequest<'_>) -> Result<WebAnswer, String> {
         let url = request.url;
         let client = self.client(url.scheme())?;
-        let host = url.host_str().unwrap_or_default().to_owned();
         let (method, accept) = match request.body {
             WebBody::None => (Method::GET, "text/html, application/json"),
             WebBody::Form(_) => (Method::POST, "application/json, text/html"),
@@ -159,7 +156,7 @@ impl Web {
         if let Some(authorization) = request.authorization {
             sending = sending.header("authorization", authorization);
         }
-        if let Some(cookies) = self.cookie_header(&host) {
+        if let Some(cookies) = self.cookies.lock().header(url) {
             sending = sending.header("cookie", cookies);
         }
         sending = match request.body {
@@ -174,9 +171,8 @@ impl Web {
         let (status, location) = (response.status().as_u16(), header("location"));
         let cache_control = header("cache-control").unwrap_or_default();
         let content_type = header("content-type").unwrap_or_default();
-        for cookie in response.headers().get_all("set-cookie").iter().filter_map(|value| value.to_str().ok()) {
-            self.keep_cookie(&host, cookie);
-        }
+        // No text of a page is shown, so nobody sees a cookie.
+        self.cookies.lock().store(url, response.headers(), |_| {});
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|_| "gave half an answer".to_owned())? {
             body.extend_from_slice(&chunk);
@@ -197,21 +193,6 @@ impl Web {
         let client = bare_client(&self.tls, scheme).map_err(|error| format!("cannot be asked: {error}"))?;
         clients.insert(scheme.to_owned(), client.clone());
         Ok(client)
-    }
-
-    fn keep_cookie(&self, host: &str, line: &str) {
-        let pair = line.split(';').next().unwrap_or_default();
-        if let Some((name, value)) = pair.split_once('=') {
-            let mut cookies = self.cookies.lock();
-            let own = cookies.entry(host.to_owned()).or_default();
-            own.insert(name.trim().to_owned(), value.trim().to_owned());
-        }
-    }
-
-    fn cookie_header(&self, host: &str) -> Option<String> {
-        let cookies = self.cookies.lock();
-        let own = cookies.get(host).filter(|own| !own.is_empty())?;
-        Some(own.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -235,17 +216,11 @@ pub(crate) fn shown_url(url: &Url) -> String {
     format!("`{}`", shorten(&visible_line(bare.as_str()), SHOWN_URL))
 }
 
-/// An address of this machine.
-pub(crate) fn is_here(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 /// A server elsewhere must not lead to what listens on this machine.
 fn may_ask(url: &Url, server: &Url, hosts: &BTreeSet<String>) -> bool {
-    let host = url.host_str().unwrap_or_default();
     let is_web = matches!(url.scheme(), "http" | "https");
-    is_web && (Some(host) == server.host_str() || hosts.contains(host) || (is_here(url) && is_here(server)))
+    let is_named = url.host_str() == server.host_str() || hosts.iter().any(|named| names_host(named, url));
+    is_web && (is_named || is_here(url) && is_here(server))
 }
 
 #[cfg(test)]

@@ -234,7 +234,7 @@ fn oauth_error(body: &[u8]) -> String {
 }
 
 /// An address on this machine.
-pub(crate) fn is_here(url: &Url) -> bool {
+pub fn is_here(url: &Url) -> bool {
     url.host_str().is_some_and(is_local)
 }
 
@@ -244,18 +244,11 @@ pub(crate) fn is_local(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// The longest token or code that is taken, in bytes.
-const LONGEST_SECRET: usize = 16 << 10;
-
-/// A secret of the authorization server, which has the form of one: it is looked for in everything that is shown.
-pub(crate) fn plain(secret: String, what: &str) -> Result<String, Problem> {
-    if secret.len() <= LONGEST_SECRET && !secret.chars().any(char::is_control) {
-        return Ok(secret);
-    }
-    let most = LONGEST_SECRET >> 10;
-    Err(Problem::of(format!(
-        "the authorization server gave {what} with control characters, or of more than {most} KiB"
-    )))
+/// A host as a suite names it is that of an address, whatever its letters: `login.example.com`, or with a port.
+pub fn names_host(named: &str, url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let is_with_port = || url.port().is_some_and(|port| named.eq_ignore_ascii_case(&format!("{host}:{port}")));
+    named.eq_ignore_ascii_case(host) || is_with_port()
 }
 
 /// Nobody on the way can read what is sent there: TLS, or this machine (RFC 6749, 3.2).

@@ -2,7 +2,7 @@
 
 use reqwest::Url;
 
-use super::asking::{Asking, Problem, is_here, plain};
+use super::asking::{Asking, Problem, is_here};
 use super::discovery::{Found, permit_login, secure_endpoint};
 use super::login::{Login, LoginEnd, LoginForm, LoginPlace, hosts};
 use super::registration::register;
@@ -105,7 +105,7 @@ impl AuthorizationCode {
             issuer: &server.issuer,
             names_issuer: server.authorization_response_iss_parameter_supported,
         };
-        let code = plain(read_redirect(&back, &expected)?, "a code")?;
+        let code = read_redirect(&back, &expected)?;
         asking.redactor.learn(&code);
         let form = [
             ("grant_type", "authorization_code"),

@@ -4,14 +4,14 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, SET_COOKIE};
 
 use super::asking::is_secure;
-use crate::redact::{Redactor, reads_drawn};
+use crate::redact::reads_drawn;
 
 /// The number of cookies that one login keeps.
 const MOST: usize = 100;
 
 /// Cookies of one login. A cookie returns to the host that set it, or to the hosts below its domain.
-#[derive(Default)]
-pub(crate) struct CookieJar {
+#[derive(Debug, Default)]
+pub struct CookieJar {
     kept: Vec<Cookie>,
     /// How many were kept so far, replaced ones included.
     stored: usize,
@@ -30,8 +30,8 @@ struct Cookie {
 }
 
 impl CookieJar {
-    /// Keeps the cookies of an answer; `redactor` learns those that read as if they were drawn.
-    pub(crate) fn store(&mut self, url: &Url, headers: &HeaderMap, redactor: &Redactor) {
+    /// Keeps the cookies of an answer; `learn` is told those that read as if they were drawn.
+    pub fn store(&mut self, url: &Url, headers: &HeaderMap, learn: impl Fn(&str)) {
         for header in headers.get_all(SET_COOKIE) {
             let Some((cookie, is_over)) = header.to_str().ok().and_then(|header| read(header, url)) else { continue };
             let is_same =
@@ -42,14 +42,14 @@ impl CookieJar {
             }
             self.stored += 1;
             if reads_drawn(&cookie.value) {
-                redactor.learn(&cookie.value);
+                learn(&cookie.value);
             }
             self.kept.push(cookie);
         }
     }
 
     /// The header `cookie` for an address.
-    pub(crate) fn header(&self, url: &Url) -> Option<String> {
+    pub fn header(&self, url: &Url) -> Option<String> {
         let kept = self.kept.iter().filter(|cookie| cookie.is_for(url));
         let pairs: Vec<String> = kept.map(|cookie| format!("{}={}", cookie.name, cookie.value)).collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
@@ -118,7 +118,7 @@ mod tests {
         let mut jar = CookieJar::default();
         for (url, header) in set {
             let headers = HeaderMap::from_iter([(SET_COOKIE, HeaderValue::from_str(header).unwrap())]);
-            jar.store(&Url::parse(url).unwrap(), &headers, &Redactor::default());
+            jar.store(&Url::parse(url).unwrap(), &headers, |_| {});
         }
         assert_eq!(jar.header(&Url::parse(at).unwrap()).as_deref(), expected, "{set:?} {at}");
     }

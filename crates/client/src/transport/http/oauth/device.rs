@@ -5,7 +5,7 @@ use reqwest::Url;
 use serde::Deserialize;
 use tokio::time::{Duration, sleep};
 
-use super::asking::{Asking, Problem, plain};
+use super::asking::{Asking, Problem};
 use super::discovery::{Found, permit_login, secure_endpoint};
 use super::login::{Login, LoginEnd, LoginForm, LoginPlace, hosts};
 use super::token_request::{TokenClient, TokenSet};
@@ -55,9 +55,8 @@ impl DeviceCode {
         let begun: Begun = serde_json::from_slice(&answer.body).map_err(|error| {
             Problem::of(format!("{}, which is no beginning for a device: {error}", answer.summary()))
         })?;
-        for code in [&begun.device_code, &begun.user_code] {
-            asking.redactor.learn(&plain(code.clone(), "a code")?);
-        }
+        asking.redactor.learn(&begun.device_code);
+        asking.redactor.learn(&begun.user_code);
         let page = begun.verification_uri_complete.as_deref().unwrap_or(&begun.verification_uri);
         let start = Url::parse(page).map_err(|_| Problem::of(format!("{}, whose page is no URL", answer.summary())))?;
         let place = LoginPlace {

@@ -7,7 +7,7 @@ use reqwest::Url;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::asking::{Asking, OAuthAnswer, Problem, is_here, is_secure};
+use super::asking::{Asking, OAuthAnswer, Problem, is_here, is_secure, names_host};
 use super::{TokenFlow, TokenGrant, TokenRequest};
 use crate::source::visible_line;
 
@@ -83,7 +83,7 @@ pub(crate) fn permit_login(at: &Url, issuer: Option<&str>, hosts: &[String], ser
     let is_known = issuer.is_some()
         || at.host_str() == server.host_str()
         || is_here(at) && is_here(server)
-        || hosts.iter().any(|named| named.eq_ignore_ascii_case(host));
+        || hosts.iter().any(|named| names_host(named, at));
     if is_known {
         return Ok(());
     }
@@ -326,7 +326,7 @@ mod tests {
     fn users_log_in_where_the_suite_says() {
         let check = |server: &str, at: &str, expected: bool| {
             let (server, at) = (Url::parse(server).unwrap(), Url::parse(at).unwrap());
-            let hosts = ["login.test".to_owned()];
+            let hosts = ["login.test".to_owned(), "ports.test:8443".to_owned()];
             let known = permit_login(&at, None, &hosts, &server).is_ok();
             assert_eq!(known, expected, "{server} {at}");
             let issuer = Some("https://issuer.test");
@@ -334,6 +334,8 @@ mod tests {
         };
         check("https://a.test/mcp", "https://a.test/login", true);
         check("https://a.test/mcp", "https://Login.test/", true);
+        check("https://a.test/mcp", "https://ports.test:8443/", true);
+        check("https://a.test/mcp", "https://ports.test/", false);
         check("https://a.test/mcp", "https://b.test/login", false);
         check("http://127.0.0.1:1/mcp", "http://localhost:2/login", true);
         check("http://127.0.0.1:1/mcp", "https://b.test/login", false);

@@ -6,7 +6,7 @@ use std::fmt;
 use reqwest::Url;
 
 use super::TokenGrant;
-use super::asking::{Asking, OAuthAnswer, Problem, form_body, is_here, is_local, is_secure};
+use super::asking::{Asking, OAuthAnswer, Problem, form_body, is_here, is_local, is_secure, names_host};
 use super::code::{REQUEST_CURE, ends_login};
 use super::cookies::CookieJar;
 use super::discovery::Found;
@@ -119,7 +119,7 @@ impl<'a> Login<'a> {
         for _ in 0..MAX_PAGES {
             self.permit(&step.url)?;
             let answer = self.asking.page(&step.url, step.form.as_deref(), jar.header(&step.url)).await?;
-            jar.store(&step.url, &answer.headers, self.asking.redactor);
+            jar.store(&step.url, &answer.headers, |cookie| self.asking.redactor.learn(cookie));
             if let Some(location) = answer.location() {
                 let next =
                     step.url.join(location).map_err(|_| Problem::of(format!("{} to no URL", answer.summary())))?;
@@ -209,9 +209,8 @@ impl<'a> Login<'a> {
     /// suite names itself.
     fn permit(&self, url: &Url) -> Result<(), Problem> {
         let shown = without_query(url);
-        let host = url.host_str().unwrap_or_default();
         let stays_here = is_here(url) && self.place.hosts.iter().any(|named| is_local(named));
-        if !stays_here && !self.place.hosts.iter().any(|named| named.eq_ignore_ascii_case(host)) {
+        if !stays_here && !self.place.hosts.iter().any(|named| names_host(named, url)) {
             let message = format!("the login leads to another host, `{shown}`; it is not followed");
             return Err(Problem::of(message).with_cure("if the host belongs to the login, name it under `login_hosts`"));
         }

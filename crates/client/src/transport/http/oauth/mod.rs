@@ -22,8 +22,10 @@ use reqwest::{Client, Url};
 use tokio::time::{Duration, timeout};
 
 use self::asking::{Asking, Problem};
+pub use self::asking::{is_here, names_host};
 pub use self::assertion::{AssertionAlgorithm, AssertionKey};
 pub use self::code::AuthorizationCode;
+pub use self::cookies::CookieJar;
 pub use self::device::DeviceCode;
 pub use self::form::{Form, forms_of};
 pub use self::login::LoginForm;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reqwest::Url;
 use tokio::time::{Duration, Instant};
 
-use super::asking::{Asking, OAuthAnswer, Problem, plain};
+use super::asking::{Asking, OAuthAnswer, Problem};
 use super::assertion::AssertionKey;
 use super::discovery::{Found, secure_endpoint};
 use super::{TokenGrant, TokenRequest};
@@ -73,7 +73,8 @@ impl TokenClient {
             return Err(Problem::of(message));
         }
         let takes = |method: &str| methods.is_some_and(|methods| methods.iter().any(|known| known == method));
-        let is_basic = takes("client_secret_basic") && !takes("client_secret_post");
+        // Where both are listed, a client may be registered for the header alone, which every server takes (RFC 6749, 2.3.1).
+        let is_basic = takes("client_secret_basic");
         let issuer = Some(&found.server.issuer).filter(|issuer| !issuer.is_empty());
         let audience = issuer.cloned().unwrap_or_else(|| endpoint.to_string());
         let resource = grant.resource.clone().or_else(|| found.resource.clone());
@@ -87,7 +88,7 @@ impl TokenClient {
         let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         for secret in ["access_token", "refresh_token", "id_token"] {
             if let Some(text) = body[secret].as_str() {
-                asking.redactor.learn(&plain(text.to_owned(), "a token")?);
+                asking.redactor.learn(text);
             }
         }
         let text = |member: &str| body[member].as_str().filter(|text| !text.is_empty()).map(str::to_owned);

@@ -356,6 +356,27 @@ async fn metadata_are_looked_for_in_several_places() {
 }
 
 #[tokio::test]
+async fn a_secret_stands_where_the_server_takes_it() {
+    let proof = ClientProof::Secret("s3cret-of-me".to_owned());
+    let secret = |_: &str| TokenGrant { proof: proof.clone(), flow: TokenFlow::ClientCredentials, ..grant(&[]) };
+    for (methods, is_in_header) in [
+        ("", false),
+        (r#""token_endpoint_auth_methods_supported":["client_secret_post"],"#, false),
+        (r#""token_endpoint_auth_methods_supported":["client_secret_basic"],"#, true),
+        (r#""token_endpoint_auth_methods_supported":["client_secret_post","client_secret_basic"],"#, true),
+    ] {
+        let metadata = METADATA.replacen('{', &format!("{{{methods}"), 1);
+        let scripts = [discovered(&metadata), vec![token("t1"), good()]].concat();
+        let come = format!("body 1: {RESULT}");
+        let heard = ["POST /give", "POST /mcp with t1"];
+        let server = check_grant(&secret, scripts, &[&come], &[&DISCOVERY[..], &heard].concat()).await;
+        let said = server.heard()[3].clone();
+        let has_header = said.contains("Basic bWU6czNjcmV0LW9mLW1l");
+        assert_eq!((has_header, said.contains("client_secret=")), (is_in_header, !is_in_header), "{methods}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn a_private_key_signs_for_the_issuer() {
     let pem = rcgen::KeyPair::generate().unwrap().serialize_pem();
     let key = AssertionKey::new(&pem, None, None).unwrap();
