@@ -36,7 +36,7 @@ pub(crate) struct ServerArgs {
     #[arg(long = "server", id = "server-of-file", value_name = "NAME")]
     name: Vec<String>,
     /// The revisions to speak: a date, or `all`; by default the newest one that the server speaks.
-    #[arg(long, value_name = "REVISION")]
+    #[arg(long, alias = "protocol", value_name = "REVISION")]
     pub(crate) revision: Vec<String>,
     /// A header for every request: `Authorization: Bearer {{ env.TOKEN }}`.
     #[arg(long, value_name = "NAME: VALUE")]

@@ -13,11 +13,15 @@ use crate::diagnosis;
 use crate::event::{Exchange, Finding, StepProblem};
 use crate::session::{CallFailure, RawExchange, Session};
 use crate::source::template::{Names, Unfilled, fill, text_of};
-use crate::suite::{Cuts, Defaults, Extent, HeaderValue, RawHttp, Step, Then};
+use crate::source::{shorten, visible_line};
+use crate::suite::{Action, Cuts, Defaults, Extent, HeaderValue, RawHttp, Step, Then};
 use crate::transport::http::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ReadUntil};
 use crate::transport::{ConnectionBreak, HttpFailure, Owner};
 use crate::wire::sse::SseEvent;
 use crate::wire::{HttpHead, exceeded_limit, exceeded_limit_together, is_response, read_json_bytes};
+
+/// The most characters of a content type that are shown.
+const SHOWN_TYPE: usize = 60;
 
 /// A request of HTTP, filled in.
 pub(crate) struct FilledHttp {
@@ -202,7 +206,10 @@ fn judge_response(
             return Err(raw::too_slow(exchange, &format!("`{title}` got no response"), limit));
         }
         (_, Some(Unfinished::NotWhole)) => {
-            return Err(raw::too_slow(exchange, &format!("the response to `{title}` was not whole"), limit));
+            let head = exchanged.response.head.as_ref();
+            let sent_type = head.and_then(|head| head.http.header("content-type"));
+            let wants_events = matches!(&step.action, Action::Http(http) if matches!(http.read, Extent::Events(_)));
+            return Err(raw::too_slow(exchange, &not_whole(title, sent_type, wants_events), limit));
         }
         (_, None) => {}
     }
@@ -214,6 +221,17 @@ fn judge_response(
     }
     let reply = reply_to_step(Arc::new(answer(exchanged)), exchanged.frame, exchanged.answer_frame, elapsed);
     Ok(StepResponse { method: title.clone(), reply })
+}
+
+/// What became of a response to a request that came in part; a server that sends events as another type is told which.
+fn not_whole(title: &str, sent_type: Option<&str>, wants_events: bool) -> String {
+    match sent_type.filter(|_| wants_events) {
+        Some(sent_type) => {
+            let shown = shorten(&visible_line(sent_type), SHOWN_TYPE);
+            format!("the response to `{title}` is `{shown}`, not `text/event-stream`, and was not whole")
+        }
+        None => format!("the response to `{title}` was not whole"),
+    }
 }
 
 /// The facts by which a response that is not whole is an answer to look at, or a failure.
@@ -370,6 +388,21 @@ mod tests {
             ("cut off by us", Aborted, body, None),
         ] {
             assert_eq!(facts.failure(&ended), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn events_that_are_sent_as_another_type_are_told_so() {
+        for (sent_type, wants_events, expected) in [
+            (
+                Some("application/json"),
+                true,
+                "`GET /` is `application/json`, not `text/event-stream`, and was not whole",
+            ),
+            (Some("application/json"), false, "`GET /` was not whole"),
+            (None, true, "`GET /` was not whole"),
+        ] {
+            assert_eq!(not_whole("GET /", sent_type, wants_events), format!("the response to {expected}"));
         }
     }
 
