@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::descriptions::AgentComparison;
 use super::repeat::{PassEstimate, PassedRuns};
 use crate::event::{Cell, Outcome, Section, SectionPart, SectionTable, Tone};
 
@@ -23,6 +24,8 @@ pub(crate) struct AgentRow {
     /// The place of the agent in the suite.
     pub(crate) order: usize,
     pub(crate) agent: String,
+    /// The agent with which it is compared.
+    pub(crate) compared_with: Option<String>,
     pub(crate) outcome: Outcome,
     pub(crate) notes: String,
     pub(crate) passed: PassedRuns,
@@ -65,6 +68,12 @@ fn section([file, server, revision]: [String; 3], mut rows: Vec<AgentRow>) -> Se
     let mut parts = vec![SectionPart::Table(SectionTable::new(columns, cells.collect()))];
     let clashes: BTreeSet<&String> = rows.iter().flat_map(|row| &row.clashes).collect();
     parts.extend(clashes.into_iter().cloned().map(SectionPart::Note));
+    let compared = comparisons(&rows);
+    parts.extend(compared.iter().map(|(_, _, comparison)| SectionPart::Note(comparison.sentence.clone())));
+    let compared = compared
+        .iter()
+        .map(|(row, other, comparison)| json!({ "agent": row.agent, "with": other.agent, "p": comparison.chance }));
+    let compared: Vec<Value> = compared.collect();
     Section {
         block: "agents".to_owned(),
         heading: format!("agents at {server}, {revision}"),
@@ -72,8 +81,18 @@ fn section([file, server, revision]: [String; 3], mut rows: Vec<AgentRow>) -> Se
         server,
         revision,
         parts,
-        data: json!({ "agents": rows.iter().map(AgentRow::json).collect::<Vec<_>>() }),
+        data: json!({ "agents": rows.iter().map(AgentRow::json).collect::<Vec<_>>(), "comparisons": compared }),
     }
+}
+
+/// Each agent that is compared, with the other one; both have made runs.
+fn comparisons(rows: &[AgentRow]) -> Vec<(&AgentRow, &AgentRow, AgentComparison)> {
+    let compared = rows.iter().filter_map(|row| {
+        let other = rows.iter().find(|other| row.compared_with.as_ref() == Some(&other.agent))?;
+        let has_runs = row.passed.runs > 0 && other.passed.runs > 0;
+        has_runs.then(|| (row, other, AgentComparison::of(row, other)))
+    });
+    compared.collect()
 }
 
 fn tone(outcome: Outcome) -> Tone {
@@ -101,8 +120,32 @@ impl AgentRow {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// An agent of which so many runs passed.
+    pub(crate) fn row_of(agent: &str, passed: usize, runs: usize) -> AgentRow {
+        AgentRow { agent: agent.to_owned(), passed: PassedRuns { passed, runs }, ..row("a", 0, Outcome::Passed, &[]) }
+    }
+
+    #[test]
+    fn agents_that_ran_are_compared() {
+        let compared = |agent: &str, with: &str, runs| AgentRow {
+            compared_with: Some(with.to_owned()),
+            ..row_of(agent, runs, runs)
+        };
+        for (rows, expected) in [
+            (vec![row_of("old", 2, 2), compared("new", "old", 3)], vec![("new", "old")]),
+            (vec![row_of("old", 0, 0), compared("new", "old", 3)], vec![]),
+            (vec![row_of("old", 2, 2), compared("new", "old", 0)], vec![]),
+            (vec![compared("new", "old", 3)], vec![]),
+        ] {
+            let found = comparisons(&rows);
+            let names: Vec<(&str, &str)> =
+                found.iter().map(|(row, other, _)| (row.agent.as_str(), other.agent.as_str())).collect();
+            assert_eq!(names, expected);
+        }
+    }
 
     fn row(server: &str, order: usize, outcome: Outcome, clashes: &[&str]) -> AgentRow {
         AgentRow {
@@ -111,6 +154,7 @@ mod tests {
             revision: "2025-11-25".to_owned(),
             order,
             agent: format!("agent {order}"),
+            compared_with: None,
             outcome,
             notes: "1 call".to_owned(),
             passed: PassedRuns { passed: 1, runs: 1 },

@@ -9,6 +9,7 @@ mod api;
 mod budget;
 mod cases;
 mod check;
+mod descriptions;
 mod distractors;
 mod host;
 mod judge;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 use self::api::{ApiFormat, ApiKeys, ApiProvider, PricedModel};
 use self::budget::Budget;
+use self::descriptions::OtherDescriptions;
 use self::distractors::Distractors;
 use self::host::ModelTool;
 use self::judge::{
@@ -54,7 +56,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Block, Case, CaseSource, Offer};
 use crate::source::grammar::{Shape, check, key};
 use crate::source::settings::Setting;
-use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, did_you_mean, settings};
+use crate::source::{Diagnostic, Located, MistakeKind, Node, Span, did_you_mean, nearest, settings};
 use crate::suite::{BlockReader, INJECTED, Recovery, SkipReason, Suite, SuiteSettings, injected};
 
 pub(crate) static KIND: Kind = Kind {
@@ -106,6 +108,11 @@ settings! {
         budget: Option<Budget> => alternative(),
         /// How many runs are made, all of which must pass (pass^k).
         repeat: Repeat => default("1"),
+        /// Descriptions that the model reads instead of those of the servers, by tool.
+        descriptions: OtherDescriptions,
+        /// Another agent, mostly one with other `descriptions`: the report says whether the numbers of passed runs differ by
+        /// more than chance.
+        compared_with: Option<Located<String>>,
         /// Model providers that must accept every tool of the servers, by their documentation; nobody is asked.
         accepted_by: Option<Located<BTreeSet<Provider>>> => alternative(),
         /// After the run, calls that were served are made again with their arguments as models write them: numbers and
@@ -171,6 +178,9 @@ struct Agent {
     /// Where that is written, if it is.
     budget_span: Option<Span>,
     repeat: Repeat,
+    descriptions: OtherDescriptions,
+    /// The name of the agent with which it is compared.
+    compared_with: Option<Located<String>>,
     /// Calls are made again with arguments as models write them.
     makes_loose_calls: bool,
     /// An order is planted in the answers of tools.
@@ -185,7 +195,12 @@ impl Agent {
 
     /// Its name, with its model where the suite names several.
     fn title(&self) -> String {
-        self.model.as_ref().map_or_else(|| self.name.clone(), |model| format!("{} [{model}]", self.name))
+        self.title_of(&self.name)
+    }
+
+    /// The name of an agent, with the model of this one where the suite names several.
+    fn title_of(&self, name: &str) -> String {
+        self.model.as_ref().map_or_else(|| name.to_owned(), |model| format!("{name} [{model}]"))
     }
 
     /// The names of its servers, in order.
@@ -285,6 +300,8 @@ fn agent(keys: &AgentKeys, named_provider: NamedProvider, faults: Vec<Fault>) ->
         budget_span: keys.budget.as_ref().map(|budget| budget.span),
         budget: keys.budget.clone().or_else(|| Budget::usual(keys.span))?,
         repeat: keys.repeat.clone(),
+        descriptions: keys.descriptions.clone(),
+        compared_with: keys.compared_with.clone(),
         makes_loose_calls: keys.loose_arguments.is_some(),
         plants_order: keys.trust_boundary.is_some(),
     })
@@ -411,6 +428,7 @@ impl SuiteSettings for Agents {
                 found.push(Diagnostic::error("duplicate-name", message, agent.span));
             }
             found.extend(agent.equal.patterns());
+            found.extend(self.without_counterpart(agent));
             let file = agent.provider.recording_file();
             let of_file = |earlier: &&Arc<Agent>| file.is_some() && earlier.provider.recording_file() == file;
             if let (Some(file), Some(earlier)) = (file, self.agents[..at].iter().find(of_file))
@@ -442,6 +460,22 @@ impl SuiteSettings for Agents {
             }
         }
         keep_first_of_equal(found, before);
+    }
+}
+
+impl Agents {
+    /// An agent is compared with one that the suite does not have, or that has no such model.
+    fn without_counterpart(&self, agent: &Agent) -> Option<Diagnostic> {
+        let named = agent.compared_with.as_ref()?;
+        let of_model = |other: &&Arc<Agent>| other.model == agent.model && other.name != agent.name;
+        let mut others = self.agents.iter().filter(of_model).map(|other| other.name.as_str());
+        if others.clone().any(|name| name == named.value) {
+            return None;
+        }
+        let message = format!("no other agent is called `{}`", agent.title_of(&named.value));
+        let help = nearest(&named.value, others.by_ref()).map(|name| format!("did you mean `{name}`?"));
+        let help = help.unwrap_or_else(|| "name another agent of the suite, which asks the same models".to_owned());
+        Some(Diagnostic::error("unknown-name", message, named.span).with_help(help))
     }
 }
 

@@ -116,6 +116,7 @@ pub(crate) async fn run(agent: &Agent, context: &CheckContext<'_>, number: usize
     let begun = Instant::now();
     let host = AgentHost::open(context, &servers, faults.as_ref()).await?;
     let mut offered = host.tools.clone();
+    agent.descriptions.replace_in(&mut offered);
     agent.add_decoys(&mut offered, number);
     let mut planted = agent.plants_order.then(|| PlantedOrder::new(&agent.name, number));
     if planted.is_some() {

@@ -45,6 +45,7 @@ impl Agent {
         let mut found: Vec<Finding> =
             self.ended_early(&run, view).into_iter().chain(self.of_servers(&run, view)).collect();
         found.extend(self.distractors.as_ref().and_then(|distractors| distractors.unoffered_distractor(&run, view)));
+        found.extend(self.descriptions.of_unknown_tool(&run, view));
         let is_known = |judgement: &&Arc<dyn Judgement>| !is_unknown(&run, view) || !judgement.is_about_model();
         let judgements = self.judgements.iter().filter(is_known);
         found.extend(judgements.flat_map(|judgement| judgement.judge(&run, view)));
