@@ -1,10 +1,12 @@
 //! Servers that nobody here wrote, pinned under `tests/real/`.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -68,6 +70,52 @@ fn releases_of_real_servers_differ_where_they_do() {
     snapshot("releases-real", &seen);
     let made: Vec<_> = fs::read_dir(scene.folder.join("files")).unwrap().collect();
     assert!(made.is_empty(), "recording made {made:?}");
+    scene.assert_nothing_survives();
+}
+
+/// What the rules of OAuth say of an example of the TypeScript SDK, whose authorization server may check the resource.
+#[test]
+fn what_rules_of_oauth_say_of_the_typescript_sdk() {
+    if !is_installed() {
+        return;
+    }
+    let scene = Scene::new("real/authorization");
+    let suite = root().join("tests/real/authorization/typescript-sdk.yml");
+    let mut seen = String::new();
+    for mode in ["--oauth", "--oauth-strict"] {
+        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+        let (port, of_authorization) = (free(), free());
+        let example =
+            "tests/real/node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js";
+        let mut server = Command::new("node")
+            .args([example, "--oauth", mode])
+            .current_dir(root())
+            .envs([("MCP_PORT", &port), ("MCP_AUTH_PORT", &of_authorization)])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let listens = |port: &String| TcpStream::connect(format!("localhost:{port}")).is_ok();
+        scene.wait_until("the example listens", || listens(&port) && listens(&of_authorization));
+        let line = format!("mcprove run '{}' --state-dir state --report json=oauth.json", suite.display());
+        let status = scene.line(&format!("SERVER_PORT={port} {line}")).status;
+        server.kill().unwrap();
+        server.wait().unwrap();
+        let report: Value =
+            serde_json::from_str(&fs::read_to_string(scene.folder.join("oauth.json")).unwrap()).unwrap();
+        let _ = writeln!(seen, "{mode}: exit {status}");
+        let mut verdicts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for case in report["suites"][0]["cases"].as_array().unwrap() {
+            let outcome = case["outcome"].as_str().unwrap().to_owned();
+            let name = case["case"]["name"].as_str().unwrap().to_owned();
+            verdicts.entry(outcome).or_default().push(name.trim_start_matches("authorization: ").to_owned());
+        }
+        for (outcome, mut names) in verdicts {
+            names.sort_unstable();
+            let _ = writeln!(seen, "  {outcome}: {}", names.join(", "));
+        }
+    }
+    snapshot("oauth-typescript-sdk", &seen);
     scene.assert_nothing_survives();
 }
 
