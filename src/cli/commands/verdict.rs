@@ -80,6 +80,9 @@ impl EndedRun<'_> {
                 return nothing("the time of `--budget` was over before every case was judged");
             }
             SummaryVerdict::NothingJudged if self.is_part => return Exit::Passed,
+            SummaryVerdict::NothingJudged if summary.decided.is_empty() => {
+                return nothing("no case ran: of what was planned, nothing is selected");
+            }
             SummaryVerdict::NothingJudged => {
                 return nothing("no case reached a verdict: every case was skipped or inconclusive");
             }

@@ -43,6 +43,10 @@ fn includes() {
     at("includes: [1, 9]", json!([1, 2]), "includes [includes] no element is 9");
     at("includes: { a: [9] }", json!({"a": [1]}), "includes [includes] no element of `a` is 9");
     at("includes: { a: 1 }", json!("text"), "includes [includes] found \"text\"");
+    let answered = Step::result(json!({"x": "Hello, Ann!"}));
+    let longer = "`result.x` is a longer text: use `contains` to look for a part of a text";
+    check_message("{ at: result.x, includes: Ann }", &answered, longer);
+    check_message("{ at: result.x, includes: Bob }", &answered, "`result.x` does not include every listed part");
 }
 
 #[test]

@@ -23,7 +23,12 @@ fn build(key: &Located<String>, node: &Node, _: &mut Vec<Diagnostic>) -> Option<
             return None;
         }
         let label = differences(&expected, value, MatchExtent::Part);
-        let message = format!("{place} does not include every listed part");
+        let message = match (expected.as_str(), value.as_str()) {
+            (Some(part), Some(text)) if text.contains(part) => {
+                format!("{place} is a longer text: use `contains` to look for a part of a text")
+            }
+            _ => format!("{place} does not include every listed part"),
+        };
         let mismatch = Mismatch::new("includes", span, message, label).with_path(place.path());
         Some(mismatch.with_values(&expected, &spoken_of(&expected, value)))
     }))

@@ -45,7 +45,8 @@ fn counts(end: &ServerEnd) -> String {
     let ServerEnd { passed, failed, errored, undecided, .. } = *end;
     let counts = [(failed, "failed"), (errored, "errored"), (undecided, "without a verdict"), (passed, "passed")];
     let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
-    counts.collect::<Vec<_>>().join(", ")
+    let named = counts.collect::<Vec<_>>().join(", ");
+    if named.is_empty() { "no case ran".to_owned() } else { named }
 }
 
 #[cfg(test)]
@@ -65,7 +66,7 @@ mod tests {
         for (end, expected) in [
             (end(1, 2, 0, 0), "2 failed, 1 passed"),
             (end(0, 0, 3, 4), "3 errored, 4 without a verdict"),
-            (end(0, 0, 0, 0), ""),
+            (end(0, 0, 0, 0), "no case ran"),
         ] {
             assert_eq!(counts(&end), expected);
         }
