@@ -39,6 +39,8 @@ pub struct CodeInfo {
 impl Code {
     /// Cases depend on one another.
     pub const NOT_ISOLATED: Self = Self::new("not-isolated");
+    /// The server does not speak the revision that is asked for, or the setup does not apply to it.
+    pub const NOT_SPOKEN: Self = Self::new("not-spoken");
     /// A text reached a session or run that it does not belong to.
     pub const STATE_LEAK: Self = Self::new("state-leak");
     /// The store of a server, or the files of a test, cannot be copied.

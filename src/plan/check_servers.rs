@@ -8,6 +8,7 @@ use crate::fault::FaultPlayer;
 use crate::session::{InVain, Session};
 use crate::suite::AddedSettings;
 use crate::transport::{Owner, Shutdown, ShutdownOrder};
+use crate::wire::Revision;
 
 /// A boxed future, as in the crate `futures`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -65,6 +66,8 @@ pub enum ServerChoice<'a> {
     Fresh,
     /// The same, started with more settings.
     Configured(&'a AddedSettings),
+    /// A server that no other session has, spoken to in this revision.
+    InRevision(Revision),
     /// The server of another session; an error if that server can have one session only.
     Of(&'a Session),
     /// The same, in the name of a user of the suite.

@@ -203,7 +203,8 @@ impl<'a> TargetServers<'a> {
             return Ok(session);
         }
         let session = open_requested(target, &request, &self.case.answers, &self.case.id).await?;
-        let is_started = matches!(request.server, ServerChoice::Fresh | ServerChoice::Configured(_));
+        let is_started =
+            matches!(request.server, ServerChoice::Fresh | ServerChoice::Configured(_) | ServerChoice::InRevision(_));
         if !is_started || request.setup == SuiteSetup::Skip || !target.sets_up_checks() {
             return Ok(session);
         }

@@ -13,13 +13,13 @@ use super::target::RunTarget;
 use super::{RunMessage, SessionFrames, finding, micros, names, store_paths};
 use crate::carrier::on_link;
 use crate::diagnosis;
-use crate::event::{FailureClass, Finding, Reason, RequirementLevel, ServerStarts, Severity, StepProblem};
+use crate::event::{Code, FailureClass, Finding, Reason, RequirementLevel, ServerStarts, Severity, StepProblem};
 use crate::fault::FaultPlayer;
 use crate::plan::arguments::ConfigSource;
 use crate::plan::{Case, CaseStore, OpenServer, ServerChoice};
 use crate::session::{ClosedSession, Connector, Disturbance, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
-use crate::suite::{AddedSettings, Answers, Handshake, Protocol};
+use crate::suite::{AddedSettings, Answers, Handshake};
 use crate::transport::{ConnectError, Link};
 use crate::wire::Revision;
 
@@ -58,7 +58,7 @@ impl SessionError {
     pub(crate) fn into_finding(self) -> Finding {
         match self {
             Self::Broken(found) => *found,
-            Self::NotApplicable(reason) => Finding::new("not-spoken", reason.to_string()),
+            Self::NotApplicable(reason) => Finding::new(Code::NOT_SPOKEN, reason.to_string()),
             Self::Interrupted => Finding::new("interrupted", Reason::Interrupted.to_string()),
         }
     }
@@ -80,6 +80,8 @@ pub(crate) struct SessionOpening<'a> {
     pub(crate) store: StoreUse<'a>,
     /// The session whose server it has, too; `None` where it is the first.
     pub(crate) beside: Option<&'a Session>,
+    /// The revision, where it is not that of the target.
+    pub(crate) revision: Option<Revision>,
 }
 
 impl<'a> SessionOpening<'a> {
@@ -94,6 +96,7 @@ impl<'a> SessionOpening<'a> {
             may_end: false,
             store: StoreUse::Anew,
             beside: None,
+            revision: None,
         }
     }
 
@@ -143,6 +146,10 @@ pub(crate) async fn open_requested(
     let opened = match request.server {
         ServerChoice::Fresh => open(target, how).await,
         ServerChoice::Configured(added) => open_configured(target, added, how).await,
+        ServerChoice::InRevision(revision) => {
+            let how = SessionOpening { revision: Some(revision), ..how };
+            open_at(target, target.server.clone(), Some(revision), how).await
+        }
         ServerChoice::Of(session) if session.endpoint().is_none() => {
             return Err(Finding::new("not-applicable", "the server can have one session only"));
         }
@@ -197,7 +204,7 @@ async fn open_at(
     target: &RunTarget,
     server: Result<Reachable, Finding>,
     known: Option<Revision>,
-    SessionOpening { answers, handshake, names: own, faults, may_end, store, beside }: SessionOpening<'_>,
+    SessionOpening { answers, handshake, names: own, faults, may_end, store, beside, revision }: SessionOpening<'_>,
 ) -> Result<Session, SessionError> {
     let broken = |found: Finding| SessionError::broken(target.at_server(found));
     let unfilled = |unfilled: Unfilled| broken(finding::at_template(&unfilled, &target.plan.sources));
@@ -217,10 +224,7 @@ async fn open_at(
         None => server,
     };
     let settings = SessionSettings {
-        revision: match target.protocol() {
-            Protocol::Auto => None,
-            Protocol::Fixed(revision) => Some(revision),
-        },
+        revision: revision.or(target.protocol().revision()),
         known,
         start_timeout: target.start_timeout(),
         request_timeout: target.request_timeout(),

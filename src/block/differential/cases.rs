@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Differential;
 use super::compare::DriftCheck;
-use crate::drift::{ChangeSubject, Recorded, RecordedIdentity};
+use crate::drift::{ChangeSubject, Recorded, RecordedIdentity, ServerSnapshot};
 use crate::event::Reason;
 use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Mistake};
@@ -17,11 +17,12 @@ pub(crate) fn cases(
     planner: &Planner<'_>,
     template: &Case,
     settings: &Arc<Differential>,
+    (file, snapshot): (&str, &ServerSnapshot),
     catalog: &Catalog,
 ) -> Vec<Case> {
     let target = planner.target;
-    let Some(recorded) = settings.snapshot.of(&target.server, target.protocol.as_str()) else {
-        let message = format!("no server `{}` is recorded in `{}`", target.server, settings.file);
+    let Some(recorded) = snapshot.of(&target.server, target.protocol.as_str()) else {
+        let message = format!("no server `{}` is recorded in `{file}`", target.server);
         let help = Some(format!("record it with `mcprove snapshot {}`", planner.suite.file));
         let mistake = Mistake { code: "missing-recording", message, help, span: template.span };
         return vec![Case { body: Body::failed(mistake), ..template.clone() }];
@@ -36,7 +37,7 @@ pub(crate) fn cases(
         ChangeSubject::Tool(name) => settings.tools.selects(name),
         // That a tool is gone is told once.
         ChangeSubject::Answers(name) => {
-            settings.replay_calls && settings.tools.selects(name) && catalog.tool(name).is_some()
+            settings.compares_calls && settings.tools.selects(name) && catalog.tool(name).is_some()
         }
         ChangeSubject::Server | ChangeSubject::Resources | ChangeSubject::Prompt(_) => true,
     });
@@ -51,7 +52,7 @@ pub(crate) fn cases(
         case.variants.extend(JUDGES.map(str::to_owned));
         case
     }));
-    cases.extend(reason_without_answers(planner, settings, &recorded, catalog).map(|reason| {
+    cases.extend(reason_without_answers(planner, settings, (file, &recorded), catalog).map(|reason| {
         let body = Body::skipped(Reason::NotApplicable(reason));
         planner.case(&format!("{}: answers", template.name), None, template.span, body)
     }));
@@ -62,14 +63,14 @@ pub(crate) fn cases(
 fn reason_without_answers(
     planner: &Planner<'_>,
     settings: &Differential,
-    recorded: &Recorded,
+    (file, recorded): (&str, &Recorded),
     catalog: &Catalog,
 ) -> Option<String> {
     let mut called = catalog.tools.iter().filter(|tool| settings.tools.selects(&tool.name));
-    let is_wanted = settings.replay_calls && recorded.answers.is_empty();
+    let is_wanted = settings.compares_calls && recorded.answers.is_empty();
     let has_any = is_wanted && called.any(|tool| planner.suite.hazard(&planner.target.server, tool).is_none());
     let help = "record the server again, or write `answers: false`";
-    has_any.then(|| format!("no answers are recorded in `{}`, so none are compared; {help}", settings.file))
+    has_any.then(|| format!("no answers are recorded in `{file}`, so none are compared; {help}"))
 }
 
 /// Why a recorded call may not be made again.

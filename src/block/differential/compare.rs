@@ -90,10 +90,15 @@ fn needless_entries(settings: &Differential, recorded: &Recorded, now: &Recorded
     let defined =
         ChangeSubject::of(recorded, now).into_iter().filter(|subject| !matches!(subject, ChangeSubject::Answers(_)));
     let changes: Vec<ServerChange> = defined.flat_map(|subject| compare_subject(&subject, recorded, now)).collect();
-    let asks = |ignored: &&IgnoredChange| !settings.replay_calls || !ignored.may_be_of_answers();
+    idle_entries(settings, &changes)
+}
+
+/// The entries of `ignore` that fit none of the changes of what a server lists.
+pub(crate) fn idle_entries(settings: &Differential, changes: &[ServerChange]) -> Vec<Finding> {
+    let asks = |ignored: &&IgnoredChange| !settings.compares_calls || !ignored.may_be_of_answers();
     let idle = settings.ignore.iter().filter(asks);
     idle.filter(|ignored| !changes.iter().any(|change| ignored.is_about(change)))
-        .map(|ignored| needless(ignored, &changes))
+        .map(|ignored| needless(ignored, changes))
         .collect()
 }
 
@@ -159,14 +164,24 @@ pub(crate) async fn ask(
     arguments: &Value,
     frames: &mut Vec<u32>,
 ) -> Result<(Came, Value), CheckEnd> {
-    let reply = session.request(CheckRequest::call(tool, arguments)).await?;
-    frames.extend([reply.frame, reply.answer_frame]);
-    let message = session.context.machine.neutral((*reply.message).clone());
+    let message = request_call(session, tool, arguments, frames).await?;
     let no_answer = || Finding::new("protocol-error", "the answer has neither a result nor an error");
     stable_answer(&message).ok_or_else(|| CheckEnd::failed(no_answer()))
 }
 
-fn verdict(
+/// The whole answer to a call, without what belongs to this machine.
+pub(crate) async fn request_call(
+    session: &CheckSession<'_>,
+    tool: &str,
+    arguments: &Value,
+    frames: &mut Vec<u32>,
+) -> Result<Value, CheckEnd> {
+    let reply = session.request(CheckRequest::call(tool, arguments)).await?;
+    frames.extend([reply.frame, reply.answer_frame]);
+    Ok(session.context.machine.neutral((*reply.message).clone()))
+}
+
+pub(crate) fn verdict(
     settings: &Differential,
     changes: Vec<ServerChange>,
     idle: Vec<Finding>,
@@ -180,22 +195,25 @@ fn verdict(
         (true, false) => Outcome::Warned,
         (false, _) => Outcome::Failed,
     };
-    let findings = bad.iter().map(|change| finding(change, &settings.file)).chain(idle).collect();
+    let findings = bad.iter().map(|change| finding(change, &settings.other)).chain(idle).collect();
     CheckResult { outcome, reason: summary(&mild, &meant), findings, ..result }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Other;
     use super::*;
     use crate::drift::{ChangeLevel, ServerSnapshot};
     use crate::suite::ToolSelection;
 
     fn settings(fail_on: ChangeLevel) -> Differential {
         Differential {
-            file: "recorded.json".to_owned(),
-            snapshot: Arc::new(ServerSnapshot { format: 1, servers: Vec::new() }),
+            other: Other::Recorded {
+                file: "recorded.json".to_owned(),
+                snapshot: Arc::new(ServerSnapshot { format: 1, servers: Vec::new() }),
+            },
             fail_on,
-            replay_calls: true,
+            compares_calls: true,
             tools: ToolSelection::All,
             ignore: vec![IgnoredChange {
                 at: None,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::IgnoredChange;
+use super::{IgnoredChange, Other};
 use crate::drift::{ChangeLevel, ServerChange};
 use crate::event::{self, Finding, Reason, Severity};
 use crate::source::nearest;
@@ -11,8 +11,14 @@ use crate::source::nearest;
 const NAMED: usize = 3;
 
 /// A change that fails a case.
-pub(crate) fn finding(change: &ServerChange, file: &str) -> Finding {
-    let meant = format!("if it is meant, record the server again, or add it to `ignore:`; it is recorded in `{file}`");
+pub(crate) fn finding(change: &ServerChange, other: &Other) -> Finding {
+    let (meant, since) = match other {
+        Other::Recorded { file, .. } => {
+            let cure = "if it is meant, record the server again, or add it to `ignore:`; it is recorded in";
+            (format!("{cure} `{file}`"), String::new())
+        }
+        Other::InRevision(revision) => ("if it is meant, add it to `ignore:`".to_owned(), format!(" from {revision}")),
+    };
     let help = change.help.as_ref().map_or(meant.clone(), |help| format!("{help} {meant}"));
     let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
     let example = change.example.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -25,7 +31,7 @@ pub(crate) fn finding(change: &ServerChange, file: &str) -> Finding {
             ChangeLevel::Breaking => Severity::High,
             ChangeLevel::Compatible | ChangeLevel::Cosmetic => Severity::Low,
         }),
-        ..Finding::new(change.what, format!("{} change: {}", change.level.as_str(), change.says))
+        ..Finding::new(change.what, format!("{} change{since}: {}", change.level.as_str(), change.says))
     }
     .with_evidence("counter-example", example)
 }
@@ -61,8 +67,12 @@ pub(crate) fn summary(mild: &[ServerChange], meant: &[ServerChange]) -> Option<R
 mod tests {
     use serde_json::json;
 
+    use std::sync::Arc;
+
     use super::*;
     use crate::check::tests::settings;
+    use crate::drift::ServerSnapshot;
+    use crate::wire::Revision;
 
     fn change(level: ChangeLevel, at: &str, says: &str) -> ServerChange {
         ServerChange {
@@ -77,6 +87,19 @@ mod tests {
         }
     }
 
+    fn recorded() -> Other {
+        let snapshot = Arc::new(ServerSnapshot { format: 1, servers: Vec::new() });
+        Other::Recorded { file: "recorded.json".to_owned(), snapshot }
+    }
+
+    #[test]
+    fn a_difference_of_revisions_names_the_other_one() {
+        let change = change(ChangeLevel::Compatible, "tools/add", "it is new");
+        let found = finding(&change, &Other::InRevision(Revision::V2025_11_25));
+        assert_eq!(found.message, "compatible change from 2025-11-25: it is new");
+        assert_eq!(found.help.as_deref(), Some("if it is meant, add it to `ignore:`"));
+    }
+
     #[test]
     fn a_finding_is_as_bad_as_its_change() {
         for (level, severity, message) in [
@@ -84,7 +107,7 @@ mod tests {
             (ChangeLevel::Compatible, Severity::Low, "compatible change: it is gone"),
             (ChangeLevel::Cosmetic, Severity::Low, "cosmetic change: it is gone"),
         ] {
-            let found = finding(&change(level, "tools/add", "it is gone"), "recorded.json");
+            let found = finding(&change(level, "tools/add", "it is gone"), &recorded());
             assert_eq!((found.severity, found.message.as_str()), (Some(severity), message));
             assert_eq!((found.expected.as_deref(), found.actual), (Some("1"), None));
             let help = found.help.unwrap_or_default();
@@ -98,7 +121,7 @@ mod tests {
             example: Some(json!({"a": 1})),
             ..change(ChangeLevel::Breaking, "tools/add", "it is gone")
         };
-        let found = finding(&told, "recorded.json");
+        let found = finding(&told, &recorded());
         assert!(found.help.is_some_and(|help| help.starts_with("keep the old name, too; if it is meant")));
         assert_eq!(found.evidence, [("counter-example".to_owned(), "{\"a\":1}".to_owned())]);
     }

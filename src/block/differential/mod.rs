@@ -1,8 +1,9 @@
-//! `differential:`, the server against a recorded one, and how one is recorded.
+//! `differential:`, the server against a recorded one or against itself in another revision, and how one is recorded.
 
 mod cases;
 mod compare;
 mod finding;
+mod parity;
 mod record;
 mod snapshot;
 mod stability;
@@ -18,11 +19,16 @@ use crate::source::grammar::{Shape, key};
 use crate::source::settings::Setting;
 use crate::source::{Located, Node, settings};
 use crate::suite::{BlockReader, NamePattern, SuiteSettings, ToolSelection};
+use crate::wire::Revision;
 
 pub use self::record::{Recording, RecordingSelection, UNANSWERED, record};
 
 pub(crate) static KIND: Kind = Kind {
-    key: key("differential", DifferentialKeys::SHAPE, "Compares the server with a recorded one."),
+    key: key(
+        "differential",
+        DifferentialKeys::SHAPE,
+        "Compares the server with a recorded one, or with itself in another revision.",
+    ),
     probes: &[],
     example: "differential: { snapshot: recorded.json }",
     decode,
@@ -30,13 +36,15 @@ pub(crate) static KIND: Kind = Kind {
 };
 
 settings! {
-    /// Compares the server with a recording.
+    /// Compares the server with a recording, or with itself in another revision of the protocol.
     struct DifferentialKeys as "differential" {
         /// The recorded server: a file that `mcprove snapshot` writes.
-        snapshot: Located<String> => required(),
-        /// The lowest level of changes that fails a case.
-        fail_on: drift::ChangeLevel => default("breaking"),
-        /// Whether recorded calls are made again.
+        snapshot: Option<Located<String>> => alternative() choice("other"),
+        /// The revision in which the same server must list the same things and give the same answers.
+        revision: Option<Revision> => alternative() choice("other"),
+        /// The lowest level of changes that fails a case; by default `breaking`, and `compatible` with `revision`.
+        fail_on: Option<drift::ChangeLevel>,
+        /// Whether calls are compared: the recorded ones, or with `revision` one of each tool.
         answers: bool => default("true"),
         /// The tools; all by default.
         tools: ToolSelection,
@@ -60,17 +68,28 @@ settings! {
     }
 }
 
-/// Compares the server with a recording.
+/// The server with which the server is compared.
+#[derive(Debug, Clone)]
+enum Other {
+    /// A recorded one.
+    Recorded {
+        /// The file, as it is written.
+        file: String,
+        /// Its content.
+        snapshot: Arc<drift::ServerSnapshot>,
+    },
+    /// The same, spoken to in this revision.
+    InRevision(Revision),
+}
+
+/// Compares the server with another one.
 #[derive(Debug, Clone)]
 struct Differential {
-    /// The file of the recorded server, as it is written.
-    file: String,
-    /// Its content.
-    snapshot: Arc<drift::ServerSnapshot>,
+    other: Other,
     /// The lowest level of changes that fails a case.
     fail_on: drift::ChangeLevel,
-    /// True if recorded calls are made again.
-    replay_calls: bool,
+    /// True if calls are compared.
+    compares_calls: bool,
     /// Which tools.
     tools: ToolSelection,
     /// Changes that are meant.
@@ -97,11 +116,22 @@ impl IgnoredChange {
 
 fn decode(node: &Node, reader: &mut dyn BlockReader) -> Option<Arc<dyn CaseSource>> {
     let keys = DifferentialKeys::decode(node, reader.mistakes())?;
+    let other = match (&keys.snapshot, keys.revision) {
+        (_, Some(revision)) => Other::InRevision(revision),
+        (Some(named), None) => {
+            Other::Recorded { snapshot: Arc::new(snapshot::load(named, reader)?), file: named.value.clone() }
+        }
+        (None, None) => return None,
+    };
+    let usual = match other {
+        Other::Recorded { .. } => drift::ChangeLevel::Breaking,
+        // What only one of two revisions offers is a difference, whichever it is.
+        Other::InRevision(_) => drift::ChangeLevel::Compatible,
+    };
     Some(Arc::new(Differential {
-        snapshot: Arc::new(snapshot::load(&keys.snapshot, reader)?),
-        file: keys.snapshot.value,
-        fail_on: keys.fail_on,
-        replay_calls: keys.answers,
+        other,
+        fail_on: keys.fail_on.unwrap_or(usual),
+        compares_calls: keys.answers,
         tools: keys.tools,
         ignore: keys.ignore,
     }))
@@ -111,15 +141,28 @@ impl SuiteSettings for Differential {}
 
 impl CaseSource for Differential {
     fn cases(&self, planner: &Planner<'_>, template: &Case, offer: &Offer<'_>) -> Vec<Case> {
-        cases::cases(planner, template, &Arc::new(self.clone()), offer.catalog)
+        let settings = Arc::new(self.clone());
+        match &self.other {
+            Other::Recorded { file, snapshot } => {
+                cases::cases(planner, template, &settings, (file, snapshot), offer.catalog)
+            }
+            Other::InRevision(revision) => parity::cases(planner, template, &settings, *revision, offer),
+        }
     }
 
     fn variants(&self, _: &Planner<'_>) -> BTreeSet<String> {
-        cases::JUDGES.map(str::to_owned).into()
+        match &self.other {
+            Other::Recorded { .. } => cases::JUDGES.map(str::to_owned).into(),
+            // Two revisions of one release say nothing about the next release.
+            Other::InRevision(_) => BTreeSet::new(),
+        }
     }
 
     fn snapshot_file(&self) -> Option<&str> {
-        Some(&self.file)
+        match &self.other {
+            Other::Recorded { file, .. } => Some(file),
+            Other::InRevision(_) => None,
+        }
     }
 }
 
