@@ -11,7 +11,10 @@ use crate::report::terminal;
 /// Every command in the group in which somebody looks for it; a test holds that none is missing.
 const GROUPS: [CommandGroup; 6] = [
     CommandGroup { title: "Start here", commands: &["doctor", "ci", "audit", "init"] },
-    CommandGroup { title: "Ask a server", commands: &["tools", "call", "read", "prompt", "complete"] },
+    CommandGroup {
+        title: "Ask a server",
+        commands: &["tools", "call", "read", "prompt", "complete", "login", "logout"],
+    },
     CommandGroup {
         title: "Write and run suites",
         commands: &["run", "monitor", "check", "plan", "fmt", "snapshot", "convert"],

@@ -72,6 +72,8 @@ enum CliCommand {
     Snapshot(Box<commands::snapshot::SnapshotArgs>),
     Tools(Box<commands::tools::ToolsArgs>),
     Doctor(Box<commands::doctor::DoctorArgs>),
+    Login(Box<commands::login::LoginArgs>),
+    Logout(Box<commands::login::LogoutArgs>),
     Call(Box<commands::ask::ToolCallArgs>),
     Read(Box<commands::ask::ReadArgs>),
     Prompt(Box<commands::ask::PromptArgs>),
@@ -154,6 +156,8 @@ impl CliCommand {
             Self::Diff(_) => "nothing was compared",
             Self::Tools(_) => "nothing was listed",
             Self::Doctor(_) => "nothing was examined",
+            Self::Login(_) => "nobody logged in",
+            Self::Logout(_) => "nobody logged out",
             Self::Call(_) | Self::Read(_) | Self::Prompt(_) | Self::Complete(_) => "nothing was asked",
         }
     }
@@ -199,6 +203,8 @@ pub fn main() -> ExitCode {
         CliCommand::Snapshot(args) => commands::snapshot::snapshot(&args, console),
         CliCommand::Tools(args) => commands::tools::tools(&args, console),
         CliCommand::Doctor(args) => commands::doctor::doctor(&args, console),
+        CliCommand::Login(args) => commands::login::login(&args, console),
+        CliCommand::Logout(args) => commands::login::logout(&args, console),
         CliCommand::Call(args) => commands::ask::call(*args, console),
         CliCommand::Read(args) => commands::ask::read(*args, console),
         CliCommand::Prompt(args) => commands::ask::prompt(*args, console),

@@ -18,7 +18,8 @@ use crate::redact::{is_secret, option_secrets, query_secrets, reads_drawn, user_
 use crate::source::file::WRITTEN;
 use crate::source::{legible_json, nearest, visible_line};
 use crate::suite::{AdHocCommand, CommandLine, ServerFile};
-use crate::wire::Revision;
+use crate::transport::http::LoginFile;
+use crate::wire::{Revision, address};
 
 /// Stands for a secret in what is printed; the user fills it in.
 pub(crate) const TO_FILL_IN: &str = "…";
@@ -110,7 +111,7 @@ impl ServerArgs {
             }
             None => {
                 let shown = shell_words::join(words.iter().map(|word| public(word)));
-                (vec![(None, named_server(verb, words, console)?)], shown)
+                (vec![(None, self.with_login(named_server(verb, words, console)?, console))], shown)
             }
         };
         let servers = servers.into_iter().map(|(name, server)| Ok((name, self.with_flags(server, console)?)));
@@ -118,6 +119,20 @@ impl ServerArgs {
         let hidden = words.iter().map(|word| HiddenWord { typed: word.clone(), shown: public(word) });
         let hidden = hidden.filter(|word| word.typed != word.shown).collect();
         Ok(AdHocServer { command: verb.command, servers, shown, is_described: described.is_some(), hidden, flags })
+    }
+
+    /// A server to which somebody has logged in gets the token of that login, unless a header has another.
+    fn with_login(&self, mut server: Value, console: &Console) -> Value {
+        let is_named =
+            |text: &String| pair(text, ':').is_some_and(|pair| pair.name.eq_ignore_ascii_case("authorization"));
+        let url = server["url"].as_str().filter(|_| !self.header.iter().any(is_named));
+        let Some(url) = url.and_then(|url| address(url).ok()) else { return server };
+        match LoginFile::of(&console.environment.variables).find(url.as_str(), None) {
+            Ok(Some(_)) => server["auth"] = json!({"authorization_code": {}}),
+            Ok(None) => {}
+            Err(why) => console.note(&format!("{}, so that no login is used: {}", why.reason, why.cure)),
+        }
+        server
     }
 
     /// The only server that the flags or the words name, as a suite would write it: secrets come from the environment.
@@ -374,6 +389,14 @@ impl AdHocServer {
         self.servers.iter_mut().for_each(|(_, server)| server["scratch"] = true.into());
     }
 
+    /// Says how servers with an address get their tokens, unless a file says it.
+    pub(crate) fn set_auth(&mut self, auth: &Value) {
+        let with_address = self.servers.iter_mut().filter(|(_, server)| server.get("url").is_some());
+        for (_, server) in with_address {
+            server["auth"] = auth.clone();
+        }
+    }
+
     /// Returns true if it is one server, and not several of a file.
     pub(crate) fn is_single(&self) -> bool {
         self.servers.len() == 1
@@ -483,9 +506,12 @@ fn named_server(Verb { command, does, .. }: Verb, words: &[String], console: &Co
     let name = command.as_str();
     Ok(match words {
         [] => {
-            let help = format!(
+            let by_address =
+                format!("write `mcprove {name} https://staging.example.com/mcp`, or `mcprove {name} suite.yml`");
+            let any = format!(
                 "write `mcprove {name} -- node server.js`, `mcprove {name} --url http://127.0.0.1:3000/mcp`, or `mcprove {name} --config mcp.json`"
             );
+            let help = if command.is_of_person() { by_address } else { any };
             return Err(console.fail(Exit::Usage, format!("name the server to {does}"), Some(&help)));
         }
         [word] if word.starts_with("http://") || word.starts_with("https://") => json!({"url": word}),

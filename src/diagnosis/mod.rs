@@ -8,6 +8,7 @@ mod mismatch;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 pub use self::injected::{judge_recovery, of_idle_fault, strikes_text};
@@ -76,7 +77,7 @@ pub fn of_open_failure(failed: &OpenFailure, config_source: ConfigSource) -> Fin
             match &failure.reason {
                 FailureReason::Timeout(_) => with_start_timeout(finding, config_source),
                 FailureReason::Http(reason) => {
-                    let help = http_help(reason, config_source).map(str::to_owned);
+                    let help = http_help(reason, config_source).map(Cow::into_owned);
                     Finding { help: help.or(finding.help), ..finding }
                 }
                 FailureReason::Exited(_) => {
@@ -171,13 +172,13 @@ pub fn of_http(failure: &HttpFailure, method: &str) -> Finding {
             .with_evidence("www-authenticate", www_authenticate.clone().unwrap_or_default());
     }
     let finding = finding.with_evidence("body", failure.excerpt());
-    Finding { help: http_help(failure, ConfigSource::Suite).map(str::to_owned), ..finding }
+    Finding { help: http_help(failure, ConfigSource::Suite).map(Cow::into_owned), ..finding }
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "most failures have no remedy in a suite")]
-fn http_help(failure: &HttpFailure, config_source: ConfigSource) -> Option<&'static str> {
+fn http_help(failure: &HttpFailure, config_source: ConfigSource) -> Option<Cow<'static, str>> {
     let is_suite = config_source == ConfigSource::Suite;
-    Some(match failure {
+    let help = match failure {
         HttpFailure::ConnectionRefused { .. } if is_suite => {
             "start the server first, or write its `command` beside the `url` and mcprove starts it"
         }
@@ -196,10 +197,11 @@ fn http_help(failure: &HttpFailure, config_source: ConfigSource) -> Option<&'sta
             "see what listens there; the address of a server that speaks TLS begins with `https://`"
         }
         HttpFailure::TokenRefused(_) => "see whether `scopes` and `resource` under `auth` are what it wants",
-        HttpFailure::NoToken(none) => none.cure,
+        HttpFailure::NoToken(none) => return Some(none.cure.clone()),
         HttpFailure::UntrustedCertificate(_) => "name the certificate that signed it with `tls: { ca: ./root.pem }`",
         _ => return None,
-    })
+    };
+    Some(help.into())
 }
 
 fn of_connect(error: &ConnectError, config_source: ConfigSource) -> Finding {

@@ -25,6 +25,7 @@ mod history;
 mod injected;
 mod isolation;
 mod learning;
+mod logins;
 mod machine_paths;
 mod names;
 mod open_targets;
@@ -93,6 +94,7 @@ pub(crate) use self::coverage::score_parts;
 #[cfg(feature = "cli")]
 pub(crate) use self::examine::examine_servers;
 pub use self::fresh::Fresh;
+pub use self::logins::{LoginPlace, login_places};
 pub use self::names::{redactor, variables_in};
 pub use self::options::{
     Bail, InProcess, Isolation, Observer, Options, Replay, SessionFrames, SessionPurpose, Stop, Tamper, Thresholds,

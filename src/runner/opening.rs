@@ -168,7 +168,8 @@ pub(crate) async fn open_requested(
 fn address_of_user(target: &RunTarget, session: &Session, user: &str) -> Result<Reachable, Finding> {
     let Some(endpoint) = session.endpoint() else { return target.server.clone() };
     let names = target.names.clone().unwrap_or_default();
-    let address = resolve::address_of_user(target.settings(), endpoint.address(), user, &names, target.redactor());
+    let (reached, environment) = (endpoint.address(), &target.environment);
+    let address = resolve::address_of_user(target.settings(), reached, user, &names, environment, target.redactor());
     address.map(|address| Reachable::Http(target.with_user_token(address, user)))
 }
 

@@ -19,7 +19,7 @@ use crate::suite::{self, Answers, Auth, Http, HttpFlavour, HttpUser, Server, Ser
 use crate::testserver;
 use crate::transport::http::{
     self, AssertionAlgorithm, AssertionKey, AuthorizationCode, ClientProof, DeviceCode, HttpAddress, HttpTransport,
-    LoginForm, TokenFlow, TokenGrant, TokenSource, TrustedRoots,
+    LoginFile, LoginForm, PersonLogin, TokenFlow, TokenGrant, TokenSource, TrustedRoots,
 };
 use crate::transport::stdio::ServerCommand;
 use crate::transport::{ConnectError, Link, memory, stdio};
@@ -80,7 +80,7 @@ pub(crate) fn server(
         ServerKind::Builtin(_) => Ok(Reachable::Demo),
         ServerKind::Command(words) => command(server, words, names, environment).map(Reachable::Command),
         ServerKind::Url(http) if http.command.is_none() => {
-            address(server, http, http.default_user(), names, redactor).map(Reachable::Http)
+            address(server, http, http.default_user(), names, environment, redactor).map(Reachable::Http)
         }
         ServerKind::Url(_) => {
             let (server, names, environment) = (server.clone(), names.clone(), environment.clone());
@@ -174,7 +174,8 @@ impl Served {
         if let Some(moving) = &self.moving {
             command = at_copy(&command, &self.server, moving)?;
         }
-        Ok((command, address(&self.server, http, http.default_user(), &names, &self.redactor)?))
+        let user = http.default_user();
+        Ok((command, address(&self.server, http, user, &names, &self.environment, &self.redactor)?))
     }
 }
 
@@ -218,6 +219,7 @@ pub(crate) fn address_of_user(
     reached: &HttpAddress,
     user: &str,
     names: &Names,
+    environment: &BTreeMap<String, String>,
     redactor: &Redactor,
 ) -> Result<HttpAddress, Finding> {
     let ServerKind::Url(http) = &server.kind else { return Ok(reached.clone()) };
@@ -226,7 +228,52 @@ pub(crate) fn address_of_user(
     if let Some(port) = reached.url.parse().ok().and_then(|url: reqwest::Url| url.port_or_known_default()) {
         names.entry("port".to_owned()).or_insert(port.into());
     }
-    Ok(HttpAddress { exit: reached.exit.clone(), ..address(server, http, user, &names, redactor)? })
+    Ok(HttpAddress { exit: reached.exit.clone(), ..address(server, http, user, &names, environment, redactor)? })
+}
+
+/// The address of a server at which a person logs in, for the server or for one of its users; `Err` says why nobody does.
+pub(crate) fn login_address(
+    server: &Server,
+    user: Option<&str>,
+    names: &Names,
+    environment: &BTreeMap<String, String>,
+    redactor: &Redactor,
+) -> Result<HttpAddress, Finding> {
+    let nobody =
+        |message: &str, help: &str| Finding { help: Some(help.to_owned()), ..Finding::new("no-token", message) };
+    let ServerKind::Url(http) = &server.kind else {
+        return Err(nobody("the server has no address, and takes no tokens", "name a server with a `url`"));
+    };
+    let known = user.map(|user| http.users.iter().find(|known| known.name.value == user));
+    if matches!(known, Some(None)) {
+        return Err(nobody("the server has no such user", "name one of its `users`"));
+    }
+    let user = known.flatten().or_else(|| http.default_user());
+    let at_port = |port: u16| {
+        let mut names = names.clone();
+        if http.command.is_some() {
+            names.insert("port".to_owned(), port.into());
+        }
+        address(server, http, user, &names, environment, redactor)
+    };
+    let (reached, again) = (at_port(1)?, at_port(2)?);
+    let Some(tokens) = &reached.tokens else {
+        let help = "write `auth: { authorization_code: {} }` for it in the suite";
+        return Err(nobody("the suite asks for no login to the server", help));
+    };
+    if !tokens.is_of_person() {
+        return Err(nobody(
+            "the suite gets the token of the server itself, so that nobody has to log in",
+            "leave out `login` under `auth`, so that a person logs in",
+        ));
+    }
+    if reached.url != again.url && !tokens.is_independent_of_address() {
+        return Err(nobody(
+            "mcprove starts the server, at another port each time",
+            "write `issuer` and `resource` under `auth`, or start the server yourself, at a fixed port in `url`",
+        ));
+    }
+    Ok(reached)
 }
 
 /// The address with the credentials of a user, which take the place of those of the server.
@@ -235,6 +282,7 @@ fn address(
     written: &Http,
     user: Option<&HttpUser>,
     names: &Names,
+    environment: &BTreeMap<String, String>,
     redactor: &Redactor,
 ) -> Result<HttpAddress, Finding> {
     let own = user.map(|user| &user.credentials);
@@ -251,7 +299,18 @@ fn address(
     let mut headers = headers.map(header).collect::<Result<Vec<_>, Finding>>()?;
     let mut tokens = None;
     let of_server = written.credentials.auth.as_ref().filter(|_| !is_replaced("authorization"));
-    match own.and_then(|own| own.auth.as_ref()).or(of_server) {
+    let mut url = fill_text(server, &written.url, names)?;
+    let of_url = http::userinfo(&url);
+    if let Some(of_url) = &of_url {
+        url.clone_from(&of_url.url);
+    }
+    let of_user = own.and_then(|own| own.auth.as_ref());
+    let person = || PersonLogin {
+        file: LoginFile::of(environment),
+        user: user.filter(|_| of_user.is_some()).map(|user| user.name.value.clone()),
+        command: login_command(server, &url, user.filter(|_| of_user.is_some())),
+    };
+    match of_user.or(of_server) {
         Some(Auth::Bearer(token)) => {
             headers.push(("authorization".to_owned(), format!("Bearer {}", fill_text(server, token, names)?)));
         }
@@ -260,21 +319,21 @@ fn address(
             tokens = Some(Arc::new(TokenSource::new(grant, redactor.clone())));
         }
         Some(Auth::AuthorizationCode(code)) => {
-            let grant = authorization_code(server, code, names)?;
+            let person = code.login.is_empty().then(person);
+            let grant = TokenGrant { person, ..authorization_code(server, code, names)? };
             tokens = Some(Arc::new(TokenSource::new(grant, redactor.clone())));
         }
         Some(Auth::DeviceCode(code)) => {
-            let grant = device_code(server, code, names)?;
+            let person = code.login.is_empty().then(person);
+            let grant = TokenGrant { person, ..device_code(server, code, names)? };
             tokens = Some(Arc::new(TokenSource::new(grant, redactor.clone())));
         }
         None => {}
     }
-    let mut url = fill_text(server, &written.url, names)?;
-    if let Some(user) = http::userinfo(&url) {
-        url = user.url;
-        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
-            headers.push(("authorization".to_owned(), user.header));
-        }
+    if let Some(of_url) = of_url
+        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+    {
+        headers.push(("authorization".to_owned(), of_url.header));
     }
     Ok(HttpAddress {
         url,
@@ -291,6 +350,13 @@ fn address(
             .as_ref()
             .map_or(Ok(TrustedRoots::System), |ca| roots(server, &fill_text(server, ca, names)?))?,
     })
+}
+
+/// The command with which a person logs in to a server.
+fn login_command(server: &Server, url: &str, user: Option<&HttpUser>) -> String {
+    let named = if server.named.is_empty() { shell_words::quote(url) } else { server.named.as_str().into() };
+    let user = user.map(|user| format!(" --user {}", shell_words::quote(&user.name.value))).unwrap_or_default();
+    format!("mcprove login {named}{user}")
 }
 
 fn client_credentials(
@@ -316,6 +382,7 @@ fn client_credentials(
         scopes: written.scopes.iter().map(|scope| fill_text(server, scope, names)).collect::<Result<_, _>>()?,
         resource: text(&written.resource)?,
         flow: TokenFlow::ClientCredentials,
+        person: None,
     })
 }
 
@@ -338,6 +405,7 @@ fn authorization_code(
             login: login_forms(server, &written.login, names)?,
             login_hosts: texts(&written.login_hosts)?,
         }),
+        person: None,
     })
 }
 
@@ -355,6 +423,7 @@ fn device_code(server: &Server, written: &suite::DeviceCode, names: &Names) -> R
             login: login_forms(server, &written.login, names)?,
             login_hosts: texts(&written.login_hosts)?,
         }),
+        person: None,
     })
 }
 

@@ -262,6 +262,10 @@ impl<S> Loader<'_, S> {
         decode::check_steps_around(&keys.setup, "setup", found);
         decode::check_steps_around(&keys.teardown, "teardown", found);
         let names = named_tools(&keys);
+        let mut servers = decode::servers(keys.server, keys.servers, folder, found);
+        for (name, server) in &mut servers {
+            server.named = on_command_line(&self.sources.file(server.span.source).name, name);
+        }
         let tools = |names: Vec<Located<String>>| ToolNames(names.into_iter().map(NamePattern::new).collect());
         let suite = Suite {
             name: keys.suite?,
@@ -275,7 +279,7 @@ impl<S> Loader<'_, S> {
             fixture: keys.fixture.map(|path| Fixture { path: path.0, folder: folder.to_owned() }),
             folder: folder.to_owned(),
             variables: keys.variables,
-            servers: decode::servers(keys.server, keys.servers, folder, found),
+            servers,
             options: keys.run_options.unwrap_or_default(),
             answers: keys.answers.unwrap_or_default().into(),
             arguments: keys.arguments.into_iter().map(|(tool, args)| (tool.value, args)).collect(),
@@ -486,6 +490,16 @@ fn unreadable(path: &Path, error: &io::Error, from: Option<&Located<String>>) ->
 }
 
 /// The hint for a server in the place of a suite.
+/// The words that name a server on a command line; none where nobody wrote the file.
+fn on_command_line(file: &str, name: &str) -> String {
+    if ![".yml", ".yaml", ".json"].iter().any(|end| file.ends_with(end)) {
+        return String::new();
+    }
+    // A single server of a suite has no name of its own.
+    let words = if name == "server" { file.to_owned() } else { format!("{file}:{name}") };
+    shell_words::quote(&words).into_owned()
+}
+
 fn server_help(path: &Path) -> Option<String> {
     let is_suite = path.extension().is_some_and(|end| end == "yml" || end == "yaml");
     let help = "write the path of a suite; a server needs none with `mcprove ci -- COMMAND`, `mcprove ci URL` or `mcprove ci mcp.json`";

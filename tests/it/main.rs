@@ -10,6 +10,7 @@
 //! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found;
 //! `security` attacks servers, also those of others; `safe_arguments` looks at what is sent where nobody wrote the arguments; `over_http` makes ports and certificates
 //! for servers.
+//! `login` is a person with a browser.
 //! `auditing` looks for bugs of many kinds with one command.
 //! `agents` puts models behind HTTP in the place of those of providers.
 //! `page` opens the HTML report in a browser.
@@ -48,6 +49,7 @@ mod hostile_files;
 mod interrupted;
 mod leaks;
 mod links;
+mod login;
 mod manual;
 mod monitor;
 mod monitor_otlp;

@@ -8,5 +8,6 @@ pub mod session;
 #[doc(hidden)]
 pub mod transport;
 
+use mcprove_files as files;
 use mcprove_protocol::{redact, wire};
 use mcprove_source as source;

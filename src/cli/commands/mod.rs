@@ -26,6 +26,7 @@ mod grow_draft;
 mod grow_servers;
 pub(crate) mod init;
 pub(crate) mod lint;
+pub(crate) mod login;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod mock;

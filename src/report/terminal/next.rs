@@ -57,6 +57,8 @@ fn of_command(report: &Report, suites: &[SuiteReport<'_>]) -> Option<Suggestion>
         | AdHocCommand::Complete
         | AdHocCommand::Doctor
         | AdHocCommand::Init
+        | AdHocCommand::Login
+        | AdHocCommand::Logout
         | AdHocCommand::Prompt
         | AdHocCommand::Read
         | AdHocCommand::Snapshot

@@ -105,6 +105,8 @@ impl Detail {
             | AdHocCommand::Complete
             | AdHocCommand::Doctor
             | AdHocCommand::Init
+            | AdHocCommand::Login
+            | AdHocCommand::Logout
             | AdHocCommand::Prompt
             | AdHocCommand::Read
             | AdHocCommand::Run

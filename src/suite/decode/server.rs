@@ -70,6 +70,7 @@ fn server(keys: ServerKeys, folder: &Path, found: &mut Vec<Diagnostic>) -> Optio
         secrets: keys.secrets.into_iter().map(|secret| secret.value).collect(),
         cwd: keys.cwd,
         folder: keys.described.as_ref().map_or(folder, |described| &described.folder).to_owned(),
+        named: String::new(),
         is_described: keys.described.is_some(),
         inputs: keys.described.map(|described| described.inputs).unwrap_or_default(),
         // A built-in server keeps its data in memory, for one run, and one with a store in a copy.
@@ -142,6 +143,7 @@ impl Server {
             secrets: Vec::new(),
             cwd: None,
             folder: std::path::PathBuf::new(),
+            named: String::new(),
             is_described: false,
             inputs: Inputs::new(),
             scratch: false,

@@ -81,7 +81,8 @@ settings! {
         /// Fetches a token with the client credentials grant of OAuth, once, and again after the server refused one.
         pub(crate) client_credentials: Option<ClientCredentials> => alternative() choice("token"),
         /// Fetches a token with the authorization code grant of OAuth: logs in as the user that `login` describes, without a
-        /// browser, and refreshes the token or logs in again when it has expired or the server refused it.
+        /// browser, and refreshes the token or logs in again when it has expired or the server refused it. Without `login`,
+        /// takes the token of the person who ran `mcprove login`, and refreshes it.
         pub(crate) authorization_code: Option<AuthorizationCode> => alternative() choice("token"),
         /// Fetches a token with the device grant of OAuth, and refreshes it in the same way.
         pub(crate) device_code: Option<DeviceCode> => alternative() choice("token"),

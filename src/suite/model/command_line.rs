@@ -29,6 +29,10 @@ pub enum AdHocCommand {
     Init,
     /// `mcprove lint`.
     Lint,
+    /// `mcprove login`.
+    Login,
+    /// `mcprove logout`.
+    Logout,
     /// `mcprove prompt`.
     Prompt,
     /// `mcprove read`.
@@ -44,7 +48,15 @@ pub enum AdHocCommand {
 impl AdHocCommand {
     /// Returns true if it works with one server alone.
     pub fn takes_one_server(self) -> bool {
-        matches!(self, Self::Call | Self::Complete | Self::Init | Self::Prompt | Self::Read)
+        matches!(
+            self,
+            Self::Call | Self::Complete | Self::Init | Self::Login | Self::Logout | Self::Prompt | Self::Read
+        )
+    }
+
+    /// Returns true if it is about the login of a person, and so about an address.
+    pub fn is_of_person(self) -> bool {
+        matches!(self, Self::Login | Self::Logout)
     }
 
     /// The word after `mcprove`.
@@ -60,6 +72,8 @@ impl AdHocCommand {
             Self::Fuzz => "fuzz",
             Self::Init => "init",
             Self::Lint => "lint",
+            Self::Login => "login",
+            Self::Logout => "logout",
             Self::Prompt => "prompt",
             Self::Read => "read",
             Self::Run => "run",

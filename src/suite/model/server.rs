@@ -28,6 +28,8 @@ pub struct Server {
     pub cwd: Option<Node>,
     /// The folder to which its paths are relative.
     pub folder: PathBuf,
+    /// Its words on a command line: the file that has it, and its name there; empty where nobody wrote a file.
+    pub named: String,
     /// True if a file other than the suite describes it.
     pub is_described: bool,
     /// What its variables of the environment stand for, where a client would ask for them.

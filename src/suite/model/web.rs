@@ -97,7 +97,8 @@ settings! {
 }
 
 settings! {
-    /// A login at an authorization server, without a browser. Without `issuer` the tested server names it.
+    /// A login at an authorization server: of a person, once (`mcprove login`), or without a browser. Without `issuer` the
+    /// tested server names it.
     pub struct AuthorizationCode as "authorization_code" {
         /// The authorization server; its metadata has the endpoints.
         pub issuer: Option<Node> => shape(Shape::Text),
@@ -105,13 +106,14 @@ settings! {
         pub client_id: Option<Node> => shape(Shape::Text),
         /// The secret of the client, if it has one; it appears in no output, nor does the token.
         pub client_secret: Option<Node> => shape(Shape::Text) beside(&["client_id"]),
-        /// The address to which the authorization server sends the code. mcprove reads the code and never asks there.
+        /// The address to which the authorization server sends the code. mcprove reads the code and never asks there; only
+        /// `mcprove login` listens there, at a free port where none is named.
         pub redirect_uri: Option<Node> => default("http://127.0.0.1/callback") shape(Shape::Text),
         /// The scopes of the token; by default those that the server requires.
         pub scopes: Vec<Node> => shape(Shape::List(&Shape::Text)),
         /// The resource that the token is for; by default the one that the server publishes, or its `url`.
         pub resource: Option<Node> => shape(Shape::Text),
-        /// The forms of the login, in the order of their pages; by default the authorization server asks for nothing.
+        /// The forms of the login, in the order of their pages; by default a person logs in, once, with `mcprove login`.
         pub login: Vec<LoginStep> => shape(LOGIN),
         /// Further hosts to which the pages of the login may lead, such as `login.example.com`.
         pub login_hosts: Vec<Node> => shape(Shape::List(&Shape::Text)),
@@ -119,8 +121,8 @@ settings! {
 }
 
 settings! {
-    /// A login for a device without a browser, by the code that it shows. Without `issuer` the tested server names the
-    /// authorization server.
+    /// A login for a device, by the code that it shows: of a person, once (`mcprove login`), or without a browser. Without
+    /// `issuer` the tested server names the authorization server.
     pub struct DeviceCode as "device_code" {
         /// The authorization server; its metadata has the endpoints.
         pub issuer: Option<Node> => shape(Shape::Text),
@@ -133,7 +135,8 @@ settings! {
         /// The resource that the token is for; by default the one that the server publishes, or its `url`.
         pub resource: Option<Node> => shape(Shape::Text),
         /// The forms of the pages on which the device is allowed, in order; a field `user_code` gets the code of the device.
-        pub login: Vec<LoginStep> => required() shape(LOGIN),
+        /// By default a person allows it, once, with `mcprove login`.
+        pub login: Vec<LoginStep> => shape(LOGIN),
         /// Further hosts to which the pages of the login may lead, such as `login.example.com`.
         pub login_hosts: Vec<Node> => shape(Shape::List(&Shape::Text)),
     }

@@ -2,6 +2,7 @@
 //!
 //! Describes a failure; its severity is decided above.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::io;
 
@@ -109,7 +110,7 @@ pub struct NoToken {
     /// The answer that gave no token, or another problem, as half a sentence.
     pub reason: String,
     /// What to do about it.
-    pub cure: &'static str,
+    pub cure: Cow<'static, str>,
     /// The requests for a token, and their answers.
     pub asked: Vec<String>,
     /// The beginning of the last answer.

@@ -1,5 +1,6 @@
 //! Questions to those who give tokens: bounded in time and size, never redirected elsewhere, and remembered.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use parking_lot::Mutex;
@@ -27,7 +28,7 @@ pub(crate) struct Problem {
     /// Half a sentence.
     pub(crate) reason: String,
     /// What to do about it.
-    pub(crate) cure: &'static str,
+    pub(crate) cure: Cow<'static, str>,
     /// Somebody was asked, and refused.
     pub(crate) is_refusal: bool,
     /// The error of OAuth with which that was; empty where there is none.
@@ -36,12 +37,12 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn of(reason: impl Into<String>) -> Self {
-        let cure = "check `auth` of the server; `issuer` or `token_url` there says who gives tokens";
+        let cure = Cow::from("check `auth` of the server; `issuer` or `token_url` there says who gives tokens");
         Self { reason: visible_line(&reason.into()).into_owned(), cure, is_refusal: false, error: String::new() }
     }
 
-    pub(crate) fn with_cure(self, cure: &'static str) -> Self {
-        Self { cure, ..self }
+    pub(crate) fn with_cure(self, cure: impl Into<Cow<'static, str>>) -> Self {
+        Self { cure: cure.into(), ..self }
     }
 }
 

@@ -1,4 +1,5 @@
 //! The authorization code grant (RFC 6749, 4.1; OAuth 2.1) with PKCE (RFC 7636): a login gives a code, the code a token.
+//! [`AuthorizationCode::fetch`] logs in with forms, `person.rs` has a person do it.
 
 use reqwest::Url;
 
@@ -6,7 +7,7 @@ use super::asking::{Asking, Problem, is_here};
 use super::discovery::{Found, permit_login, secure_endpoint};
 use super::login::{Login, LoginEnd, LoginForm, LoginPlace, hosts};
 use super::registration::register;
-use super::token_request::{TokenClient, TokenSet};
+use super::token_request::{ClientProof, TokenClient, TokenSet};
 use super::{TokenGrant, TokenRequest};
 use crate::source::visible_line;
 use crate::transport::http::verifier::{code_challenge, code_verifier};
@@ -37,7 +38,7 @@ pub struct AuthorizationCode {
 }
 
 impl AuthorizationCode {
-    /// Registers where the client has no id, logs in, and exchanges the code.
+    /// Registers where the client has no id, logs in with the forms of the suite, and exchanges the code.
     pub(crate) async fn fetch(
         &self,
         asking: &Asking<'_>,
@@ -45,6 +46,66 @@ impl AuthorizationCode {
         found: &Found,
         needed: &TokenRequest<'_>,
     ) -> Result<(TokenSet, TokenClient), Problem> {
+        let redirect_uri = Url::parse(self.redirect_uri.as_deref().unwrap_or(REDIRECT_URI));
+        let redirect_uri = redirect_uri.map_err(|_| Problem::of("`redirect_uri` is not a URL"));
+        let by = LoginBy::Forms { hosts: &self.login_hosts };
+        let request = CodeRequest::prepare(asking, grant, found, needed, redirect_uri, by).await?;
+        let place = LoginPlace {
+            start: request.start.clone(),
+            end: LoginEnd::Redirect(&request.redirect_uri),
+            hosts: hosts(&self.login_hosts, grant, found, &[&request.start, needed.url]),
+            issuer: grant.issuer.as_deref().and_then(|issuer| Url::parse(issuer).ok()),
+            code: None,
+        };
+        let back = Login::new(asking, &self.login, place).walk().await?;
+        let code = read_redirect(&back, &request.expected)?;
+        request.exchange(asking, code).await
+    }
+}
+
+/// Who logs in.
+#[derive(Clone, Copy)]
+pub(crate) enum LoginBy<'a> {
+    /// Nobody: the forms of the suite are filled in, on these hosts beside those that the suite names otherwise.
+    Forms { hosts: &'a [String] },
+    /// A person, who sees in the browser where.
+    Person,
+}
+
+impl LoginBy<'_> {
+    /// Only where the suite says may the forms of the suite be sent.
+    pub(crate) fn permit(self, at: &Url, grant: &TokenGrant, needed: &TokenRequest<'_>) -> Result<(), Problem> {
+        match self {
+            Self::Forms { hosts } => permit_login(at, grant.issuer.as_deref(), hosts, needed.url),
+            // The secret of the suite goes there, without anybody seeing it.
+            Self::Person if !matches!(grant.proof, ClientProof::Nothing) => {
+                permit_login(at, grant.issuer.as_deref(), &[], needed.url)
+            }
+            Self::Person => Ok(()),
+        }
+    }
+}
+
+/// A request for a code, ready to be sent from a browser.
+pub(crate) struct CodeRequest {
+    /// The first page of the login.
+    pub(crate) start: Url,
+    pub(crate) redirect_uri: Url,
+    pub(crate) expected: Expected,
+    verifier: String,
+    client: TokenClient,
+}
+
+impl CodeRequest {
+    /// Registers where the client has no id, and draws what the answer must repeat.
+    pub(crate) async fn prepare(
+        asking: &Asking<'_>,
+        grant: &TokenGrant,
+        found: &Found,
+        needed: &TokenRequest<'_>,
+        redirect_uri: Result<Url, Problem>,
+        by: LoginBy<'_>,
+    ) -> Result<Self, Problem> {
         let server = &found.server;
         if server
             .code_challenge_methods_supported
@@ -56,9 +117,9 @@ impl AuthorizationCode {
         }
         let authorize =
             secure_endpoint(server.authorization_endpoint.as_deref(), "authorization endpoint", grant, needed)?;
-        permit_login(&authorize, grant.issuer.as_deref(), &self.login_hosts, needed.url)?;
-        let redirect_uri = Url::parse(self.redirect_uri.as_deref().unwrap_or(REDIRECT_URI));
-        let redirect_uri = redirect_uri.map_err(|_| Problem::of("`redirect_uri` is not a URL"))?;
+        let permit = |at: &Url| by.permit(at, grant, needed);
+        permit(&authorize)?;
+        let redirect_uri = redirect_uri?;
         let scope = scope(grant, found);
         let (id, proof) = match (&grant.client_id, &server.registration_endpoint) {
             (Some(id), _) => (id.clone(), grant.proof.clone()),
@@ -75,11 +136,11 @@ impl AuthorizationCode {
             }
         };
         let client = TokenClient::new(grant, found, needed, id, proof)?;
-        permit_login(&client.endpoint, grant.issuer.as_deref(), &self.login_hosts, needed.url)?;
+        permit(&client.endpoint)?;
         let (verifier, state) = (draw().map_err(Problem::of)?, draw().map_err(Problem::of)?);
         asking.redactor.learn(&verifier);
         asking.redactor.learn(&state);
-        let mut start = authorize.clone();
+        let mut start = authorize;
         start
             .query_pairs_mut()
             .append_pair("response_type", "code")
@@ -92,28 +153,24 @@ impl AuthorizationCode {
         if !scope.is_empty() {
             start.query_pairs_mut().append_pair("scope", &scope);
         }
-        let place = LoginPlace {
-            start,
-            end: LoginEnd::Redirect(&redirect_uri),
-            hosts: hosts(&self.login_hosts, grant, found, &[&authorize, needed.url]),
-            issuer: grant.issuer.as_deref().and_then(|issuer| Url::parse(issuer).ok()),
-            code: None,
-        };
-        let back = Login::new(asking, &self.login, place).walk().await?;
         let expected = Expected {
-            state: &state,
-            issuer: &server.issuer,
+            state,
+            issuer: server.issuer.clone(),
             names_issuer: server.authorization_response_iss_parameter_supported,
         };
-        let code = read_redirect(&back, &expected)?;
+        Ok(Self { start, redirect_uri, expected, verifier, client })
+    }
+
+    /// Exchanges the code for a token.
+    pub(crate) async fn exchange(self, asking: &Asking<'_>, code: String) -> Result<(TokenSet, TokenClient), Problem> {
         asking.redactor.learn(&code);
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code.as_str()),
-            ("redirect_uri", redirect_uri.as_str()),
-            ("code_verifier", verifier.as_str()),
+            ("redirect_uri", self.redirect_uri.as_str()),
+            ("code_verifier", self.verifier.as_str()),
         ];
-        Ok((client.ask(asking, &form).await?, client))
+        Ok((self.client.ask(asking, &form).await?, self.client))
     }
 }
 
@@ -128,27 +185,28 @@ fn scope(grant: &TokenGrant, found: &Found) -> String {
 }
 
 /// What the redirect that ends a login must carry.
-struct Expected<'a> {
-    state: &'a str,
-    issuer: &'a str,
+#[derive(Clone)]
+pub(crate) struct Expected {
+    pub(crate) state: String,
+    pub(crate) issuer: String,
     /// The authorization server promises to name itself (RFC 9207, 3).
-    names_issuer: bool,
+    pub(crate) names_issuer: bool,
 }
 
 /// The code in the redirect that ends a login; `Err` says why it is none.
-fn read_redirect(back: &Url, expected: &Expected<'_>) -> Result<String, Problem> {
+pub(crate) fn read_redirect(back: &Url, expected: &Expected) -> Result<String, Problem> {
     let parameter = |wanted: &str| {
         let found = back.query_pairs().find(|(name, _)| name == wanted);
         found.map(|(_, value)| value.into_owned())
     };
-    if parameter("state").as_deref() != Some(expected.state) {
+    if parameter("state").as_deref() != Some(&expected.state) {
         let what = if parameter("state").is_some() { "another `state` than was sent" } else { "no `state`" };
         let message = format!("the authorization server sends {what} back; its answer is not used");
         return Err(Problem::of(message).with_cure(ANSWER_CURE));
     }
     let issuer = parameter("iss");
-    if let Some(issuer) = issuer.as_ref().filter(|issuer| issuer.as_str() != expected.issuer) {
-        let (found, expected) = (visible_line(issuer), visible_line(expected.issuer));
+    if let Some(issuer) = issuer.as_ref().filter(|issuer| **issuer != expected.issuer) {
+        let (found, expected) = (visible_line(issuer), visible_line(&expected.issuer));
         let message = format!("the answer to the login names the issuer `{found}` as `iss`, not `{expected}`");
         return Err(Problem::of(message).with_cure(ANSWER_CURE));
     }
@@ -208,7 +266,8 @@ mod tests {
     fn redirects_are_read() {
         let check = |query: &str, names_issuer: bool, expected: Result<&str, &str>| {
             let back = Url::parse(&format!("http://127.0.0.1/callback{query}")).unwrap();
-            let read = read_redirect(&back, &Expected { state: "s", issuer: "https://as.test", names_issuer });
+            let given = Expected { state: "s".to_owned(), issuer: "https://as.test".to_owned(), names_issuer };
+            let read = read_redirect(&back, &given);
             match (read, expected) {
                 (Ok(code), Ok(expected)) => assert_eq!(code, expected, "{query}"),
                 (Err(problem), Err(expected)) => {

@@ -1,12 +1,13 @@
 //! The grant of devices (RFC 8628): a device shows a code, its user allows it on a page, and the device asks until that is
-//! done. Here the forms of the suite are the user.
+//! done. The user is a person, or the forms of the suite.
 
 use reqwest::Url;
 use serde::Deserialize;
 use tokio::time::{Duration, sleep};
 
 use super::asking::{Asking, Problem};
-use super::discovery::{Found, permit_login, secure_endpoint};
+use super::code::LoginBy;
+use super::discovery::{Found, secure_endpoint};
 use super::login::{Login, LoginEnd, LoginForm, LoginPlace, hosts};
 use super::token_request::{TokenClient, TokenSet};
 use super::{TokenGrant, TokenRequest};
@@ -34,8 +35,18 @@ struct Begun {
     interval: Option<u64>,
 }
 
+/// A device that waits to be allowed.
+pub(crate) struct BegunDevice {
+    begun: Begun,
+    /// The question that began it and its answer, as half a sentence.
+    summary: String,
+    /// Where it was asked.
+    endpoint: Url,
+    client: TokenClient,
+}
+
 impl DeviceCode {
-    /// Begins, allows the device, and asks for the token until it comes.
+    /// Begins, allows the device with the forms of the suite, and asks for the token until it comes.
     pub(crate) async fn fetch(
         &self,
         asking: &Asking<'_>,
@@ -43,12 +54,36 @@ impl DeviceCode {
         found: &Found,
         needed: &TokenRequest<'_>,
     ) -> Result<(TokenSet, TokenClient), Problem> {
+        let by = LoginBy::Forms { hosts: &self.login_hosts };
+        let begun = self.begin(asking, grant, found, needed, by).await?;
+        asking.redactor.learn(begun.user_code());
+        let place = LoginPlace {
+            start: begun.page()?,
+            end: LoginEnd::LastForm,
+            hosts: hosts(&self.login_hosts, grant, found, &[&begun.endpoint, needed.url]),
+            issuer: grant.issuer.as_deref().and_then(|issuer| Url::parse(issuer).ok()),
+            code: Some(("user_code".to_owned(), begun.user_code().to_owned())),
+        };
+        Login::new(asking, &self.login, place).walk().await?;
+        begun.wait(asking).await
+    }
+
+    /// Gets the codes of the device.
+    pub(crate) async fn begin(
+        &self,
+        asking: &Asking<'_>,
+        grant: &TokenGrant,
+        found: &Found,
+        needed: &TokenRequest<'_>,
+        by: LoginBy<'_>,
+    ) -> Result<BegunDevice, Problem> {
         let at = found.server.device_authorization_endpoint.as_deref();
         let at = secure_endpoint(at, "device authorization endpoint", grant, needed)?;
-        permit_login(&at, grant.issuer.as_deref(), &self.login_hosts, needed.url)?;
+        let permit = |at: &Url| by.permit(at, grant, needed);
+        permit(&at)?;
         let id = grant.client_id.clone().unwrap_or_default();
         let client = TokenClient::new(grant, found, needed, id, grant.proof.clone())?;
-        permit_login(&client.endpoint, grant.issuer.as_deref(), &self.login_hosts, needed.url)?;
+        permit(&client.endpoint)?;
         let scope = found.scopes.join(" ");
         let form: Vec<_> = (!scope.is_empty()).then_some(("scope", scope.as_str())).into_iter().collect();
         let answer = client.post(asking, &at, &form).await?;
@@ -56,26 +91,32 @@ impl DeviceCode {
             Problem::of(format!("{}, which is no beginning for a device: {error}", answer.summary()))
         })?;
         asking.redactor.learn(&begun.device_code);
-        asking.redactor.learn(&begun.user_code);
-        let page = begun.verification_uri_complete.as_deref().unwrap_or(&begun.verification_uri);
-        let start = Url::parse(page).map_err(|_| Problem::of(format!("{}, whose page is no URL", answer.summary())))?;
-        let place = LoginPlace {
-            start,
-            end: LoginEnd::LastForm,
-            hosts: hosts(&self.login_hosts, grant, found, &[&at, needed.url]),
-            issuer: grant.issuer.as_deref().and_then(|issuer| Url::parse(issuer).ok()),
-            code: Some(("user_code".to_owned(), begun.user_code)),
-        };
-        Login::new(asking, &self.login, place).walk().await?;
+        Ok(BegunDevice { begun, summary: answer.summary(), endpoint: at, client })
+    }
+}
+
+impl BegunDevice {
+    /// The code that is typed at the page.
+    pub(crate) fn user_code(&self) -> &str {
+        &self.begun.user_code
+    }
+
+    /// The page on which the device is allowed.
+    pub(crate) fn page(&self) -> Result<Url, Problem> {
+        let page = self.begun.verification_uri_complete.as_deref().unwrap_or(&self.begun.verification_uri);
+        Url::parse(page).map_err(|_| Problem::of(format!("{}, whose page is no URL", self.summary)))
+    }
+
+    /// Asks for the token until it comes; whoever calls it limits the time.
+    pub(crate) async fn wait(self, asking: &Asking<'_>) -> Result<(TokenSet, TokenClient), Problem> {
         let form = [
             ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
-            ("device_code", begun.device_code.as_str()),
+            ("device_code", self.begun.device_code.as_str()),
         ];
-        let mut interval = begun.interval.unwrap_or(INTERVAL).max(1);
-        // The time for a token ends this.
+        let mut interval = self.begun.interval.unwrap_or(INTERVAL).max(1);
         loop {
-            let problem = match client.ask(asking, &form).await {
-                Ok(set) => return Ok((set, client)),
+            let problem = match self.client.ask(asking, &form).await {
+                Ok(set) => return Ok((set, self.client)),
                 Err(problem) => problem,
             };
             match problem.error.as_str() {

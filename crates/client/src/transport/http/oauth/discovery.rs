@@ -23,6 +23,7 @@ pub(crate) struct ServerMetadata {
     pub(crate) token_endpoint: Option<String>,
     pub(crate) registration_endpoint: Option<String>,
     pub(crate) device_authorization_endpoint: Option<String>,
+    pub(crate) revocation_endpoint: Option<String>,
     pub(crate) scopes_supported: Option<Vec<String>>,
     pub(crate) code_challenge_methods_supported: Option<Vec<String>>,
     pub(crate) token_endpoint_auth_methods_supported: Option<Vec<String>>,

@@ -6,12 +6,15 @@
 
 mod asking;
 mod assertion;
+mod callback;
 mod code;
 mod cookies;
 mod device;
 mod discovery;
 mod form;
+mod kept;
 mod login;
+mod person;
 mod registration;
 mod token_request;
 
@@ -28,7 +31,9 @@ pub use self::code::AuthorizationCode;
 pub use self::cookies::CookieJar;
 pub use self::device::DeviceCode;
 pub use self::form::{Form, forms_of};
+pub use self::kept::{KeptLogin, LOGINS_FILE, LOGINS_VARIABLE, LoginFile, LoginFileError, PersonLogin};
 pub use self::login::LoginForm;
+pub use self::person::{LoginPrompt, TellPerson};
 pub use self::token_request::ClientProof;
 use self::token_request::{TokenClient, TokenSet};
 use super::failure::{HttpFailure, NoToken};
@@ -56,6 +61,8 @@ pub struct TokenGrant {
     pub resource: Option<String>,
     /// How the token is got.
     pub flow: TokenFlow,
+    /// The login that a person did before, which gives the token; `None` where nobody is needed.
+    pub person: Option<PersonLogin>,
 }
 
 /// How a token is got.
@@ -144,7 +151,11 @@ impl TokenSource {
     /// The token to begin with; `None` where only the server's refusal says where to get one.
     pub(crate) async fn initial_token(&self, needed: &TokenRequest<'_>) -> Result<Option<String>, HttpFailure> {
         let mut held = self.held.lock().await;
-        if held.as_ref().is_some_and(|held| held.set.has_expired()) {
+        if self.grant.person.is_some() {
+            if held.as_ref().is_none_or(|held| held.set.has_expired()) {
+                *held = Some(self.kept(needed, None).await?);
+            }
+        } else if held.as_ref().is_some_and(|held| held.set.has_expired()) {
             *held = self.renewed(held.take(), needed).await?;
         }
         if held.is_none() && (self.grant.issuer.is_some() || self.grant.token_url.is_some()) {
@@ -165,9 +176,13 @@ impl TokenSource {
         if let Some(held) = held.as_ref().filter(|held| Some(held.set.access.as_str()) != refused) {
             return Ok(held.set.access.clone());
         }
-        let renewed = match self.renewed(held.take(), needed).await? {
-            Some(renewed) => renewed,
-            None => self.fetched(needed).await?,
+        let renewed = if self.grant.person.is_some() {
+            self.kept(needed, refused).await?
+        } else {
+            match self.renewed(held.take(), needed).await? {
+                Some(renewed) => renewed,
+                None => self.fetched(needed).await?,
+            }
         };
         let token = renewed.set.access.clone();
         *self.last.lock() = Some(token.clone());
@@ -193,6 +208,23 @@ impl TokenSource {
             Err(problem) if problem.is_refusal => Ok(None),
             Err(problem) => Err(no_token(&asking, problem)),
         }
+    }
+
+    /// The token of the login that is kept, or the next one. Goes on when nobody waits for it any more: a refresh token
+    /// that was used is worth nothing before the next one is written.
+    async fn kept(&self, needed: &TokenRequest<'_>, refused: Option<&str>) -> Result<HeldToken, HttpFailure> {
+        let (grant, redactor, client) = (self.grant.clone(), self.redactor.clone(), needed.client.clone());
+        let (server, refused) = (self.login_name(needed.url), refused.map(str::to_owned));
+        let taken = tokio::spawn(async move {
+            let asking = Asking::new(&client, &redactor);
+            let taken = match &grant.person {
+                Some(person) => person.token(&asking, &grant, &server, refused.as_deref()).await,
+                None => Err(Problem::of("nobody logs in")),
+            };
+            taken.map(|(set, client)| HeldToken { set, client }).map_err(|problem| no_token(&asking, problem))
+        });
+        let lost = |_| no_token(&Asking::new(needed.client, &self.redactor), Problem::of("the program ends"));
+        taken.await.unwrap_or_else(|error| Err(lost(error)))
     }
 
     async fn fetched(&self, needed: &TokenRequest<'_>) -> Result<HeldToken, HttpFailure> {

@@ -8,6 +8,8 @@ use tokio::time::{Duration, Instant};
 use super::asking::{Asking, OAuthAnswer, Problem};
 use super::assertion::AssertionKey;
 use super::discovery::{Found, secure_endpoint};
+use super::kept::KeptLogin;
+use super::person::KeptClient;
 use super::{TokenGrant, TokenRequest};
 use crate::redact::{base64, percent_encode};
 
@@ -80,6 +82,25 @@ impl TokenClient {
         let resource = grant.resource.clone().or_else(|| found.resource.clone());
         let resource = resource.unwrap_or_else(|| needed.url.to_string());
         Ok(Self { endpoint, id, proof, is_basic, audience, resource })
+    }
+
+    /// The client of a login that was kept; its own secret counts before `proof`.
+    pub(crate) fn kept(login: &KeptLogin, proof: ClientProof) -> Result<Self, Problem> {
+        let endpoint = Url::parse(&login.token_endpoint);
+        Ok(Self {
+            endpoint: endpoint.map_err(|_| Problem::of("the token endpoint of the kept login is not a URL"))?,
+            id: login.client_id.clone(),
+            proof: login.client_secret.clone().map_or(proof, ClientProof::Secret),
+            is_basic: login.secret_in_header,
+            audience: login.issuer.clone(),
+            resource: login.resource.clone(),
+        })
+    }
+
+    /// What the next process needs to be this client.
+    pub(crate) fn to_keep(&self) -> KeptClient {
+        let client_secret = if let ClientProof::Secret(secret) = &self.proof { Some(secret.clone()) } else { None };
+        KeptClient { client_id: self.id.clone(), client_secret, secret_in_header: self.is_basic }
     }
 
     /// Asks for a token; the fields say by which grant.

@@ -68,6 +68,7 @@ fn grant(login: &[LoginForm]) -> TokenGrant {
             login: login.to_vec(),
             login_hosts: Vec::new(),
         }),
+        person: None,
     }
 }
 

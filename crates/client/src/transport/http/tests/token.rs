@@ -28,6 +28,7 @@ async fn check(token_path: Option<&str>, scripts: Vec<String>, come: &[&str], he
         scopes: Vec::new(),
         resource: None,
         flow: TokenFlow::ClientCredentials,
+        person: None,
     };
     check_grant(&with_token_url, scripts, come, heard).await
 }
