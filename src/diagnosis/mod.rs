@@ -190,7 +190,7 @@ fn http_help(failure: &HttpFailure, config_source: ConfigSource) -> Option<Cow<'
             "see the server's log, or that of a proxy before it, for why it ends the connection without a whole answer"
         }
         HttpFailure::AuthRequired(_) if !is_suite => {
-            "give them with `--header 'Authorization: Bearer {{ env.TOKEN }}'`"
+            "log in with `mcprove login`, or give them with `--header 'Authorization: Bearer {{ env.TOKEN }}'`"
         }
         HttpFailure::AuthRequired(_) => "give them with `auth: { bearer: \"{{ env.TOKEN }}\" }`",
         HttpFailure::NotHttp(_) => {

@@ -40,7 +40,7 @@ fn help_fits_the_command() {
     };
     let required = || HttpFailure::AuthRequired(HttpRefusal::default());
     assert_eq!(help(required(), ConfigSource::Suite), "give them with `auth: { bearer: \"{{ env.TOKEN }}\" }`");
-    let flags = "give them with `--header 'Authorization: Bearer {{ env.TOKEN }}'`";
+    let flags = "log in with `mcprove login`, or give them with `--header 'Authorization: Bearer {{ env.TOKEN }}'`";
     assert_eq!(help(required(), ConfigSource::Flags), flags);
 }
 

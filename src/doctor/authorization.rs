@@ -135,7 +135,7 @@ pub(crate) fn judge_refusal(refusal: &HttpRefusal, sends_some: bool) -> Examinat
             cure,
         )
     } else {
-        let cure = "get a token for it, put it into a variable, and give it with `--header 'Authorization: Bearer {{ env.TOKEN }}'`";
+        let cure = "log in with `mcprove login`, or put a token into a variable, and give it with `--header 'Authorization: Bearer {{ env.TOKEN }}'`";
         Examination::wrong(AUTHORIZATION, format!("the server wants credentials: HTTP {status}"), cure)
     };
     let challenge = refusal.www_authenticate.iter();

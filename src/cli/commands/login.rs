@@ -48,7 +48,7 @@ pub(crate) struct LoginArgs {
     #[arg(long, requires = "client_id")]
     device: bool,
     /// Lists the logins that are kept.
-    #[arg(long, exclusive = true)]
+    #[arg(long)]
     list: bool,
     #[command(flatten)]
     server: ServerArgs,
