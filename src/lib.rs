@@ -86,7 +86,7 @@ pub use mcprove_client::{session, transport};
 #[doc(hidden)]
 pub use mcprove_files as files;
 #[doc(hidden)]
-pub use mcprove_protocol::{generate, injection, path, redact, reliability, schema, wire};
+pub use mcprove_protocol::{apps, generate, injection, path, redact, reliability, schema, wire};
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub use mcprove_server as server;

@@ -14,8 +14,8 @@ use crate::harness::{files, root};
 /// Bottom to top, as in `docs/architecture.md`. A module may use only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
     &["files", "source"],
-    &["wire", "redact", "reliability", "server"],
-    &["injection", "path", "schema", "testserver"],
+    &["wire", "redact", "reliability", "html", "server"],
+    &["apps", "injection", "path", "schema", "testserver"],
     &["generate"],
     &["transport"],
     &["session"],

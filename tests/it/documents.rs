@@ -122,7 +122,7 @@ fn long_pages_list_their_contents() {
 /// Where the texts stand that rules quote; nobody looks them up here.
 const SPECIFICATIONS: [&str; 4] = [
     "https://modelcontextprotocol.io/",
-    "https://github.com/modelcontextprotocol/modelcontextprotocol",
+    "https://github.com/modelcontextprotocol/",
     "https://www.jsonrpc.org/specification",
     "https://www.rfc-editor.org/rfc/",
 ];

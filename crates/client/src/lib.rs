@@ -9,5 +9,5 @@ pub mod session;
 pub mod transport;
 
 use mcprove_files as files;
-use mcprove_protocol::{redact, wire};
+use mcprove_protocol::{html, redact, wire};
 use mcprove_source as source;

@@ -4,7 +4,11 @@
 //! Start reading in [`wire`].
 
 #[doc(hidden)]
+pub mod apps;
+#[doc(hidden)]
 pub mod generate;
+#[doc(hidden)]
+pub mod html;
 #[doc(hidden)]
 pub mod injection;
 #[doc(hidden)]

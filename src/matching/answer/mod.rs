@@ -1,5 +1,6 @@
 //! Matchers of a whole answer: one per file and one line in a table below.
 
+mod app;
 mod assert;
 mod at_most_one_of;
 mod error;
@@ -55,6 +56,8 @@ static OF_MESSAGES: &[&AnswerMatcher] = &[
     &output_schema::MATCHER,
     &structured_text::MATCHER,
     &input_schema::MATCHER,
+    &app::PAGE,
+    &app::ORIGINS,
     &listed::TOOLS,
     &listed::RESOURCES,
     &listed::RESOURCE_TEMPLATES,

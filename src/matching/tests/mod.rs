@@ -2,6 +2,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "cases read better with `json!(…)` than with `&json!(…)`")]
 
 mod answer;
+mod app;
 mod hostile;
 mod mistakes;
 mod path;

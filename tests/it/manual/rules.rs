@@ -47,7 +47,7 @@ pub(crate) fn page() -> String {
     text += "This page is made from the rule books under `suites/compliance/`.\n";
     text += "`mcprove compliance --explain ID` explains why a rule matters, how a good server answers and how it is checked; [Compliance](../guides/compliance.md) says how to use them.\n\n";
     text += "Each rule quotes the sentence that demands it; `…` stands for omitted words.\n";
-    text += "The sentences are those of the [Model Context Protocol specification](https://github.com/modelcontextprotocol/modelcontextprotocol), copyright its contributors, licensed under Apache-2.0 and in part MIT, as its [licence](https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/LICENSE) says; where the link leads elsewhere, of [JSON-RPC 2.0](https://www.jsonrpc.org/specification), copyright the JSON-RPC Working Group, and of RFCs, copyright the IETF Trust and their authors.\n";
+    text += "The sentences are those of the [Model Context Protocol specification](https://github.com/modelcontextprotocol/modelcontextprotocol), copyright its contributors, licensed under Apache-2.0 and in part MIT, as its [licence](https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/LICENSE) says; where the link leads elsewhere, of [JSON-RPC 2.0](https://www.jsonrpc.org/specification), copyright the JSON-RPC Working Group, of [MCP Apps](https://github.com/modelcontextprotocol/ext-apps), copyright and licensed as the specification is, and of RFCs, copyright the IETF Trust and their authors.\n";
     text += "Where a SHOULD rests on a sentence without that word, `--explain` says why it is only advice.\n";
     let books: BTreeSet<&str> = tests
         .iter()

@@ -58,6 +58,9 @@ const INITIALIZE: &str = "initialize";
 /// The extension that adds a type of results.
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
+/// The extension of tools with pages, which adds no type of results.
+const APPS: &str = "io.modelcontextprotocol/ui";
+
 /// A message is the answer of a server of the newest era to `server/discover`.
 pub(crate) fn is_discovery(json: &Value) -> bool {
     let versions =
@@ -137,7 +140,7 @@ fn read_capabilities(capabilities: &Value) -> ServerCapabilities {
         logging: capabilities.member("logging").is_some(),
         prompts: capabilities.member("prompts").is_some(),
         resources: capabilities.member("resources").is_some(),
-        extensions: (named(|id| id == TASKS), named(|id| id != TASKS)),
+        extensions: (named(|id| id == TASKS), named(|id| id != TASKS && id != APPS)),
     }
 }
 

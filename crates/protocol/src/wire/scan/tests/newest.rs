@@ -228,11 +228,13 @@ fn extensions_may_add_types_of_results() {
     let with =
         |extension: &str| OPEN[1].replace(r#"{"logging":{}}"#, &format!(r#"{{"extensions":{{"{extension}":{{}}}}}}"#));
     let (tasks, other) = (with("io.modelcontextprotocol/tasks"), with("com.example/x"));
+    let apps = with("io.modelcontextprotocol/ui");
     let task = r#"<{%,"id":2,"result":{"resultType":"task"}}"#;
     let paged = r#"<{%,"id":2,"result":{"resultType":"page"}}"#;
     check(Era::Stateless, &[OPEN[0], &tasks, CALL[2], task], &[]);
     check(Era::Stateless, &[OPEN[0], &tasks, CALL[2], paged], &["unknown-result-type"]);
     check(Era::Stateless, &[OPEN[0], &other, CALL[2], paged], &[]);
+    check(Era::Stateless, &[OPEN[0], &apps, CALL[2], paged], &["unknown-result-type"]);
     check(Era::Stateless, &[CALL[2], paged], &[]);
 }
 
