@@ -17,7 +17,7 @@ const METADATA: &str = "metadata";
 /// The time for a document of metadata.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The largest document of metadata that is read, in bytes.
+/// The largest document that is read, in bytes.
 const MOST_BYTES: usize = 64 << 10;
 
 /// The metadata of a protected resource.
@@ -100,7 +100,11 @@ fn is_same_machine(url: &Url, server: &Url) -> bool {
 }
 
 async fn fetch(client: &reqwest::Client, url: &Url) -> Result<Value, String> {
-    let mut response = client.get(url.clone()).send().await.map_err(|_| "no answer".to_owned())?;
+    read_json(client.get(url.clone()).send().await.map_err(|_| "no answer".to_owned())?).await
+}
+
+/// The document in a response; an error is what came in its place.
+pub(crate) async fn read_json(mut response: reqwest::Response) -> Result<Value, String> {
     if !response.status().is_success() {
         return Err(format!("HTTP {}", response.status()));
     }

@@ -6,6 +6,7 @@
 
 mod address;
 mod authorization;
+mod card;
 mod certificate;
 mod environment;
 mod era;

@@ -3,13 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde_json::Value;
+
+use super::card::CardPlace;
 use super::start::ServerOutput;
 use super::{Checkup, Examination, ExaminationVerdict};
-use super::{address, authorization, certificate, environment, era, http_answer, lists, program, shutdown, start};
+use super::{
+    address, authorization, card, certificate, environment, era, http_answer, lists, program, shutdown, start,
+};
 use crate::event::Finding;
 use crate::plan::arguments::ConfigSource;
 use crate::session::{
-    CallFailure, ClientAnswers, Connector, Disturbance, FailureReason, NotOpened, OpenFailure, Session, SessionSettings,
+    CallFailure, ClientAnswers, Connector, Disturbance, FailureReason, NotOpened, OpenFailure, ServerIdentity, Session,
+    SessionSettings,
 };
 use crate::transport::http::{self, HttpAddress};
 use crate::transport::stdio::ServerCommand;
@@ -55,6 +61,8 @@ pub(crate) struct ServerUnderExamination<'a> {
     pub(crate) request_timeout: Duration,
     /// The revision that was asked for; `None` if any will do.
     pub(crate) wanted: Option<Revision>,
+    /// The `server.json` of the registry that describes it.
+    pub(crate) registered: Option<&'a Value>,
     /// The environment of this program.
     pub(crate) environment: &'a BTreeMap<String, String>,
     /// Where the server is written.
@@ -209,6 +217,19 @@ impl CheckupRun<'_> {
         {
             self.add(http_answer::judge_session(&frames));
         }
+        self.compare_cards(&session.server).await;
+    }
+
+    /// What others read about the server before they connect, beside what it says itself.
+    async fn compare_cards(&mut self, own: &ServerIdentity) {
+        let mut url = None;
+        if let ServerAccess::Address(address) = self.server.kind {
+            url = Some(address.url.as_str());
+            (self.server.doing)("asking for its server card".to_owned());
+            let served = card::find_card(address).await;
+            self.add(served.map(|served| card::judge_card(CardPlace::Served, &served, own, url)));
+        }
+        self.add(self.server.registered.map(|entry| card::judge_card(CardPlace::File, entry, own, url)));
     }
 
     /// Lists what the server offers, opens a second session beside this one, and ends this one.

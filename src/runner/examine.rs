@@ -91,6 +91,7 @@ async fn examine(target: &RunTarget, options: &Options, doing: &(dyn Fn(String) 
         start_timeout,
         request_timeout: target.request_timeout(),
         wanted,
+        registered: target.settings().registered.as_ref(),
         environment: &options.environment,
         config_source: ConfigSource::of(target.suite()),
         doing,

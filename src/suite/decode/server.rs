@@ -72,6 +72,7 @@ fn server(keys: ServerKeys, folder: &Path, found: &mut Vec<Diagnostic>) -> Optio
         folder: keys.described.as_ref().map_or(folder, |described| &described.folder).to_owned(),
         named: String::new(),
         is_described: keys.described.is_some(),
+        registered: keys.described.as_ref().and_then(|described| described.registered.clone()),
         inputs: keys.described.map(|described| described.inputs).unwrap_or_default(),
         // A built-in server keeps its data in memory, for one run, and one with a store in a copy.
         scratch: keys.scratch || is_builtin || keys.store.is_some(),
@@ -146,6 +147,7 @@ impl Server {
             named: String::new(),
             is_described: false,
             inputs: Inputs::new(),
+            registered: None,
             scratch: false,
             store: None,
             watch: Vec::new(),

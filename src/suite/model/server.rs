@@ -34,6 +34,8 @@ pub struct Server {
     pub is_described: bool,
     /// What its variables of the environment stand for, where a client would ask for them.
     pub inputs: Inputs,
+    /// The whole `server.json` of the MCP registry, if that describes it.
+    pub registered: Option<serde_json::Value>,
     /// True if generated cases may change its data.
     pub scratch: bool,
     /// The file or folder in which it keeps its data; each of its processes gets a copy.

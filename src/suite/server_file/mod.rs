@@ -12,6 +12,8 @@ mod variables;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value as Json;
+
 use super::files::Files;
 use crate::source::grammar::{self, Shape};
 use crate::source::{Diagnostic, Located, MistakeKind, Node, SourceId, Sources, Span, Value, did_you_mean};
@@ -26,8 +28,8 @@ pub struct ServerFile {
     format: ServerFileFormat,
     servers: Vec<(Located<String>, Node)>,
     inputs: Vec<Node>,
-    /// The name under which the registry knows the server.
-    registered: Option<String>,
+    /// The entry of the registry.
+    registered: Option<Json>,
 }
 
 /// The one who wrote a file of servers.
@@ -49,6 +51,8 @@ pub struct DescribedServer {
     pub folder: PathBuf,
     /// What its client would ask the user for.
     pub inputs: Inputs,
+    /// The whole `server.json` of the registry, if that describes it.
+    pub registered: Option<Json>,
 }
 
 impl DescribedServer {
@@ -112,16 +116,15 @@ impl ServerFile {
             return Err(found.into_iter().map(|mistake| with_example(mistake, servers.span, example)).collect());
         }
         let inputs = root.get("inputs").map(Node::items).unwrap_or_default().to_vec();
-        let registered = root.get("name").and_then(Node::text).filter(|_| format == ServerFileFormat::Registry);
-        let registered = registered.map(str::to_owned);
+        let registered = (format == ServerFileFormat::Registry).then(|| root.to_json());
         Ok(Self { name, folder, format, servers: servers.entries().to_vec(), inputs, registered })
     }
 
     /// The name of a server among those of many files: in a file of the registry, each way to reach it has a name, and those
     /// are the same in most files.
     pub fn name_among_files(&self, name: &str) -> String {
-        match &self.registered {
-            Some(registered) if self.servers.len() == 1 => registered.clone(),
+        match self.registered.as_ref().and_then(|entry| entry["name"].as_str()) {
+            Some(registered) if self.servers.len() == 1 => registered.to_owned(),
             Some(registered) => format!("{registered} {name}"),
             None => name.to_owned(),
         }
@@ -176,7 +179,8 @@ impl ServerFile {
             ServerFileFormat::Client => client::server(node, &around, &mut inputs, found)?,
             ServerFileFormat::Registry => registry::server(node, &mut inputs, found)?,
         };
-        Some(DescribedServer { span: named.span, node, folder: self.folder.clone(), inputs })
+        let (folder, registered) = (self.folder.clone(), self.registered.clone());
+        Some(DescribedServer { span: named.span, node, folder, inputs, registered })
     }
 }
 

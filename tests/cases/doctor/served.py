@@ -11,6 +11,7 @@ sys.path.insert(0, "../../servers")
 from little import Server
 
 PAGE = b"<!DOCTYPE html><html><head><title>Our shop</title></head><body>Welcome</body></html>"
+CARD = {"name": "com.example/served", "version": sys.argv[3] if len(sys.argv) > 3 else "", "description": "A little server"}
 METADATA = "/.well-known/oauth-protected-resource"
 
 
@@ -32,6 +33,8 @@ class Handler(BaseHTTPRequestHandler):
         if mode == "locked" and self.path == METADATA:
             servers = {"authorization_servers": ["https://login.example.com"]}
             return self.answer(200, "application/json", json.dumps(servers).encode())
+        if mode == "card" and self.path == "/mcp/server-card":
+            return self.answer(200, "application/mcp-server-card+json", json.dumps(CARD).encode())
         self.answer(405, "text/plain", b"")
 
     do_DELETE = do_GET
@@ -54,6 +57,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 mode, path, *flags = sys.argv[1:]
+# The version of the card is no flag.
+flags = [] if mode == "card" else flags
 # A client that goes away is none of its business.
 ThreadingHTTPServer.handle_error = lambda *words: None
 http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
