@@ -10,7 +10,7 @@ use crate::transport::{
     ConnectionBreak, HttpDelivery, HttpFailure, Incoming, MessageRole, OutgoingMessage, Scheduled, ServerExit,
     TransportKind,
 };
-use crate::wire::HttpHead;
+use crate::wire::{HttpHead, SUBSCRIPTION_ID};
 
 /// The context of the message that is answered.
 #[derive(Clone, Copy)]
@@ -142,6 +142,9 @@ pub fn with_ids(mut message: Value, ids: &[(Value, Value)]) -> Value {
     }
     if let Some(token) = message.get_mut("params").and_then(|params| params.get_mut("progressToken")) {
         replace(token, ids);
+    }
+    if let Some(subscription) = message.pointer_mut(SUBSCRIPTION_ID) {
+        replace(subscription, ids);
     }
     message
 }

@@ -6,15 +6,13 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::changed_message::MessageCopy;
+use crate::wire::SUBSCRIPTION_ID;
 
 /// The most requests of a conversation without an answer.
 const MOST_PENDING: usize = 10_000;
 
 /// The most memory that they take, in bytes: a client may send large ones, and no server answer them.
 const MOST_HELD: usize = 32 << 20;
-
-/// The place where notifications of subscriptions name the request that opened them.
-const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
 
 /// The requests of one conversation that the server received and has not answered.
 #[derive(Debug)]
@@ -124,7 +122,7 @@ impl<E> PendingRequests<E> {
     }
 
     fn find_waiting(&self, sent: &Value, is_possible: impl Fn(&E) -> bool) -> Option<usize> {
-        let (token, subscription) = (sent.pointer("/params/progressToken"), sent.pointer(SUBSCRIPTION));
+        let (token, subscription) = (sent.pointer("/params/progressToken"), sent.pointer(SUBSCRIPTION_ID));
         self.waiting.iter().position(|request| {
             let has_token = token.is_some() && request.progress_token.as_ref() == token;
             let is_subscription = subscription.is_some() && request.id.as_ref() == subscription;

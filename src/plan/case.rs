@@ -12,7 +12,7 @@ use crate::event::Reason;
 use crate::fault::Fault;
 use crate::source::template::Names;
 use crate::source::{Sources, Span};
-use crate::suite::{Action, Answers, Fixture, Handshake, Recovery, Rule, Step, Suite, Test};
+use crate::suite::{Answers, Fixture, Handshake, Recovery, Rule, Step, Suite, Test};
 use crate::transport::Owner;
 
 /// Everything that would run.
@@ -249,7 +249,7 @@ fn steps_begun(steps: &[Step], exchanges: usize) -> usize {
     let mut made = 0;
     let begun = steps.iter().take_while(|step| {
         let begins = made < exchanges;
-        made += 1 + if let Action::Http(http) = &step.action { http.during.len() } else { 0 };
+        made += 1 + step.action.during().len();
         begins
     });
     begun.count()

@@ -51,6 +51,12 @@ fn judged_by_step(step: &Step, later: &[Step]) -> BTreeSet<&'static str> {
     match (&step.action, &step.cancel) {
         (Action::Http(http), _) => of_http(http, step, &mut variants),
         (_, Some(_)) => of_cancel(step, later, &mut variants),
+        (Action::Listen(listen), None) => {
+            variants.extend(step.breakable().flat_map(Expectation::judges));
+            for (at, one) in listen.during.iter().enumerate() {
+                variants.extend(judged_by_step(one, &listen.during[at + 1..]));
+            }
+        }
         (Action::Send(send), None) => {
             let looks_at_message = |item: &&Expectation| path(item.node()).is_none_or(is_of_message);
             variants.extend(step.breakable().filter(looks_at_message).flat_map(Expectation::judges));

@@ -5,15 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use super::exchange::{CaseSpeaker, Intent, IntentError, StepResponse, intend, name_of_call, written_params};
+use super::exchange::{
+    CaseSpeaker, Intent, IntentError, StepResponse, intend, name_of_call, shorten_json, written_params,
+};
 use super::finding;
 use super::history::History;
 use super::permission::{self, ReadOnlyFilter};
 use super::snapshot::SnapshotRecorder;
+use super::subscription::{self, Agreement, Listener};
 use super::target::RunTarget;
 use super::verdict::LimitedStep;
-use super::{foreign_origin, injected, precondition, raw_http};
+use super::{foreign_origin, injected, micros, precondition, raw_http};
 use crate::diagnosis::{self, MISSING};
 use crate::event::{BrokenExpectation, Code, Exchange, Finding, Phase, Reason, RequirementLevel, StepProblem};
 use crate::fault::FaultPlayer;
@@ -24,11 +28,11 @@ use crate::plan::arguments::ConfigSource;
 use crate::plan::{Rounds, expects_success};
 use crate::redact::Redactor;
 use crate::schema;
-use crate::session::{CallAnswer, InVain, Session};
+use crate::session::{CallAnswer, InVain, Session, SessionReply};
 use crate::source::template::{Names, TemplateError, Unfilled, names_of};
 use crate::source::{Sources, Span};
-use crate::suite::{Action, Awaited, Capture, RawHttp, Step, Suite, is_builtin};
-use crate::wire::{Tool, admitted_failure, admitted_lack, admitted_prompt_failure, call_limit};
+use crate::suite::{Action, Awaited, Capture, Listen, NotificationFilter, RawHttp, Step, Suite, is_builtin};
+use crate::wire::{Catalog, Tool, admitted_failure, admitted_lack, admitted_prompt_failure, call_limit};
 
 /// A conversation so far: what was said, what was learned.
 pub(crate) struct Conversation<'a> {
@@ -207,6 +211,52 @@ impl<'a> Conversation<'a> {
         heard.map(Some)
     }
 
+    /// Subscribes, does steps while the subscription is open, and waits for what is expected of it.
+    async fn run_while_listening(
+        &mut self,
+        filter: NotificationFilter,
+        step: &Step,
+        listen: &Listen,
+        index: usize,
+    ) -> Result<Option<StepResponse>, Finding> {
+        let (session, owner) = (self.speaker.session, self.speaker.owner);
+        let limit = self.timeout_of(step, index).unwrap_or_else(|| session.request_timeout());
+        let listener = Listener { session, owner, filter, limit };
+        let mut listening = match listener.subscribe(&mut self.exchanges[index]).await? {
+            Agreement::Listening(listening) => listening,
+            Agreement::Refusal(reply) if expects_success(step) => return Err(subscription::refusal(&reply)),
+            Agreement::Refusal(reply) => return Ok(Some(self.note_reply(index, reply))),
+        };
+        self.warnings.extend(listening.excess());
+        let found = Box::pin(self.all(Phase::Steps, &listen.during)).await.err().unwrap_or_default();
+        if found.is_empty() {
+            let deadline = Instant::now() + limit;
+            while !self.is_met(step, listening.reply()) && listening.next_until(deadline).await? {}
+            let until = Instant::now() + listen.linger;
+            while self.is_met(step, listening.reply()) && listening.next_until(until).await? {}
+        }
+        self.concurrent_failures.extend(found);
+        let reply = listening.end().await?;
+        Ok(Some(self.note_reply(index, reply)))
+    }
+
+    /// Notes the answer of a step that listens.
+    fn note_reply(&mut self, index: usize, reply: SessionReply) -> StepResponse {
+        let exchange = &mut self.exchanges[index];
+        (exchange.frame, exchange.answer_frame) = (reply.frame, Some(reply.answer_frame));
+        exchange.elapsed_us = micros(reply.elapsed);
+        let notifications = reply.notifications.iter().map(|one| (**one).clone()).collect();
+        exchange.received = shorten_json(reply.message.get("error").unwrap_or(&notifications));
+        StepResponse { method: LISTENING.to_owned(), reply }
+    }
+
+    /// Every expectation of a step holds for an answer.
+    fn is_met(&self, step: &Step, reply: &SessionReply) -> bool {
+        let catalog = &self.speaker.catalog;
+        let answer = as_answer(LISTENING, reply, catalog, &self.names, self.files);
+        step.expect.iter().all(|expectation| expectation.evaluate(&answer).is_empty())
+    }
+
     /// Does one step; its exchange is there from the beginning, so that a step that is cut off can be shown.
     pub(crate) async fn speak(&mut self, phase: Phase, step: &Step) -> (usize, Result<Option<StepResponse>, Finding>) {
         let (exchange, intent) = intend(step, &self.names, phase);
@@ -227,6 +277,9 @@ impl<'a> Conversation<'a> {
             Ok(intent) => match (intent, &step.action) {
                 (Intent::Http(request), Action::Http(http)) if !http.during.is_empty() => {
                     self.run_while_pending(request, step, http, index).await
+                }
+                (Intent::Listen(filter), Action::Listen(listen)) => {
+                    self.run_while_listening(filter, step, listen, index).await
                 }
                 (intent, _) => {
                     let short = self.short_wait(&intent, step);
@@ -449,18 +502,17 @@ impl<'a> Conversation<'a> {
         Some(BrokenExpectation { expected, uses })
     }
 
+    /// The cure for an expectation that does not hold, where the step knows one.
+    fn cure(&self, step: &Step, expectation: &Expectation, index: usize) -> Option<String> {
+        let is_about_notifications = expectation.node().get("notifications").is_some();
+        let listens = matches!(step.action, Action::Listen(_)) && is_about_notifications;
+        let limit = || self.timeout_of(step, index).unwrap_or_else(|| self.speaker.session.request_timeout());
+        listens.then(|| subscription::cure(limit()))
+    }
+
     pub(crate) fn judge(&mut self, step: &Step, heard: &StepResponse, index: usize) -> Vec<Finding> {
         let problems = self.capture(step, heard);
-        let answer = Answer {
-            method: &heard.method,
-            params: &heard.reply.params,
-            message: &heard.reply.message,
-            notifications: &heard.reply.notifications,
-            elapsed: heard.reply.elapsed,
-            catalog: &self.speaker.catalog,
-            names: &self.names,
-            files: self.files,
-        };
+        let answer = as_answer(&heard.method, &heard.reply, &self.speaker.catalog, &self.names, self.files);
         if let Some(lacking) = step.needs.iter().find(|need| !need.assert.evaluate(&answer).is_empty()) {
             let found = Finding { exchange: Some(index), ..Finding::new("not-applicable", lacking.reason.clone()) };
             return vec![found.with_problem(StepProblem::NotApplicable)];
@@ -482,6 +534,8 @@ impl<'a> Conversation<'a> {
             let expect = self.broken_expectation(expectation).map(Box::new);
             let found =
                 mismatches.into_iter().map(|mismatch| diagnosis::of_mismatch(mismatch, self.sources, Some(index)));
+            let cure = self.cure(step, expectation, index);
+            let found = found.map(|found| Finding { help: found.help.clone().or_else(|| cure.clone()), ..found });
             told.extend(found.map(|found| Finding { expect: expect.clone(), ..found }));
         }
         let (mut found, doubts): (Vec<Finding>, Vec<_>) =
@@ -530,6 +584,29 @@ impl<'a> Conversation<'a> {
         problems
     }
 }
+
+/// An answer as expectations see it.
+fn as_answer<'b>(
+    method: &'b str,
+    reply: &'b SessionReply,
+    catalog: &'b Catalog,
+    names: &'b Names,
+    files: Option<&'b dyn RunFiles>,
+) -> Answer<'b> {
+    Answer {
+        method,
+        params: &reply.params,
+        message: &reply.message,
+        notifications: &reply.notifications,
+        elapsed: reply.elapsed,
+        catalog,
+        names,
+        files,
+    }
+}
+
+/// The method for the answers of steps that listen, whichever revision they speak.
+const LISTENING: &str = "subscriptions/listen";
 
 /// The status of HTTP with which a server limits how often it is called.
 const TOO_MANY_REQUESTS: u16 = 429;

@@ -16,7 +16,7 @@ use crate::session::{
 };
 use crate::source::template::{Names, TemplateError, Unfilled, bind_templates, fill, from_json, text_of};
 use crate::source::{Node, beginning, beginning_of_json};
-use crate::suite::{Action, Cancel, CancelWhen, Step};
+use crate::suite::{Action, Cancel, CancelWhen, NotificationFilter, Step};
 use crate::transport::Owner;
 use crate::wire::{Catalog, Era, ListKind, Revision};
 
@@ -40,6 +40,7 @@ pub(crate) struct StepResponse {
 pub(crate) enum Intent {
     Request { method: String, params: Option<Value> },
     List(ListKind),
+    Listen(NotificationFilter),
     Notify { method: String, params: Option<Value> },
     Wait(Duration),
     Cancel { method: String, params: Option<Value>, cancel: Box<Cancel>, reason: Option<String> },
@@ -80,6 +81,7 @@ pub(crate) fn intend(step: &Step, names: &Names, phase: Phase) -> (Exchange, Res
                 | Action::Wait(_)
                 | Action::Alive
                 | Action::Restart
+                | Action::Listen(_)
                 | Action::Http(_)
                 | Action::Send(_) => None,
             };
@@ -116,6 +118,8 @@ impl CaseSpeaker<'_> {
                 tokio::time::sleep(duration).await;
                 return Ok(None);
             }
+            // The conversation subscribes, since it knows the steps that run meanwhile.
+            Intent::Listen(_) => return Ok(None),
             Intent::Notify { method, params } => {
                 exchange.frame = self.session.notify(self.owner, &method, params.as_ref());
                 return Ok(None);
@@ -250,7 +254,12 @@ pub(crate) fn written_params(
     };
     let params = match intent(action, names, &bind).ok()? {
         Intent::Request { params, .. } | Intent::Notify { params, .. } => params?,
-        Intent::List(_) | Intent::Wait(_) | Intent::Cancel { .. } | Intent::Send(_) | Intent::Http(_) => return None,
+        Intent::List(_)
+        | Intent::Listen(_)
+        | Intent::Wait(_)
+        | Intent::Cancel { .. }
+        | Intent::Send(_)
+        | Intent::Http(_) => return None,
     };
     let uses = uses.into_inner();
     (!uses.is_empty()).then_some((params, uses))
@@ -278,6 +287,10 @@ fn intent(action: &Action, names: &Names, fill: &dyn Fn(&Node) -> Result<Node, U
         Action::Request { method, params } => Intent::Request { method: text(method)?, params: value(params)? },
         Action::Notify { method, params } => Intent::Notify { method: text(method)?, params: value(params)? },
         Action::Wait(duration) => Intent::Wait(*duration),
+        Action::Listen(listen) => {
+            let resources = listen.resources.iter().map(text).collect::<Result<_, _>>()?;
+            Intent::Listen(NotificationFilter { lists: listen.lists.clone(), resources })
+        }
         Action::Http(http) => Intent::Http(Box::new(raw_http::FilledHttp::fill(http, names)?)),
         Action::Send(send) => Intent::Send(Box::new(raw::FilledSend::fill(send, names)?)),
         Action::Alive => {
@@ -313,6 +326,7 @@ fn called_tool(intent: &Intent) -> Option<&str> {
         }
         Intent::Request { .. }
         | Intent::List(_)
+        | Intent::Listen(_)
         | Intent::Notify { .. }
         | Intent::Wait(_)
         | Intent::Cancel { .. }
@@ -329,6 +343,7 @@ fn title(intent: &Intent) -> String {
             name.map_or_else(|| method.clone(), |name| format!("{method} {name}"))
         }
         Intent::List(kind) => kind.method().to_owned(),
+        Intent::Listen(_) => "listen".to_owned(),
         Intent::Notify { method, .. } => method.clone(),
         Intent::Wait(_) => "wait".to_owned(),
         Intent::Send(_) => "send".to_owned(),
@@ -344,6 +359,7 @@ fn sent_text(intent: &Intent) -> String {
             shorten_json(params.get("arguments").unwrap_or(params))
         }
         Intent::Notify { params: Some(params), .. } => shorten_json(params),
+        Intent::Listen(filter) => shorten_json(&filter.to_json()),
         Intent::Request { params: None, .. }
         | Intent::Cancel { params: None, .. }
         | Intent::Notify { params: None, .. }
@@ -364,6 +380,7 @@ fn step_title(step: &Step) -> String {
         Action::Wait(_) => "wait".to_owned(),
         Action::Alive => "alive".to_owned(),
         Action::Restart => "restart".to_owned(),
+        Action::Listen(_) => "listen".to_owned(),
         Action::Http(_) => "http".to_owned(),
         Action::Send(_) => "send".to_owned(),
     }
@@ -389,7 +406,7 @@ pub(crate) fn blank(phase: Phase, title: String) -> Exchange {
 }
 
 /// The part of a value that an exchange keeps.
-fn shorten_json(value: &Value) -> String {
+pub(crate) fn shorten_json(value: &Value) -> String {
     beginning_of_json(value, KEPT)
 }
 

@@ -58,6 +58,7 @@ mod store_damage;
 mod store_move;
 mod store_paths;
 mod store_turns;
+mod subscription;
 mod suite;
 mod suite_steps;
 mod target;

@@ -56,7 +56,7 @@ impl ReadOnlyFilter<'_> {
             }
             Intent::Send(message) => writer_in(&message.text(), catalog, is_own),
             Intent::Http(request) => writer_in(&request.text(), catalog, is_own),
-            Intent::List(_) | Intent::Wait(_) => None,
+            Intent::List(_) | Intent::Listen(_) | Intent::Wait(_) => None,
         }
     }
 }
@@ -70,9 +70,12 @@ pub(crate) fn permit_in_rounds(intent: Intent, rounds: Option<&Rounds>) -> Resul
         }
         Intent::Send(message) => call_within(&message.text(), rounds),
         Intent::Http(request) => call_within(&request.text(), rounds),
-        Intent::Request { .. } | Intent::Cancel { .. } | Intent::List(_) | Intent::Notify { .. } | Intent::Wait(_) => {
-            None
-        }
+        Intent::Request { .. }
+        | Intent::Cancel { .. }
+        | Intent::List(_)
+        | Intent::Listen(_)
+        | Intent::Notify { .. }
+        | Intent::Wait(_) => None,
     };
     refusal.map_or(Ok(intent), |reason| Err(not_allowed(&reason)))
 }

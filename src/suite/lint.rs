@@ -345,9 +345,7 @@ fn step_names(steps: &[Step], known: &mut BTreeSet<String>, found: &mut Vec<Diag
         for node in action_nodes(&step.action).into_iter().chain(reason) {
             template::check(node, known, found);
         }
-        if let Action::Http(http) = &step.action {
-            step_names(&http.during, known, found);
-        }
+        step_names(step.action.during(), known, found);
         let mut seen = known.clone();
         seen.extend(step.capture.iter().map(|capture| capture.name.value.clone()));
         for expectation in &step.expect {
@@ -429,6 +427,7 @@ fn action_nodes(action: &Action) -> Vec<&Node> {
             };
             send.lines.iter().map(Payload::node).chain(ids).collect()
         }
+        Action::Listen(listen) => listen.resources.iter().collect(),
         Action::List(_) | Action::Wait(_) | Action::Alive | Action::Restart => Vec::new(),
     }
 }

@@ -20,10 +20,16 @@ pub(crate) static MATCHER: AnswerMatcher = AnswerMatcher {
     key: key(
         "notifications",
         Shape::Object(&NOTIFICATIONS),
-        "The notifications received before the answer; without `count`, at least one is required.",
+        "The notifications received before the answer, or while a `listen` step was open; without `count`, at least one is required.",
     ),
     judges: |node| match node.get("method").and_then(Node::text) {
-        Some("notifications/progress") => &["PROTO-NOTIFICATION-CONTRACT"],
+        Some(
+            "notifications/progress"
+            | "notifications/resources/updated"
+            | "notifications/resources/list_changed"
+            | "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed",
+        ) => &["PROTO-NOTIFICATION-CONTRACT"],
         _ => &[],
     },
     build,

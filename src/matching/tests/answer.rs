@@ -368,6 +368,8 @@ fn judges_what_it_says() {
         ("resources: { count: 1 }", ""),
         ("prompts: { includes: [a] }", "TOOL-PROMPT-RENDER"),
         ("notifications: { method: notifications/progress }", "PROTO-NOTIFICATION-CONTRACT"),
+        ("notifications: { method: notifications/tools/list_changed }", "PROTO-NOTIFICATION-CONTRACT"),
+        ("notifications: { method: notifications/resources/updated, count: 0 }", "PROTO-NOTIFICATION-CONTRACT"),
         ("notifications: { method: notifications/message }", ""),
         ("latency: { under: 1s }", "TIMEOUT-SLOW"),
         ("latency: { over: 1s }", ""),

@@ -10,7 +10,7 @@ use super::key::request_in;
 use crate::fault::{ClientMessage, MessageExchange, ReplyContent, ServerEnd, ServerReply};
 use crate::runner::SessionFrames;
 use crate::transport::{Owner, ServerExit};
-use crate::wire::{Channel, Direction, Frame, HttpHead, RpcMessage, classify};
+use crate::wire::{Channel, Direction, Frame, HttpHead, RpcMessage, SUBSCRIPTION_ID, classify};
 
 /// The reason why a case with missing frames is not played back.
 pub(crate) const NOT_WHOLE: &str = "its session was too long to be kept whole";
@@ -109,7 +109,7 @@ impl FramePairing<'_> {
         if let RpcMessage::Response { id: Some(id) } = classify(&json) {
             meant = self.asked_with(&id.to_json());
             self.open.retain(|index| Some(*index) != meant);
-        } else if let Some(token) = json["params"].get("progressToken") {
+        } else if let Some(token) = json["params"].get("progressToken").or_else(|| json.pointer(SUBSCRIPTION_ID)) {
             meant = self.asked_with(token);
         }
         let meant = meant.or_else(|| self.of_owner(owner));

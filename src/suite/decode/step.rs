@@ -100,6 +100,7 @@ fn action(keys: ExchangeKeys) -> Option<Action> {
         ExchangeKeys { wait: Some(time), .. } => Action::Wait(time),
         ExchangeKeys { alive: Some(_), .. } => Action::Alive,
         ExchangeKeys { restart: Some(_), .. } => Action::Restart,
+        ExchangeKeys { listen: Some(listen), .. } => Action::Listen(listen),
         ExchangeKeys { send: Some(message), .. } => Action::Send(message),
         ExchangeKeys { http: Some(request), .. } => Action::Http(request),
         ExchangeKeys { .. } => return None,

@@ -7,7 +7,7 @@ use crate::matching::{Expectation, Sample, ValuePath};
 use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, Node, settings};
-use crate::suite::model::{RawHttp, RawSend, WantedTask};
+use crate::suite::model::{Listen, RawHttp, RawSend, WantedTask};
 use crate::suite::snapshot::Per;
 use crate::wire::ListKind;
 
@@ -64,6 +64,9 @@ settings! {
         pub(crate) alive: Option<bool> => alternative() choice("action") unless("expect", EXPECTATIONS),
         /// Restarts the server; not possible for a server with a `url` and no `command`.
         pub(crate) restart: Option<bool> => alternative() choice("action") unless("expect", EXPECTATIONS),
+        /// Subscribes to notifications while other steps run; expectations are of what came, in the `result` what the server
+        /// agreed to.
+        pub(crate) listen: Option<Box<Listen>> => alternative() choice("action"),
         /// Writes a raw message on the session's stream.
         pub(crate) send: Option<Box<RawSend>> => alternative() choice("action"),
         /// Sends a raw HTTP request.
@@ -71,17 +74,17 @@ settings! {
         /// Expectations of the answer; write `[]` for none.
         pub(crate) expect: Option<Vec<Expectation>> => beside(&[
             "call", "read", "prompt", "complete", "list", "request", "send", "http", "notify", "wait", "alive",
-            "restart",
+            "restart", "listen",
         ]),
         /// Names for values of the answer, by path; later steps use them as `{{ name }}`.
         pub(crate) capture: Vec<(Located<String>, CapturedValue)>
-            => beside(&["call", "read", "prompt", "complete", "list", "request", "send", "http"]),
+            => beside(&["call", "read", "prompt", "complete", "list", "request", "listen", "send", "http"]),
         /// Compares the answer with the one that `mcprove run --update` recorded; a text names the recording.
         pub(crate) snapshot: Option<Node> => beside(&["call", "read", "prompt", "complete", "list", "request"])
             shape(Shape::Either(&[Shape::Flag, Shape::Text, SnapshotKeys::SHAPE])),
         /// The time that this request may take.
         pub(crate) timeout: Option<Duration>
-            => beside(&["call", "read", "prompt", "complete", "request", "alive", "send", "http"]),
+            => beside(&["call", "read", "prompt", "complete", "request", "alive", "listen", "send", "http"]),
         /// Expects that no answer comes within `timeout`, because an injected fault loses it or ends the server.
         pub(crate) unanswered: bool => beside(REQUESTS) without(&["cancel", "capture", "snapshot"]),
         /// Whether to ask for progress notifications.

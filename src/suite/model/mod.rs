@@ -1,6 +1,7 @@
 //! The typed settings of a suite.
 
 mod command_line;
+mod listen;
 mod needed_variable;
 mod property;
 mod raw;
@@ -23,6 +24,7 @@ use crate::source::{Located, Node};
 use crate::wire::Tool;
 
 pub use self::command_line::{AdHocCommand, CommandLine};
+pub use self::listen::{ChangingList, Listen, NotificationFilter};
 pub use self::needed_variable::NeededVariable;
 pub use self::property::{ArgumentKind, Arguments, Generated, Property};
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, HeaderValue, Payload, RawHttp, RawSend, Then, Wanted};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Cancel, RawHttp, RawSend, TaskCall};
+use super::{Cancel, Listen, RawHttp, RawSend, TaskCall};
 use crate::fault::Fault;
 use crate::matching::{Expectation, GuaranteedValue, ValuePath};
 use crate::source::template::has_template;
@@ -79,6 +79,7 @@ impl Step {
             | Action::Wait(_)
             | Action::Alive
             | Action::Restart
+            | Action::Listen(_)
             | Action::Http(_)
             | Action::Send(_) => return false,
         };
@@ -190,6 +191,8 @@ pub enum Action {
     Alive,
     /// Ends the server and starts it again.
     Restart,
+    /// Subscribes to notifications while other steps run.
+    Listen(Box<Listen>),
     /// Sends a raw request of HTTP.
     Http(Box<RawHttp>),
     /// Writes a raw message.
@@ -197,6 +200,25 @@ pub enum Action {
 }
 
 impl Action {
+    /// The steps that run during it.
+    pub fn during(&self) -> &[Step] {
+        match self {
+            Self::Listen(listen) => &listen.during,
+            Self::Http(http) => &http.during,
+            Self::Call { .. }
+            | Self::Read { .. }
+            | Self::Prompt { .. }
+            | Self::Complete { .. }
+            | Self::List(_)
+            | Self::Request { .. }
+            | Self::Notify { .. }
+            | Self::Wait(_)
+            | Self::Alive
+            | Self::Restart
+            | Self::Send(_) => &[],
+        }
+    }
+
     /// The tool and the arguments of a call.
     pub fn as_call(&self) -> Option<(&Node, Option<&Node>)> {
         if let Self::Call { tool, args } = self { Some((tool, args.as_ref())) } else { None }

@@ -24,6 +24,7 @@ mod raw;
 mod raw_http;
 mod roots;
 mod state;
+mod subscription;
 #[cfg(test)]
 mod tests;
 mod written;
@@ -56,6 +57,7 @@ pub use self::raw::{AwaitedAnswers, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;
 pub use self::roots::{client_root, root_folder};
 pub use self::state::OwnedViolation;
+pub use self::subscription::{Notifications, ReceivedNotification, Subscription};
 pub use self::written::WrittenRequest;
 
 /// The settings of a session.

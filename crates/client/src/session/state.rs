@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::headers::Headers;
+use super::subscription::{Notifications, ReceivedNotification};
 use super::{ClientAnswers, WrittenRequest};
 use crate::transport::{self, HttpFailure, MessageRole, Outgoing, Owner, ServerExit, TransportKind};
 use crate::wire::{
@@ -151,6 +152,8 @@ pub(crate) struct SessionState {
     pub(crate) scanner: Scanner,
     /// Receives every message of the server, where set.
     pub listener: Option<MessageListener>,
+    /// Receive every notification of the server.
+    subscribers: Vec<mpsc::UnboundedSender<ReceivedNotification>>,
     /// `stdio`, `memory`, `http` or `sse`.
     pub transport: TransportKind,
     pub(crate) started: Instant,
@@ -187,6 +190,7 @@ impl SessionState {
             readers: BTreeSet::new(),
             scanner: Scanner::new(Era::Session),
             listener: None,
+            subscribers: Vec::new(),
             transport,
             started: Instant::now(),
             waiting: BTreeMap::new(),
@@ -293,6 +297,15 @@ impl SessionState {
         receiver
     }
 
+    /// Hands on every notification from here on; ends with the server.
+    pub(crate) fn notifications(&mut self) -> Notifications {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        if self.ended.is_none() {
+            self.subscribers.push(sender);
+        }
+        Notifications(receiver)
+    }
+
     /// Passes a message to the listener; of a batch, each message in it.
     pub(crate) fn notify_listener(&self, seq: u32, json: &Arc<Value>) {
         let Some(listener) = &self.listener else { return };
@@ -358,6 +371,8 @@ impl SessionState {
                     owner = guilty.clone().or(owner);
                 }
                 RpcMessage::Notification { method, params } => {
+                    let notification = ReceivedNotification { message: Arc::clone(json), frame: seq };
+                    self.subscribers.retain(|subscriber| subscriber.send(notification.clone()).is_ok());
                     owner = self.handle_notification(method, params, json, asked.as_ref()).or(owner);
                 }
                 RpcMessage::Request { id, method, .. } => {
@@ -477,6 +492,7 @@ impl SessionState {
         }
         self.waiting.clear();
         self.listener = None;
+        self.subscribers.clear();
     }
 
     /// The client's answer to an input request inside a result; `None` where it has none.

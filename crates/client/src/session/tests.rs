@@ -441,6 +441,48 @@ async fn a_wait_for_another_large_message_is_not_the_server_s_time() {
     assert_eq!(failure.to_string(), "`tools/call` got no answer within 10 s");
 }
 
+/// Everything that carries the id of a subscription comes to it, and it is cancelled when nobody listens any more.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_lasts_until_it_is_dropped() {
+    let (cancelled, mut cancellations) = tokio::sync::mpsc::unbounded_channel();
+    let server = link(async move |mut end: ServerSide| {
+        let question = end.next_of("server/discover").await;
+        end.answer(&question, json!({"supportedVersions": ["2026-07-28"], "capabilities": {}})).await;
+        for _ in 0..2 {
+            let request = end.next_of("subscriptions/listen").await;
+            if request["params"]["notifications"] == json!({}) {
+                end.refuse(&request, json!({"code": -32602, "message": "nothing to listen to"})).await;
+                continue;
+            }
+            let tag = json!({"io.modelcontextprotocol/subscriptionId": request["id"]});
+            for (method, params) in [
+                (
+                    "notifications/subscriptions/acknowledged",
+                    json!({"_meta": tag, "notifications": {"toolsListChanged": true}}),
+                ),
+                ("notifications/tools/list_changed", json!({"_meta": tag})),
+            ] {
+                end.send(json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+            }
+            let cancellation = end.next_of("notifications/cancelled").await;
+            cancelled.send(cancellation["params"]["requestId"] == request["id"]).expect("the test still runs");
+        }
+        while end.next().await.is_some() {}
+    });
+    let session = open(settings(), vec![server]).await.expect("the server answers");
+    let owner = Owner::of_case("a");
+    let mut notifications = session.notifications();
+    let subscription = session.listen(&owner, &json!({"toolsListChanged": true}));
+    let acknowledgement = notifications.next().await.expect("the server acknowledges");
+    assert_eq!(acknowledgement.acknowledged(), Some(&json!({"toolsListChanged": true})));
+    let change = notifications.next().await.expect("the server announces");
+    assert_eq!((change.acknowledged(), change.subscription()), (None, Some(&subscription.id)));
+    drop(subscription);
+    assert_eq!(cancellations.recv().await, Some(true));
+    let refused = session.listen(&owner, &json!({})).answer().await.expect("an error is an answer");
+    assert_eq!(refused.message["error"]["code"], -32602);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_failed_start_hands_out_what_travelled() {
     let first = link(async |mut end: ServerSide| drop(end.next_of("server/discover").await));

@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 
 use super::weight::read_json_bytes;
 
+/// The pointer to the id of the subscription in a notification: that of the request that opened it (2026-07-28,
+/// basic/patterns/subscriptions).
+pub const SUBSCRIPTION_ID: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
+
 /// The id of a request; the type is part of it, so `7` and `"7"` differ.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Id {

@@ -34,8 +34,8 @@ pub use self::forgotten::{ForgottenCalls, ForgottenTool};
 pub use self::frame::{Channel, Direction, Frame, HttpHead};
 pub use self::member::Members;
 pub use self::message::{
-    Id, RpcMessage, classify, id_of_unreadable, is_response, messages_in, notification_line, request, response_line,
-    response_of,
+    Id, RpcMessage, SUBSCRIPTION_ID, classify, id_of_unreadable, is_response, messages_in, notification_line, request,
+    response_line, response_of,
 };
 pub use self::revision::{Era, Revision};
 pub use self::room::{LARGE_MESSAGE, reserve_for_large};
