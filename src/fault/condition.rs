@@ -369,6 +369,7 @@ impl Match {
 
 /// The offers of a server whose use a condition is about, beside what belongs to a whole session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a kind of request")]
 pub struct MatchedSubjects {
     /// Calls of listed tools.
     pub tools: bool,
@@ -376,6 +377,8 @@ pub struct MatchedSubjects {
     pub prompts: bool,
     /// Readings of resources.
     pub resources: bool,
+    /// Requests about tasks.
+    pub tasks: bool,
 }
 
 impl Match {
@@ -390,6 +393,7 @@ impl Match {
             tools: has("tools/call") && !self.tool.contains(&ToolKind::Unknown),
             prompts: has("prompts/get"),
             resources: has("resources/read"),
+            tasks: self.message.methods.iter().any(|known| known.starts_with("tasks/")),
         }
     }
 

@@ -398,8 +398,20 @@ impl RecordedTarget<'_> {
             }
             Some("prompts/get") if covered.prompts => named(SubjectKind::Prompt, "name"),
             Some("resources/read") if covered.resources => self.resource(params["uri"].as_str().unwrap_or_default()),
+            Some(method) if covered.tasks && method.starts_with("tasks/") => self.tool_of_task(&params["taskId"]),
             _ => MutantSubject::session(),
         }
+    }
+
+    /// The tool whose call became the task of that id.
+    fn tool_of_task(&self, id: &Value) -> MutantSubject {
+        let makes = |call: &&MessageExchange| {
+            let result = call.answer().map(|answer| &answer["result"]);
+            result.is_some_and(|result| result["taskId"] == *id || result["task"]["taskId"] == *id)
+        };
+        let mut calls = self.recorded.exchanges.iter().filter(|exchange| exchange.tool().is_some());
+        let tool = calls.find(makes).and_then(|call| self.offered_tool(call.tool()));
+        tool.map_or_else(MutantSubject::session, |name| MutantSubject { kind: SubjectKind::Tool, name })
     }
 
     /// The listed resource of that address, or else the template that it was made from.

@@ -56,6 +56,8 @@ choice! {
         Prompts = "prompts",
         /// Completion of arguments.
         Completions = "completions",
+        /// Calls that become tasks, by its capabilities.
+        Tasks = "tasks",
         /// A list that changes, by its declaration.
         ListChanges = "list_changes",
         /// A tool that writes, and whose repeated calls change nothing more, by its declaration.
@@ -127,6 +129,11 @@ impl OfferKind {
             Self::Templates => !catalog.resource_templates.is_empty(),
             Self::Prompts => !catalog.prompts.is_empty(),
             Self::Completions => known.capabilities.get("completions").is_some(),
+            Self::Tasks => {
+                let capabilities = known.capabilities;
+                let extension = &capabilities["extensions"]["io.modelcontextprotocol/tasks"];
+                capabilities.get("tasks").is_some() || !extension.is_null()
+            }
             Self::ListChanges => known
                 .capabilities
                 .as_object()

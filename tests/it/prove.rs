@@ -219,6 +219,61 @@ fn check_agreement(transport: &str) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The faults that tasks can have, each with the mutant that imitates it there.
+const TASK_FAULTS: [(&str, &str); 3] = [
+    ("TOOL-WRONG-RESULT", "task-result-wrong"),
+    ("TOOL-ERROR-AS-SUCCESS", "task-failure-not-flagged"),
+    ("TIMEOUT-CANCEL-IGNORED", "cancelled-task-completes"),
+];
+
+/// Tests of tasks: what becomes of a result, of a failure, and of a cancelled task.
+fn task_suite(server: &str, revision: &str, expected: [&str; 3]) -> String {
+    let [result, failure, cancelled] = expected;
+    format!(
+        r#"suite: tasks
+server: {{ command: ["{{{{ env.MCPROVE }}}}", serve, {server}, --tasks], protocol: {revision} }}
+tests:
+  - {{ name: a result, call: rehearse, args: {{ delay_ms: 20, steps: 3 }}, task: true, expect: {result} }}
+  - {{ name: a failure, call: rehearse, args: {{ ending: error }}, task: true, expect: {failure} }}
+  - {{ name: cancelled, call: rehearse, args: {{ delay_ms: 500 }}, task: {{ cancel: true }}, expect: {cancelled} }}
+"#
+    )
+}
+
+/// Suites that only wait for the end of tasks notice nothing, neither in a replay nor on a faulty server.
+#[test]
+fn proofs_agree_with_servers_whose_tasks_are_faulty() {
+    let steps = "[{ at: result.structuredContent, equals: { steps: 3 } }, { at: 'result.content[0].text', equals: '{\"steps\":3}' }]";
+    let failure =
+        "[{ is_error: true }, { at: 'result.content[0].text', equals: 'the job failed, as `ending` has it' }]";
+    let suites = [
+        ("ends", ["[{ is_error: false }]", "[]", "[]"]),
+        ("results", [steps, failure, "[{ at: result.status, equals: cancelled }]"]),
+    ];
+    let scene = Scene::new("prove/tasks");
+    let mut table =
+        format!("{:<10} {:<8} {:<24} {:<26} {:<9} live\n", "revision", "looks at", "fault", "mutant", "in replay");
+    let mut wrong = Vec::new();
+    for (revision, (name, expected)) in
+        ["2025-11-25", "2026-07-28"].into_iter().flat_map(|one| suites.map(|suite| (one, suite)))
+    {
+        scene.write("suite.yml", &task_suite("demo", revision, expected));
+        let mutants: BTreeMap<String, Value> = mutants(&scene, "prove suite.yml").into_iter().collect();
+        for (fault, id) in TASK_FAULTS {
+            scene.write("faulty.yml", &task_suite(&format!("faulty, --fault, {fault}"), revision, expected));
+            let is_red = scene.run("run faulty.yml").status == 1;
+            let verdict = mutants[id]["verdict"].as_str().unwrap();
+            let live = if is_red { "red" } else { "green" };
+            let _ = writeln!(table, "{revision} {name:<8} {fault:<24} {id:<26} {verdict:<9} {live}");
+            if !matches!((verdict, is_red), ("killed", true) | ("survived", false)) {
+                wrong.push(format!("{id} {revision} {name}: {verdict}, {live}"));
+            }
+        }
+    }
+    snapshot("prove-tasks", &table);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn proofs_agree_with_faulty_servers_over_stdio() {
     check_agreement("stdio");

@@ -45,7 +45,7 @@ fn target(name: &str) -> Target {
             prompts: listed("prompts"),
             tools_frame: None,
         },
-        capabilities: json!({"tools": {}, "resources": {}, "prompts": {}}),
+        capabilities: json!({"tools": {}, "resources": {}, "prompts": {}, "tasks": {}}),
         exchanges: all[name]
             .as_array()
             .unwrap()
@@ -253,4 +253,13 @@ fn what_a_server_does_not_offer_is_told() {
     assert_eq!(lacking(&target, "output-mistyped"), Some(OfferKind::OutputSchema));
     assert_eq!(lacking(&target, "prompt-unlisted"), Some(OfferKind::Prompts));
     assert_eq!(lacking(&target, "jsonrpc-missing"), None);
+    for (capabilities, expected) in [
+        (json!({"tasks": {}}), None),
+        (json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}), None),
+        (json!({"extensions": {"another": {}}}), Some(OfferKind::Tasks)),
+        (json!({}), Some(OfferKind::Tasks)),
+    ] {
+        target.capabilities = capabilities;
+        assert_eq!(lacking(&target, "task-lost"), expected, "{}", target.capabilities);
+    }
 }

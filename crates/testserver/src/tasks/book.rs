@@ -72,7 +72,8 @@ impl Tasks {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<Arc<Task>, ErrorData> {
-        let terms = Terms { owner: self.owner.clone(), way, ttl, caller: context.peer.clone() };
+        let heeds_cancellation = demo.fault().hooks().stops_when_cancelled;
+        let terms = Terms { owner: self.owner.clone(), way, ttl, caller: context.peer.clone(), heeds_cancellation };
         let task = self.enter(terms)?;
         let (demo, request) = (demo.lasting(&self.input), request.clone());
         // The request ends with its answer, and its own context with it.

@@ -28,6 +28,8 @@ pub(crate) struct Task {
     pub(crate) created_at: String,
     pub(crate) ttl: Duration,
     pub(crate) expires: Instant,
+    /// True if a cancellation stops it.
+    heeds_cancellation: bool,
     way: TaskProtocol,
     state: watch::Sender<State>,
     running: OnceLock<AbortHandle>,
@@ -63,6 +65,7 @@ pub(crate) struct Terms {
     pub(crate) way: TaskProtocol,
     pub(crate) ttl: Duration,
     pub(crate) caller: Peer<RoleServer>,
+    pub(crate) heeds_cancellation: bool,
 }
 
 impl Stage {
@@ -82,6 +85,7 @@ impl Task {
             created_at,
             ttl: terms.ttl,
             expires: Instant::now() + terms.ttl,
+            heeds_cancellation: terms.heeds_cancellation,
             way: terms.way,
             state,
             running: OnceLock::new(),
@@ -121,6 +125,9 @@ impl Task {
     /// Stops it for good; false if it was at its end.
     pub(crate) async fn cancel(&self) -> bool {
         let _turn = self.turn.lock().await;
+        if !self.heeds_cancellation {
+            return !self.state().stage.is_end();
+        }
         let is_cancelled = self.settle(Stage::Cancelled);
         if is_cancelled && let Some(running) = self.running.get() {
             running.abort();
