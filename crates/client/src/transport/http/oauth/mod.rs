@@ -137,12 +137,7 @@ impl TokenSource {
         let Some(spent) = held.take_if(|held| held.set.has_expired()) else { return };
         let Ok(client) = self.client(tls) else { return };
         let needed = TokenRequest { url, client: &client, challenge: None };
-        let renewed = match self.renewed(Some(spent), &needed).await {
-            Ok(Some(renewed)) => Ok(renewed),
-            Ok(None) => self.fetched(&needed).await,
-            Err(failure) => Err(failure),
-        };
-        if let Ok(renewed) = renewed {
+        if let Ok(renewed) = self.another(Some(spent), &needed, None).await {
             *self.last.lock() = Some(renewed.set.access.clone());
             *held = Some(renewed);
         }
@@ -176,18 +171,28 @@ impl TokenSource {
         if let Some(held) = held.as_ref().filter(|held| Some(held.set.access.as_str()) != refused) {
             return Ok(held.set.access.clone());
         }
-        let renewed = if self.grant.person.is_some() {
-            self.kept(needed, refused).await?
-        } else {
-            match self.renewed(held.take(), needed).await? {
-                Some(renewed) => renewed,
-                None => self.fetched(needed).await?,
-            }
-        };
+        let spent = held.take();
+        let renewed = self.another(spent, needed, refused).await?;
         let token = renewed.set.access.clone();
         *self.last.lock() = Some(token.clone());
         *held = Some(renewed);
         Ok(token)
+    }
+
+    /// Another token than one that is spent: that of a person's login, or one by a refresh token, or by the grant.
+    async fn another(
+        &self,
+        spent: Option<HeldToken>,
+        needed: &TokenRequest<'_>,
+        refused: Option<&str>,
+    ) -> Result<HeldToken, HttpFailure> {
+        if self.grant.person.is_some() {
+            return self.kept(needed, refused).await;
+        }
+        match self.renewed(spent, needed).await? {
+            Some(renewed) => Ok(renewed),
+            None => self.fetched(needed).await,
+        }
     }
 
     /// A token by the refresh token of the last one (RFC 6749, 6); `None` where it has none or the refresh token is refused.
