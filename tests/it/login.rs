@@ -146,7 +146,7 @@ fn a_login_serves_commands_and_ends_with_logout() {
 
     fs::set_permissions(scene.folder.join(KEPT), fs::Permissions::from_mode(0o644)).unwrap();
     let open = scene.line("HOME=home mcprove run suite.yml");
-    assert!(open.status == 3 && open.text().contains("can be read by other users"), "{}", open.text());
+    assert!(open.status == 3 && open.text().contains("run `chmod 600 "), "{}", open.text());
     fs::set_permissions(scene.folder.join(KEPT), fs::Permissions::from_mode(0o600)).unwrap();
 
     let seen = scene.line(&format!("HOME=home mcprove logout {url}"));
