@@ -132,7 +132,9 @@ fn is_name(name: &str) -> bool {
 
 /// Several versions in one text, as package managers write them.
 fn is_range(version: &str) -> bool {
-    version.starts_with(['^', '~', '<', '>', '=']) || version.contains(['*', '|']) || version.ends_with(".x")
+    version.starts_with(['^', '~', '<', '>', '='])
+        || version.contains(['*', '|'])
+        || version.rsplit('.').next() == Some("x")
 }
 
 /// Where the card says something else than the server.
@@ -174,6 +176,8 @@ fn info_of(result: &Value) -> &Value {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "cases read better with `json!(…)` than with `&json!(…)`")]
+
     use std::sync::Arc;
 
     use serde_json::json;
