@@ -69,6 +69,7 @@ const RULE_BOOKS: &[(&str, &str)] = &[
     ("compliance/2026-07-28/sampling", include_str!("../../suites/compliance/2026-07-28/sampling.yml")),
     ("compliance/2026-07-28/authorization", include_str!("../../suites/compliance/2026-07-28/authorization.yml")),
     ("compliance/2026-07-28/apps", include_str!("../../suites/compliance/2026-07-28/apps.yml")),
+    ("compliance/2026-07-28/skills", include_str!("../../suites/compliance/2026-07-28/skills.yml")),
     ("compliance/2026-07-28/tasks", include_str!("../../suites/compliance/2026-07-28/tasks.yml")),
 ];
 

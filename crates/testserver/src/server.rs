@@ -306,8 +306,10 @@ impl ServerHandler for Demo {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let is_of_session = context.meta.protocol_version().is_none();
-        let fixtures = self.fixtures().filter(|_| is_of_session);
-        match fixtures.and_then(|fixtures| fixtures.answer_session_request(&request)) {
+        let answer = |fixtures: &Fixtures| {
+            if is_of_session { fixtures.answer_session_request(&request) } else { fixtures::skills::answer(&request) }
+        };
+        match self.fixtures().and_then(answer) {
             Some(done) => done,
             None => tasks::answer(self, request, context).await,
         }

@@ -58,8 +58,8 @@ const INITIALIZE: &str = "initialize";
 /// The extension that adds a type of results.
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// The extension of tools with pages, which adds no type of results.
-const APPS: &str = "io.modelcontextprotocol/ui";
+/// Extensions that add no type of results: tools with pages, and skills.
+const WITHOUT_TYPES: [&str; 2] = ["io.modelcontextprotocol/ui", "io.modelcontextprotocol/skills"];
 
 /// A message is the answer of a server of the newest era to `server/discover`.
 pub(crate) fn is_discovery(json: &Value) -> bool {
@@ -140,7 +140,7 @@ fn read_capabilities(capabilities: &Value) -> ServerCapabilities {
         logging: capabilities.member("logging").is_some(),
         prompts: capabilities.member("prompts").is_some(),
         resources: capabilities.member("resources").is_some(),
-        extensions: (named(|id| id == TASKS), named(|id| id != TASKS && id != APPS)),
+        extensions: (named(|id| id == TASKS), named(|id| id != TASKS && !WITHOUT_TYPES.contains(&id.as_str()))),
     }
 }
 
