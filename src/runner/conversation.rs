@@ -279,7 +279,7 @@ impl<'a> Conversation<'a> {
                     self.run_while_pending(request, step, http, index).await
                 }
                 (Intent::Listen(filter), Action::Listen(listen)) => {
-                    self.run_while_listening(filter, step, listen, index).await
+                    Box::pin(self.run_while_listening(filter, step, listen, index)).await
                 }
                 (intent, _) => {
                     let short = self.short_wait(&intent, step);

@@ -32,7 +32,7 @@ pub(crate) struct Listener<'a> {
 
 /// What a server says to somebody who wants to listen.
 pub(crate) enum Agreement<'a> {
-    Listening(Listening<'a>),
+    Listening(Box<Listening<'a>>),
     /// An error.
     Refusal(SessionReply),
 }
@@ -47,6 +47,12 @@ pub(crate) struct Listening<'a> {
     reply: SessionReply,
     /// Nothing more can come.
     is_over: bool,
+}
+
+impl<'a> From<Listening<'a>> for Agreement<'a> {
+    fn from(listening: Listening<'a>) -> Self {
+        Self::Listening(Box::new(listening))
+    }
 }
 
 impl<'a> Listener<'a> {
@@ -81,7 +87,7 @@ impl<'a> Listener<'a> {
         let params = self.filter.to_json();
         let elapsed = begun.elapsed();
         let reply = SessionReply { message, params, frame, answer_frame, elapsed, notifications: Vec::new() };
-        Ok(Agreement::Listening(Listening { listener: self, subscription: None, notifications, reply, is_over: false }))
+        Ok(Listening { listener: self, subscription: None, notifications, reply, is_over: false }.into())
     }
 
     /// Subscribes since 2026-07-28.
@@ -130,7 +136,7 @@ impl<'a> Listener<'a> {
             notifications: early,
         };
         let subscription = Some(subscription);
-        Ok(Agreement::Listening(Listening { listener: self, subscription, notifications, reply, is_over: false }))
+        Ok(Listening { listener: self, subscription, notifications, reply, is_over: false }.into())
     }
 
     async fn ask(&self, method: &str, uri: &str) -> Result<SessionReply, Finding> {
