@@ -3,7 +3,7 @@
 //! The words replace those of the server before a model reads them. Two agents of which one has other words are compared
 //! by the number of runs that passed.
 
-use super::host::{ModelTool, ToolOrigin};
+use super::host::{ModelTool, ToolOrigin, offered_name};
 use super::judge::JudgedView;
 use super::log::AgentRow;
 use super::run::AgentRun;
@@ -43,14 +43,20 @@ impl OtherDescriptions {
         }
     }
 
-    /// The first description of a tool that no server has.
+    /// The first description of a tool that is not offered.
     pub(crate) fn of_unknown_tool(&self, run: &AgentRun, view: &JudgedView<'_>) -> Option<Finding> {
-        let listed = || run.listed.iter().map(|listed| listed.tool.name.as_str());
-        let is_listed = |name: &str| listed().any(|listed| name == listed || name.ends_with(&format!("__{listed}")));
-        let (name, _) = self.0.iter().find(|(name, _)| !is_listed(&name.value))?;
+        let is_shared = |name: &str| run.listed.iter().filter(|listed| listed.tool.name == name).count() > 1;
+        let is_offered = |name: &str| {
+            run.listed.iter().any(|listed| {
+                let own = listed.tool.name.as_str();
+                own == name || is_shared(own) && offered_name(&listed.server, own) == name
+            })
+        };
+        let (name, _) = self.0.iter().find(|(name, _)| !is_offered(&name.value))?;
         let message = format!("no server has the tool `{}`, whose description is replaced", name.value);
         let quote = Some(view.quote(name.span, "this tool"));
-        Some(Finding { quote, help: did_you_mean(&name.value, listed()), ..Finding::new("unknown-tool", message) })
+        let listed = run.listed.iter().map(|listed| listed.tool.name.as_str());
+        Some(Finding { quote, help: did_you_mean(&name.value, listed), ..Finding::new("unknown-tool", message) })
     }
 }
 

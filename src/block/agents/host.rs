@@ -161,6 +161,11 @@ impl ListedTool {
     }
 }
 
+/// The name of a tool that several servers have.
+pub(crate) fn offered_name(server: &str, tool: &str) -> String {
+    format!("{server}{SEPARATOR}{tool}")
+}
+
 /// Puts the name of the server before each name that several servers use; tells of each such name.
 fn resolve_clashes(tools: &mut [ModelTool]) -> Vec<String> {
     let mut offered: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -169,7 +174,7 @@ fn resolve_clashes(tools: &mut [ModelTool]) -> Vec<String> {
     for name in names.iter().filter(|name| of_name(name, tools) > 1).cloned().collect::<Vec<_>>() {
         for tool in tools.iter_mut().filter(|tool| tool.name == name) {
             if let ToolOrigin::Server { server, .. } = &tool.origin {
-                tool.name = format!("{server}{SEPARATOR}{name}");
+                tool.name = offered_name(server, &name);
                 offered.entry(name.clone()).or_default().push(format!("`{}`", tool.name));
             }
         }

@@ -11,7 +11,7 @@ use super::Differential;
 use super::compare::{filled_arguments, idle_entries, record_without_calls, request_call, verdict};
 use crate::check::{CheckEnd, CheckLimits, CheckSession};
 use crate::drift::{
-    ChangeSubject, Recorded, RecordedAnswer, RecordedIdentity, RecordedOutcome as Came, ServerChange, compare_subject,
+    ChangeSubject, Recorded, RecordedIdentity, RecordedOutcome as Came, ServerChange, compare_subject,
     mask_differences, stable_answer,
 };
 use crate::event::{CheckResult, Code, Outcome, Reason};
@@ -19,7 +19,7 @@ use crate::plan::arguments::{ConfigSource, valid_arguments};
 use crate::plan::planner::Planner;
 use crate::plan::{Body, BoxFuture, Case, Check, CheckContext, Offer, OpenServer, ServerChoice};
 use crate::suite::ToolSelection;
-use crate::wire::Revision;
+use crate::wire::{Revision, read_json};
 
 /// Members of results that came with the revision 2026-07-28.
 const STATELESS_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
@@ -121,13 +121,17 @@ impl ParityCheck {
         let arguments = filled_arguments(context, tool, &arguments);
         let mut result = CheckResult::new(Outcome::Passed);
         let call = PairedCall { check: self, context, tool, arguments: &arguments };
-        let other = call.made(ServerChoice::InRevision(self.revision), &mut result).await?;
-        let now = call.made(ServerChoice::Fresh, &mut result).await?;
-        let mut changes = call.changes(&other, &now, &now)?;
+        let (there, here) = (ServerChoice::InRevision(self.revision), ServerChoice::Fresh);
+        let (other, now) = (call.made(there, &mut result).await?, call.made(here, &mut result).await?);
+        if [&other, &now].into_iter().any(needs_task) {
+            let why = format!("in one of the revisions, `{tool}` is served only to calls that become tasks");
+            return Err(CheckEnd::inconclusive(why));
+        }
+        let mut changes = call.changes([&other; 2], [&now; 2])?;
         if !changes.is_empty() {
-            // A value that differs from call to call says nothing about revisions.
-            let again = call.made(ServerChoice::Fresh, &mut result).await?;
-            changes = call.changes(&other, &now, &again)?;
+            // A value that differs from call to call, or with time, says nothing about revisions.
+            let (here, there) = (call.made(here, &mut result).await?, call.made(there, &mut result).await?);
+            changes = call.changes([&other, &there], [&now, &here])?;
         }
         let serves = |message: &Value| stable_answer(message).is_some_and(|(came, _)| came == Came::Served);
         if !serves(&other) && !serves(&now) {
@@ -173,11 +177,16 @@ impl PairedCall<'_> {
         exit.map_or(Ok(message), |found| Err(CheckEnd::failed(found)))
     }
 
-    /// The differences of two answers, but for values that differ between two answers in one revision, too.
-    fn changes(&self, other: &Value, now: &Value, again: &Value) -> Result<Vec<ServerChange>, CheckEnd> {
+    /// The differences of two answers in each revision, but for values that differ within one.
+    fn changes(&self, other: [&Value; 2], now: [&Value; 2]) -> Result<Vec<ServerChange>, CheckEnd> {
         let call = (self.tool, self.arguments);
-        answer_changes(call, other, [now, again], self.check.older(self.context)).map_err(CheckEnd::inconclusive)
+        answer_changes(call, other, now, self.check.older(self.context)).map_err(CheckEnd::inconclusive)
     }
+}
+
+/// A plain call is refused as that of a tool which only serves tasks (2025-11-25, Tasks, Tool-Level Negotiation).
+fn needs_task(message: &Value) -> bool {
+    message["error"]["code"] == -32601
 }
 
 fn nothing_listed() -> CheckEnd {
@@ -228,41 +237,65 @@ fn tools_with_other_output(server: &Recorded) -> Vec<String> {
     other.filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
 }
 
-/// The differences between the answer in the other revision and two answers in this one.
+/// The differences between two answers in the other revision and two in this one.
 fn answer_changes(
     call: (&str, &Value),
-    other: &Value,
-    [now, again]: [&Value; 2],
+    other: [&Value; 2],
+    now: [&Value; 2],
     older: Revision,
 ) -> Result<Vec<ServerChange>, String> {
-    let is_structured = |message: &&Value| message["result"]["structuredContent"].is_object();
-    let keeps_structure = older >= Revision::V2025_06_18 && [other, now].iter().all(is_structured);
+    let structure = Structure::of([other[0], now[0]], older);
     let told = |message: &Value| {
-        stable_answer(&comparable_answer(message, older, keeps_structure))
+        stable_answer(&comparable_answer(message, older, structure))
             .ok_or_else(|| "the answer has neither a result nor an error".to_owned())
     };
-    let masked = mask_differences(call, told(now)?, &told(again)?);
-    let after = masked.ok_or_else(|| format!("`{}` was served once and failed once", call.0))?;
-    let (outcome, told) = told(other)?;
-    let before = RecordedAnswer { outcome, told, ..after.clone() };
-    let [before, after] = [before, after].map(|answer| Recorded { answers: vec![answer], ..Recorded::default() });
-    Ok(compare_subject(&ChangeSubject::Answers(call.0.to_owned()), &before, &after))
+    let masked = |[first, second]: [&Value; 2]| {
+        let masked = mask_differences(call, told(first)?, &told(second)?);
+        let masked = masked.ok_or_else(|| format!("`{}` was served once and failed once", call.0))?;
+        Ok::<_, String>(Recorded { answers: vec![masked], ..Recorded::default() })
+    };
+    Ok(compare_subject(&ChangeSubject::Answers(call.0.to_owned()), &masked(other)?, &masked(now)?))
+}
+
+/// What is compared of structured content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Structure {
+    Compared,
+    /// Nothing: one of the answers has none.
+    LeftOut,
+    /// Nothing, and no text that repeats it: older revisions have objects only, so another value is wrapped in one.
+    LeftOutWithText,
+}
+
+impl Structure {
+    fn of(answers: [&Value; 2], older: Revision) -> Self {
+        let structured = answers.map(|message| &message["result"]["structuredContent"]);
+        if older < Revision::V2025_06_18 || structured.iter().any(|value| value.is_null()) {
+            Self::LeftOut
+        } else if structured.iter().all(|value| value.is_object()) {
+            Self::Compared
+        } else {
+            Self::LeftOutWithText
+        }
+    }
 }
 
 /// An answer without what one of the revisions does not have.
-fn comparable_answer(message: &Value, older: Revision, keeps_structure: bool) -> Value {
+fn comparable_answer(message: &Value, older: Revision, structure: Structure) -> Value {
     let Some(result) = message["result"].as_object() else { return message.clone() };
     let mut kept: Map<String, Value> = result.clone();
     kept.retain(|member, _| !STATELESS_MEMBERS.contains(&member.as_str()));
-    if !keeps_structure {
-        kept.shift_remove("structuredContent");
-    }
+    let structured = if structure == Structure::Compared { None } else { kept.shift_remove("structuredContent") };
+    let repeats = |block: &Value| {
+        let read = || block["text"].as_str().and_then(read_json);
+        structure == Structure::LeftOutWithText && structured.is_some() && read() == structured
+    };
     let is_known = |block: &Value| {
         let kind = block["type"].as_str().unwrap_or_default();
         CONTENT.iter().all(|(name, first)| *name != kind || *first <= older)
     };
     if let Some(content) = kept.get_mut("content").and_then(Value::as_array_mut) {
-        content.retain(is_known);
+        content.retain(|block| is_known(block) && !repeats(block));
     }
     Value::Object(Map::from_iter([("result".to_owned(), Value::Object(kept))]))
 }
@@ -357,56 +390,52 @@ mod tests {
         };
         let structured = |value: Value| json!({"result": {"content": [], "structuredContent": value}});
         let failed = || json!({"result": {"content": [], "isError": true}});
-        for (what, other, now, again, older, expected) in [
-            ("equal", text("5"), new("5"), new("5"), V2025_11_25, Ok(&[][..])),
-            ("another value", text("5"), new("6"), new("6"), V2025_11_25, Ok(&["answer-changed-value"][..])),
-            ("a value that counts calls", text("5"), new("6"), new("7"), V2025_11_25, Ok(&[])),
-            ("refused", text("5"), failed(), failed(), V2025_11_25, Ok(&["answer-failed"])),
-            ("served by the newer only", failed(), new("5"), new("5"), V2025_11_25, Ok(&["answer-served"])),
+        let list = |value: Value, text: &str| json!({"result": {"content": [{"type": "text", "text": text}], "structuredContent": value}});
+        let check = |what: &str, other: [&Value; 2], now: [&Value; 2], older, expected: Result<&[&str], &str>| {
+            let found = answer_changes(("add", &json!({})), other, now, older);
+            let found = found.map(|changes| changes.iter().map(|change| change.what).collect::<Vec<_>>());
+            assert_eq!(found, expected.map(<[&str]>::to_vec).map_err(str::to_owned), "{what}");
+        };
+        for (what, other, now, older, expected) in [
+            ("equal", text("5"), new("5"), V2025_11_25, &[][..]),
+            ("another value", text("5"), new("6"), V2025_11_25, &["answer-changed-value"]),
+            ("refused", text("5"), failed(), V2025_11_25, &["answer-failed"]),
+            ("served by the newer only", failed(), new("5"), V2025_11_25, &["answer-served"]),
             (
                 "another field",
                 structured(json!({"a": 1})),
                 structured(json!({})),
-                structured(json!({})),
                 V2025_11_25,
-                Ok(&["answer-changed-shape"]),
+                &["answer-changed-shape"],
             ),
+            ("no structure in older revisions", text("5"), list(json!({"a": 1}), "5"), V2025_03_26, &[]),
             (
-                "no structure in older revisions",
-                text("5"),
-                structured(json!({"a": 1})),
-                structured(json!({"a": 1})),
-                V2025_03_26,
-                Ok(&["answer-changed-value"]),
-            ),
-            (
-                "a list that older revisions cannot say",
-                structured(json!({"result": [1]})),
-                structured(json!([1])),
-                structured(json!([1])),
+                "a list that older revisions wrap",
+                list(json!({"result": [1]}), "{\"result\": [1]}"),
+                list(json!([1]), "[1]"),
                 V2025_11_25,
-                Ok(&[]),
-            ),
-            (
-                "once served and once failed",
-                text("5"),
-                new("5"),
-                failed(),
-                V2025_11_25,
-                Err("`add` was served once and failed once"),
-            ),
-            (
-                "no answer",
-                json!({}),
-                new("5"),
-                new("5"),
-                V2025_11_25,
-                Err("the answer has neither a result nor an error"),
+                &[],
             ),
         ] {
-            let found = answer_changes(("add", &json!({})), &other, [&now, &again], older);
-            let found = found.map(|changes| changes.iter().map(|change| change.what).collect::<Vec<_>>());
-            assert_eq!(found, expected.map(<[&str]>::to_vec).map_err(str::to_owned), "{what}");
+            check(what, [&other; 2], [&now; 2], older, Ok(expected));
+        }
+        let (five, six, seven) = (text("5"), new("6"), new("7"));
+        check("a value that counts calls", [&five; 2], [&six, &seven], V2025_11_25, Ok(&[]));
+        check("a value that changes with time", [&five, &six], [&six; 2], V2025_11_25, Ok(&[]));
+        let both = "`add` was served once and failed once";
+        check("once served and once failed", [&five; 2], [&six, &failed()], V2025_11_25, Err(both));
+        let none = "the answer has neither a result nor an error";
+        check("no answer", [&json!({}); 2], [&five; 2], V2025_11_25, Err(none));
+    }
+
+    #[test]
+    fn a_refusal_of_plain_calls_is_told_from_others() {
+        for (answer, expected) in [
+            (json!({"error": {"code": -32601}}), true),
+            (json!({"error": {"code": -32602}}), false),
+            (json!({"result": {}}), false),
+        ] {
+            assert_eq!(needs_task(&answer), expected, "{answer}");
         }
     }
 }

@@ -101,19 +101,19 @@ mod tests {
 
     #[test]
     fn chances_are_those_of_counting_all_tables() {
-        fn choose(from: u64, taken: u64) -> u64 {
+        fn choose(from: u32, taken: u32) -> u32 {
             (0..taken).fold(1, |all, at| all * (from - at) / (at + 1))
         }
-        for (own, first) in (0..=6_u64).flat_map(|of| (0..=of).map(move |hits| (hits, of))) {
-            for (hits, of) in (1..=6_u64).flat_map(|of| (0..=of).map(move |hits| (hits, of))) {
+        for (own, first) in (0..=6_u32).flat_map(|of| (0..=of).map(move |hits| (hits, of))) {
+            for (hits, of) in (1..=6_u32).flat_map(|of| (0..=of).map(move |hits| (hits, of))) {
                 let all_hits = own + hits;
-                let ways = |own: u64| {
+                let ways = |own: u32| {
                     let other = all_hits.checked_sub(own).filter(|other| *other <= of);
                     other.map_or(0, |other| choose(first, own) * choose(of, other))
                 };
-                let rare = (0..=first).map(ways).filter(|count| *count <= ways(own)).sum::<u64>();
-                let counted = rare as f64 / choose(first + of, all_hits) as f64;
-                let chance = trials(own, first).chance_against(trials(hits, of));
+                let rare = (0..=first).map(ways).filter(|count| *count <= ways(own)).sum::<u32>();
+                let counted = f64::from(rare) / f64::from(choose(first + of, all_hits));
+                let chance = trials(own.into(), first.into()).chance_against(trials(hits.into(), of.into()));
                 assert!((chance - counted).abs() < 1e-9, "{own} of {first}, {hits} of {of}: {chance} {counted}");
             }
         }
