@@ -17,6 +17,7 @@ pub(crate) struct HttpProbe<'a> {
     /// Headers, in place of the session's own of the same names; an empty one takes the session's away.
     pub(crate) headers: &'a [(&'a str, &'a str)],
     pub(crate) until: ReadUntil,
+    /// Where the token has to be renewed first, the time for that comes on top.
     pub(crate) deadline: Instant,
 }
 
@@ -24,11 +25,15 @@ impl HttpProbe<'_> {
     /// Sends it on a connection of its own; `None` where there is none to be had.
     pub(crate) async fn send(&self, session: &Session, owner: &Owner) -> Option<RawExchange> {
         let endpoint = session.endpoint()?;
-        endpoint.renew_token().await;
+        let is_given = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let begun = Instant::now();
+        if !is_given("authorization") {
+            endpoint.renew_token().await.ok()?;
+        }
+        let deadline = self.deadline + begun.elapsed();
         let body = self.body.map(|body| body.to_string().into_bytes());
         let target = if self.body.is_some() { endpoint.target() } else { Endpoint::own_target(endpoint) };
         let mut head = format!("{} {target} HTTP/1.1\r\n", self.method);
-        let is_given = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let usual = session.usual_headers(body.as_deref());
         let kept =
             usual.iter().map(|(name, value)| (name.as_str(), value.as_str())).filter(|(name, _)| !is_given(name));
@@ -42,7 +47,7 @@ impl HttpProbe<'_> {
             method: self.method.to_owned(),
             after: AfterRequest::Open,
             until: self.until,
-            deadline: self.deadline,
+            deadline,
             enough: None,
             reading: None,
         };

@@ -299,7 +299,7 @@ impl CheckMachine for TargetServers<'_> {
     }
 
     fn keep_secret(&self, secret: &str) {
-        self.target().redactor().learn(secret);
+        self.target().redactor().learn_foreign(secret);
     }
 
     fn store(&self) -> Option<PathBuf> {

@@ -105,14 +105,16 @@ impl FilledHttp {
         step: &Step,
         exchange: &mut Exchange,
     ) -> Result<StepResponse, Finding> {
-        if let Some(endpoint) = session.endpoint() {
-            endpoint.renew_token().await;
-        }
         if self.path.is_none() && self.raw.is_none() {
             // In HTTP+SSE messages are posted elsewhere; everything else goes to the address itself.
             let target = if self.method == "POST" { Endpoint::target } else { Endpoint::own_target };
             self.path = session.endpoint().map(target);
             exchange.title = self.title();
+        }
+        if self.sends_token()
+            && let Some(endpoint) = session.endpoint()
+        {
+            endpoint.renew_token().await.map_err(|failure| diagnosis::of_http(&failure, &exchange.title))?;
         }
         let begun = Instant::now();
         let pieces = self.cuts.pieces(&self.bytes(session));
@@ -137,6 +139,12 @@ impl FilledHttp {
         exchange.elapsed_us = super::micros(begun.elapsed());
         exchange.received = response_line(&exchanged);
         judge_response(&exchanged, step, exchange, begun.elapsed(), limit)
+    }
+
+    /// The usual headers have the token of the server, unless another one is written.
+    fn sends_token(&self) -> bool {
+        let is_written = self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case("authorization"));
+        self.raw.is_none() && matches!(self.defaults, Defaults::Sent) && !is_written
     }
 
     fn bytes(&self, session: &Session) -> Vec<u8> {

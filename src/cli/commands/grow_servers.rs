@@ -28,6 +28,7 @@ use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Sources, duration_text};
 use crate::suite::LoadedSuite;
 use crate::taxonomy::Registry;
+use crate::transport::http::finish_refreshes;
 use crate::wire::Catalog;
 
 /// The time in which tasks that hold servers end.
@@ -89,10 +90,12 @@ impl<'a> GrowServers<'a> {
         let mut urgency = self.urgency.clone();
         let runtime = self.runtime()?;
         let summary = runtime.block_on(async {
-            tokio::select! {
+            let summary = tokio::select! {
                 summary = runner::run(plan.clone(), options.clone(), Registry::builtin(), &mut observer) => Some(summary),
                 _ = urgency.wait_for(|urgency| *urgency >= Urgency::Now) => None,
-            }
+            };
+            finish_refreshes().await;
+            summary
         });
         // Servers end with the tasks that hold them.
         runtime.shutdown_timeout(SHUTDOWN);
@@ -139,10 +142,12 @@ impl<'a> GrowServers<'a> {
         let mut urgency = self.urgency.clone();
         let runtime = self.runtime()?;
         let visited = runtime.block_on(async {
-            tokio::select! {
+            let visited = tokio::select! {
                 visited = runner::visit_servers(plan, options, &|_| {}, &OfferObserver) => Some(visited),
                 _ = urgency.wait_for(|urgency| *urgency >= Urgency::Soon) => None,
-            }
+            };
+            finish_refreshes().await;
+            visited
         });
         runtime.shutdown_timeout(SHUTDOWN);
         runner::remove_run_folders();

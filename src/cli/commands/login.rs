@@ -11,12 +11,12 @@ use crate::cli::exit::Exit;
 use crate::cli::server::{ServerArgs, Verb, is_suite};
 use crate::event::Finding;
 use crate::plan::Plan;
-use crate::redact::Redactor;
+use crate::redact::{MASK, query_secrets};
 use crate::runner::{LoginPlace, Options, Stop, login_places};
 use crate::source::visible_line;
 use crate::suite::AdHocCommand;
 use crate::transport::http::{
-    HttpAddress, KeptLogin, LOGINS_FILE, LoginFile, LoginFileError, LoginPrompt, TrustedRoots,
+    HttpAddress, KeptLogin, LOGINS_FILE, LoginFile, LoginFileError, LoginPrompt, TokenSource,
 };
 use crate::wire;
 
@@ -93,15 +93,21 @@ pub(crate) fn logout(args: &LogoutArgs, console: &Console) -> Result<Exit, Exit>
     let places = places(&plan, args.user.as_deref(), console)?;
     let file = LoginFile::of(&console.environment.variables);
     in_runtime(console, "nobody logged out", async {
+        let (mut missing, mut ended) = (None, Vec::new());
         for address in &places {
+            let Some(tokens) = &address.tokens else { continue };
             let (name, user) = name_of(address);
             let login = file.find(&name, user.as_deref()).map_err(|why| unusable(&why, console))?;
-            let Some(login) = login else {
-                let message = format!("nobody has logged in to `{}`", visible_line(&name));
-                return Err(console.fail(Exit::Nothing, message, Some("see `mcprove login --list`")));
-            };
-            log_out(&login, &address.tls, &file, console).await?;
+            match login {
+                Some(login) => ended.push(log_out(&login, address, tokens, &file, console).await),
+                None => missing = missing.or_else(|| Some(public(&tokens.masked(&name)))),
+            }
         }
+        if let Some(name) = missing.filter(|_| ended.is_empty()) {
+            let message = format!("nobody has logged in to `{name}`");
+            return Err(console.fail(Exit::Nothing, message, Some("see `mcprove login --list`")));
+        }
+        ended.into_iter().collect::<Result<(), Exit>>()?;
         Ok(Exit::Passed)
     })
 }
@@ -193,7 +199,7 @@ fn name_of(address: &HttpAddress) -> (String, Option<String>) {
 async fn log_in(address: &HttpAddress, console: &Console) -> Result<(), Exit> {
     let Some(tokens) = &address.tokens else { return Ok(()) };
     let (name, user) = name_of(address);
-    let server = visible_line(&name).into_owned() + &user.map(|user| format!("` as `{user}")).unwrap_or_default();
+    let server = public(&tokens.masked(&name)) + &user.map(|user| format!("` as `{user}")).unwrap_or_default();
     let tell = |prompt: LoginPrompt<'_>| {
         let ask = match prompt {
             LoginPrompt::Open(url) => format!("open this address in a browser on this machine:\n\n  {url}\n"),
@@ -219,15 +225,34 @@ async fn log_in(address: &HttpAddress, console: &Console) -> Result<(), Exit> {
     console.part(&text)
 }
 
-async fn log_out(login: &KeptLogin, tls: &TrustedRoots, file: &LoginFile, console: &Console) -> Result<(), Exit> {
-    let revoked = login.revoke(tls, &Redactor::default()).await;
+async fn log_out(
+    login: &KeptLogin,
+    address: &HttpAddress,
+    tokens: &TokenSource,
+    file: &LoginFile,
+    console: &Console,
+) -> Result<(), Exit> {
+    let revoked = tokens.revoke(login, address).await;
     file.forget(login).await.map_err(|why| unusable(&why, console))?;
+    let server = public(&tokens.masked(&login.server));
     let rest = match revoked {
-        Ok(true) => "the authorization server has revoked the login".to_owned(),
-        Ok(false) => "the authorization server revokes nothing, so that tokens end with their time".to_owned(),
-        Err(why) => format!("it was not revoked: {why}"),
+        Ok(true) => "the authorization server has revoked the login",
+        Ok(false) => {
+            "the authorization server names no safe address to revoke it at, so its tokens end with their time"
+        }
+        Err(why) => {
+            let message = format!("mcprove has forgotten the login to `{server}`, but it was not revoked: {why}");
+            let help = "revoke it at the authorization server, or wait until its tokens end";
+            return Err(console.fail(Exit::Environment, message, Some(help)));
+        }
     };
-    console.part(&format!("logged out of `{}`; {rest}\n", visible_line(&login.server)))
+    console.part(&format!("logged out of `{server}`; {rest}\n"))
+}
+
+/// The name of a server in one line, without the secrets in its query.
+fn public(name: &str) -> String {
+    let bare = query_secrets(name).fold(name.to_owned(), |text, secret| text.replace(secret, MASK));
+    visible_line(&bare).into_owned()
 }
 
 fn unusable(error: &LoginFileError, console: &Console) -> Exit {
@@ -247,7 +272,24 @@ fn list(console: &Console) -> Result<Exit, Exit> {
             (false, false) => "ends with its token",
             (false, true) => "has ended",
         };
-        visible_line(&format!("{}{user}  at {}, {state}", login.server, login.issuer)).into_owned() + "\n"
+        let rest = format!("{user}  at {}, {state}", login.issuer);
+        format!("{}{}\n", public(&login.server), visible_line(&rest))
     };
     Ok(console.data(&logins.iter().map(line).collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::public;
+
+    #[test]
+    fn secrets_of_a_query_are_not_printed() {
+        for (name, expected) in [
+            ("https://a.test/mcp", "https://a.test/mcp"),
+            ("https://a.test/mcp?api_key=k-4711", "https://a.test/mcp?api_key=[redacted]"),
+            ("https://a.test/mcp?page=7&token=t-4711", "https://a.test/mcp?page=7&token=[redacted]"),
+        ] {
+            assert_eq!(public(name), expected);
+        }
+    }
 }

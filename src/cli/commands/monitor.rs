@@ -37,6 +37,7 @@ use crate::plan::{Check, Plan, TargetPlan, by_target};
 use crate::report::terminal::plural;
 use crate::runner::{Stop, remove_run_folders};
 use crate::source::{duration_text, visible_line};
+use crate::transport::http::finish_refreshes;
 use crate::transport::orphans;
 
 /// The time for runs that are under way to end their servers.
@@ -127,6 +128,7 @@ pub(crate) fn monitor(args: &MonitorArgs, console: &Console) -> Result<Exit, Exi
     let session = MonitorSession { args, console, settings };
     let ended = runtime.block_on(local.run_until(session.watch(plan, state, Receivers { webhook, otlp }, wish)));
     drop(local);
+    runtime.block_on(finish_refreshes());
     // Servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));
     remove_run_folders();

@@ -24,6 +24,7 @@ use crate::report::Ticker;
 use crate::runner::{Fresh, Options, Stop};
 use crate::source::{duration_text, visible_line};
 use crate::suite::Hazard;
+use crate::transport::http::finish_refreshes;
 use crate::wire::{Catalog, Tool};
 
 /// The time for a request where neither the suite nor the command line sets one.
@@ -196,11 +197,13 @@ async fn unless_stopped<T>(
             std::future::pending::<()>().await;
         }
     };
-    tokio::select! {
+    let played = tokio::select! {
         biased;
         () = stopped => Err(NotPlayed::Interrupted),
         played = playing => Ok(played),
-    }
+    };
+    finish_refreshes().await;
+    played
 }
 
 /// The result of a replay, the most pressing last.

@@ -18,6 +18,7 @@ use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::runner::{self, Observer, Options, SessionFrames, Stop, Summary};
 use crate::taxonomy::Registry;
+use crate::transport::http::finish_refreshes;
 
 /// A run that signals can end.
 pub(crate) struct SignalledRun<'a> {
@@ -47,10 +48,12 @@ pub(crate) fn run_plan(
     let running = RunningTask { runtime: runtime.handle().clone(), cleanup };
     let mut urgency = signals::listen(wish, RunEnding::Reports, scope, Some(running), budget.cloned());
     let summary = runtime.block_on(async {
-        tokio::select! {
+        let summary = tokio::select! {
             summary = runner::run(plan, options, registry, &mut watch) => Some(summary),
             _ = urgency.wait_for(|urgency| matches!(urgency, Urgency::Overdue | Urgency::Now)) => None,
-        }
+        };
+        finish_refreshes().await;
+        summary
     });
     let watch = watch.into_watch();
     // Servers end with the tasks that hold them.

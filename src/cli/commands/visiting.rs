@@ -20,6 +20,7 @@ use crate::runner::{self, Options, Stop, Visited, Visitor, remove_run_folders};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Sources, duration_text, visible_line};
 use crate::suite::LoadedSuite;
+use crate::transport::http::finish_refreshes;
 
 /// After how long the user learns why nothing is shown.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -155,11 +156,13 @@ pub(crate) fn work_with<T>(
     });
     let tell = |text| current.set(text);
     let ran = runtime.block_on(async {
-        tokio::select! {
+        let ran = tokio::select! {
             ran = work(plan, options, &tell) => Some(ran),
             _ = urgency.wait_for(|urgency| *urgency == Urgency::Now) => None,
             () = explain_silence(words.slow, console) => None,
-        }
+        };
+        finish_refreshes().await;
+        ran
     });
     // Servers end with the tasks that hold them.
     runtime.shutdown_timeout(Duration::from_millis(200));

@@ -28,10 +28,10 @@ pub const MASK: &str = "[redacted]";
 /// Values shorter than this are no secrets: masking them would make every report unreadable.
 const SHORTEST: usize = 4;
 
-/// The longest secret that is looked for as a whole, in bytes; of a longer one only the beginning is.
+/// The longest secret of a server that is looked for as a whole, in bytes; of a longer one only the beginning is.
 const LONGEST: usize = 16 << 10;
 
-/// The most lines of a secret that are looked for one by one.
+/// The most lines of a secret of a server that are looked for one by one.
 const MOST_LINES: usize = 200;
 
 /// The number of characters of a secret that reveal too much.
@@ -96,14 +96,21 @@ struct KnownSecrets {
 
 impl KnownSecrets {
     fn learn(&mut self, secret: &str) {
+        self.learn_lines(secret, usize::MAX);
+    }
+
+    /// Learns what a server gave, which may be a text without an end.
+    fn learn_foreign(&mut self, secret: &str) {
+        let end = (0..=LONGEST.min(secret.len())).rev().find(|at| secret.is_char_boundary(*at)).unwrap_or_default();
+        self.learn_lines(&secret[..end], MOST_LINES);
+    }
+
+    fn learn_lines(&mut self, secret: &str, most_lines: usize) {
         // A recording has the mask in the place of what was captured.
         if secret == MASK || self.secrets.iter().any(|known| known == secret) {
             return;
         }
-        // A server may give a text without an end as a secret.
-        let end = (0..=LONGEST.min(secret.len())).rev().find(|at| secret.is_char_boundary(*at)).unwrap_or_default();
-        let secret = &secret[..end];
-        let lines = secret.lines().take(MOST_LINES).map(str::trim);
+        let lines = secret.lines().take(most_lines).map(str::trim);
         let lines = lines.filter(|line| line.len() >= TELLING && *line != secret.trim());
         for value in lines.chain([secret]).filter(|value| value.len() >= SHORTEST) {
             self.forms.extend(forms::of(value));
@@ -203,6 +210,12 @@ impl Redactor {
         Arc::make_mut(&mut known).learn(secret);
     }
 
+    /// Knows a value that a server gave; of one that is very long, only the beginning.
+    pub fn learn_foreign(&self, secret: &str) {
+        let mut known = self.known.write();
+        Arc::make_mut(&mut known).learn_foreign(secret);
+    }
+
     /// Knows every text and number in this value of an answer, from here on.
     pub fn capture(&self, value: &Value) {
         match value {
@@ -218,7 +231,7 @@ impl Redactor {
         let mut known = self.known.write();
         if secret.len() >= SHORTEST && !known.captured.iter().any(|captured| captured == secret) {
             let known = Arc::make_mut(&mut known);
-            known.learn(secret);
+            known.learn_foreign(secret);
             known.captured.push(secret.to_owned());
         }
     }
@@ -362,10 +375,12 @@ mod tests {
         let accents = format!("k{}", "é".repeat(LONGEST));
         for (secret, shown) in [(&long, &long[..100]), (&lines, "a-line-of-a-secret"), (&accents, "ké")] {
             let redactor = Redactor::default();
-            redactor.learn(secret);
+            redactor.learn_foreign(secret);
             let masked = redactor.text(secret);
             assert!(!masked.contains(shown), "{}", &masked[..40]);
         }
+        let of_user = Redactor::new([long.clone()]);
+        assert_eq!(of_user.text(&format!("a {long} b")), format!("a {MASK} b"), "what the suite says is known whole");
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub use self::head::{IDENTITY, bare_client, certificate};
 pub use self::oauth::{
     AssertionAlgorithm, AssertionKey, AuthorizationCode, ClientProof, CookieJar, DeviceCode, Form, KeptLogin,
     LOGINS_FILE, LOGINS_VARIABLE, LoginFile, LoginFileError, LoginForm, LoginPrompt, PersonLogin, TellPerson,
-    TokenFlow, TokenGrant, TokenSource, forms_of, is_here, names_host,
+    TokenFlow, TokenGrant, TokenSource, finish_refreshes, forms_of, is_here, names_host,
 };
 pub use self::raw::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ResponseInterceptor};
 pub use self::response::{RawResponse, ReadUntil, ResponseHead};

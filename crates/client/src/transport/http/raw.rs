@@ -165,9 +165,14 @@ impl Endpoint {
     }
 
     /// Renews the token where its time is over, before a request that is not sent again if it is refused.
-    pub async fn renew_token(&self) {
-        if let Some(tokens) = &self.address.tokens {
-            tokens.renew_expired(&self.url, &self.address.tls).await;
+    ///
+    /// # Errors
+    ///
+    /// Says why there is no other token.
+    pub async fn renew_token(&self) -> Result<(), HttpFailure> {
+        match &self.address.tokens {
+            Some(tokens) => tokens.renew_expired(&self.url, &self.address.tls).await,
+            None => Ok(()),
         }
     }
 

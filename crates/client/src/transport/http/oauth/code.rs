@@ -163,7 +163,7 @@ impl CodeRequest {
 
     /// Exchanges the code for a token.
     pub(crate) async fn exchange(self, asking: &Asking<'_>, code: String) -> Result<(TokenSet, TokenClient), Problem> {
-        asking.redactor.learn(&code);
+        asking.redactor.learn_foreign(&code);
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code.as_str()),

@@ -56,7 +56,7 @@ impl DeviceCode {
     ) -> Result<(TokenSet, TokenClient), Problem> {
         let by = LoginBy::Forms { hosts: &self.login_hosts };
         let begun = self.begin(asking, grant, found, needed, by).await?;
-        asking.redactor.learn(begun.user_code());
+        asking.redactor.learn_foreign(begun.user_code());
         let place = LoginPlace {
             start: begun.page()?,
             end: LoginEnd::LastForm,
@@ -90,7 +90,7 @@ impl DeviceCode {
         let begun: Begun = serde_json::from_slice(&answer.body).map_err(|error| {
             Problem::of(format!("{}, which is no beginning for a device: {error}", answer.summary()))
         })?;
-        asking.redactor.learn(&begun.device_code);
+        asking.redactor.learn_foreign(&begun.device_code);
         Ok(BegunDevice { begun, summary: answer.summary(), endpoint: at, client })
     }
 }

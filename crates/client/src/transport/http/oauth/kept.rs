@@ -8,8 +8,10 @@ use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Duration, Instant, sleep};
 
@@ -33,9 +35,44 @@ const FORMAT: u32 = 1;
 /// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The time for which a lock is waited for, 20 s: whoever holds it waits for an answer of an authorization server.
-const LOCK_ATTEMPTS: usize = 400;
+/// The time for which a login or a logout waits for the lock: whoever holds it waits for an answer of an authorization server.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The time for which a request waits for the lock, so that a part of its own time is left for the refresh.
+const REFRESH_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The time for which the end of a run waits for refreshes; more than one takes.
+const REFRESHES_TIMEOUT: Duration = Duration::from_secs(10);
+
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The refreshes that have begun, and whose tokens are not written yet.
+static REFRESHES: AtomicUsize = AtomicUsize::new(0);
+
+/// A refresh that has begun.
+struct Refreshing;
+
+impl Refreshing {
+    fn begin() -> Self {
+        REFRESHES.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Refreshing {
+    fn drop(&mut self) {
+        REFRESHES.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Waits until the tokens of all refreshes that have begun are written: the end of the runtime would lose them, and the
+/// logins with them. Not longer than a refresh may take.
+pub async fn finish_refreshes() {
+    let until = Instant::now() + REFRESHES_TIMEOUT;
+    while REFRESHES.load(Ordering::SeqCst) > 0 && Instant::now() < until {
+        sleep(LOCK_INTERVAL).await;
+    }
+}
 
 /// What a login gave: a token, and how to get the next one.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +97,9 @@ pub struct KeptLogin {
     pub(crate) revocation_endpoint: Option<String>,
     /// The resource for which tokens are requested.
     pub(crate) resource: String,
+    /// The scopes that were asked for; `None` in the files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scopes: Option<Vec<String>>,
     pub(crate) access_token: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) refresh_token: Option<String>,
@@ -111,17 +151,28 @@ impl KeptLogin {
     }
 
     /// The suite does not ask for another authorization server, or another client.
-    fn fits(&self, grant: &TokenGrant) -> bool {
+    pub(crate) fn fits(&self, grant: &TokenGrant) -> bool {
         let is_same = |written: &Option<String>, kept: &str| {
             written.as_ref().is_none_or(|written| written.trim_end_matches('/') == kept.trim_end_matches('/'))
         };
         is_same(&grant.issuer, &self.issuer) && is_same(&grant.client_id, &self.client_id)
     }
 
-    fn learn(&self, redactor: &Redactor) {
+    /// The token endpoint has this origin.
+    pub(crate) fn sends_tokens_to(&self, at: &Url) -> bool {
+        Url::parse(&self.token_endpoint).is_ok_and(|endpoint| endpoint.origin() == at.origin())
+    }
+
+    /// A scope that the suite asks for, and the login did not.
+    fn missing_scope<'a>(&self, grant: &'a TokenGrant) -> Option<&'a str> {
+        let asked = self.scopes.as_ref()?;
+        grant.scopes.iter().find(|scope| !asked.contains(scope)).map(String::as_str)
+    }
+
+    pub(crate) fn learn(&self, redactor: &Redactor) {
         let others = [&self.client_secret, &self.refresh_token].into_iter().flatten();
         for secret in others.chain([&self.access_token]) {
-            redactor.learn(secret);
+            redactor.learn_foreign(secret);
         }
     }
 }
@@ -242,9 +293,15 @@ impl LoginFile {
         Ok(self.logins()?.into_iter().find(|login| login.is_of(server, user)))
     }
 
+    /// Says why a login could not be kept, before somebody logs in.
+    pub(crate) async fn check(&self) -> Result<(), LoginFileError> {
+        let _locked = self.lock(LOCK_TIMEOUT).await?;
+        self.in_file().map(|_| ())
+    }
+
     /// Keeps a login in the place of an earlier one for the same server and user.
     pub(crate) async fn keep(&self, login: &KeptLogin) -> Result<(), LoginFileError> {
-        let locked = self.lock().await?;
+        let locked = self.lock(LOCK_TIMEOUT).await?;
         self.replace(&locked, login, Some(login))
     }
 
@@ -254,7 +311,7 @@ impl LoginFile {
     ///
     /// Says why that fails.
     pub async fn forget(&self, login: &KeptLogin) -> Result<(), LoginFileError> {
-        let locked = self.lock().await?;
+        let locked = self.lock(LOCK_TIMEOUT).await?;
         self.replace(&locked, login, None)
     }
 
@@ -267,7 +324,7 @@ impl LoginFile {
         written.map_err(|error| LoginFileError::unwritable(&error))
     }
 
-    async fn lock(&self) -> Result<Locked, LoginFileError> {
+    async fn lock(&self, within: Duration) -> Result<Locked, LoginFileError> {
         let failed = |error: io::Error| LoginFileError::unwritable(&error);
         let place = self.folder.as_ref().ok_or_else(|| LoginFileError {
             reason: "logins are kept in the home folder, and the variable `HOME` names none".to_owned(),
@@ -275,16 +332,18 @@ impl LoginFile {
         })?;
         let folder = place.create(Access::Private).map_err(failed)?;
         let lock = folder.open_lock(LOCK, Access::Private).map_err(failed)?;
-        for _ in 0..LOCK_ATTEMPTS {
+        let until = Instant::now() + within;
+        loop {
             match lock.try_lock() {
-                Err(TryLockError::WouldBlock) => sleep(LOCK_INTERVAL).await,
+                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(LOCK_INTERVAL).await,
+                Err(TryLockError::WouldBlock) => break,
                 // Where a file system knows no locks, the last one wins.
                 Ok(()) | Err(TryLockError::Error(_)) => return Ok(Locked { folder, _lock: lock }),
             }
         }
         Err(LoginFileError {
-            reason: format!("another process has locked `~/{FOLDER}/{LOCK}` for 20 s"),
-            cure: "end that process",
+            reason: format!("another process has locked `~/{FOLDER}/{LOCK}` for {} s", within.as_secs()),
+            cure: "another run refreshes the token: run this again when that run is done, or end it",
         })
     }
 }
@@ -326,7 +385,7 @@ impl PersonLogin {
         if is_good(&login, refused) {
             return Ok((login.set(), TokenClient::kept(&login, grant.proof.clone())?));
         }
-        let locked = self.file.lock().await?;
+        let locked = self.file.lock(REFRESH_LOCK_TIMEOUT).await?;
         // Another process may have been faster.
         let login = self.find(asking, grant, server)?;
         let client = TokenClient::kept(&login, grant.proof.clone())?;
@@ -338,6 +397,7 @@ impl PersonLogin {
             return Err(self.problem(format!("the token of the login {why}, and there is no refresh token")));
         };
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh.as_str())];
+        let _refreshing = Refreshing::begin();
         let renewed = client.ask(asking, &form).await;
         let set = renewed.map_err(|problem| {
             // Other refusals, such as too many requests, say nothing about the login.
@@ -357,10 +417,13 @@ impl PersonLogin {
         }
         let login = logins.into_iter().find(|login| login.is_of(server, self.user.as_deref()));
         let login = login.ok_or_else(|| self.problem("nobody has logged in to it"))?;
-        if login.fits(grant) {
-            return Ok(login);
+        if !login.fits(grant) {
+            return Err(self.problem("the login to it is one of another client, or at another authorization server"));
         }
-        Err(self.problem("the login to it is one of another client, or at another authorization server"))
+        if let Some(scope) = login.missing_scope(grant) {
+            return Err(self.problem(format!("the login to it did not ask for the scope `{scope}`")));
+        }
+        Ok(login)
     }
 
     fn problem(&self, reason: impl Into<String>) -> Problem {
@@ -395,6 +458,7 @@ mod tests {
             token_endpoint: "https://as.test/token".to_owned(),
             revocation_endpoint: None,
             resource: server.to_owned(),
+            scopes: None,
             access_token: access.to_owned(),
             refresh_token: Some("refresh".to_owned()),
             expires: None,
@@ -454,20 +518,72 @@ mod tests {
         assert!(kept.logins().unwrap_err().reason.contains("is a link"));
     }
 
+    fn grant(issuer: Option<&str>, client_id: Option<&str>, scopes: &[&str]) -> TokenGrant {
+        let code = AuthorizationCode { redirect_uri: None, login: Vec::new(), login_hosts: Vec::new() };
+        TokenGrant {
+            issuer: issuer.map(str::to_owned),
+            token_url: None,
+            client_id: client_id.map(str::to_owned),
+            proof: ClientProof::Nothing,
+            scopes: scopes.iter().copied().map(str::to_owned).collect(),
+            resource: None,
+            flow: TokenFlow::AuthorizationCode(code),
+            person: None,
+        }
+    }
+
+    #[test]
+    fn a_login_with_fewer_scopes_is_not_used() {
+        let check = |asked: Option<&[&str]>, wanted: &[&str], expected: Option<&str>| {
+            let scopes = asked.map(|asked| asked.iter().copied().map(str::to_owned).collect());
+            let login = KeptLogin { scopes, ..login("https://a.test/", "a", 5) };
+            assert_eq!(login.missing_scope(&grant(None, None, wanted)), expected, "{asked:?} {wanted:?}");
+        };
+        check(None, &["read"], None);
+        check(Some(&["read"]), &[], None);
+        check(Some(&["read", "write"]), &["write"], None);
+        check(Some(&["read"]), &["read", "write"], Some("write"));
+        check(Some(&[]), &["read"], Some("read"));
+    }
+
+    #[test]
+    fn tokens_go_to_the_origin_of_the_token_endpoint() {
+        for (at, expected) in [
+            ("https://as.test/revoke", true),
+            ("http://as.test/revoke", false),
+            ("https://as.test:8443/revoke", false),
+            ("https://other.test/revoke", false),
+        ] {
+            let login = login("https://a.test/", "a", 5);
+            assert_eq!(login.sends_tokens_to(&Url::parse(at).unwrap()), expected, "{at}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_ends_after_its_refreshes() {
+        let refreshing = Refreshing::begin();
+        let ending = tokio::spawn(finish_refreshes());
+        tokio::task::yield_now().await;
+        assert!(!ending.is_finished());
+        drop(refreshing);
+        ending.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_lock_of_another_run_is_not_waited_for_long() {
+        let home = temporary("locked");
+        let kept = file(home.path(), &[]);
+        let locked = kept.lock(Duration::ZERO).await.unwrap();
+        let error = kept.lock(Duration::ZERO).await.err().unwrap();
+        assert!(error.cure.contains("another run refreshes the token"), "{error:?}");
+        drop(locked);
+        kept.check().await.unwrap();
+    }
+
     #[test]
     fn a_login_of_another_client_is_not_used() {
         let check = |issuer: Option<&str>, client_id: Option<&str>, expected: bool| {
-            let code = AuthorizationCode { redirect_uri: None, login: Vec::new(), login_hosts: Vec::new() };
-            let grant = TokenGrant {
-                issuer: issuer.map(str::to_owned),
-                token_url: None,
-                client_id: client_id.map(str::to_owned),
-                proof: ClientProof::Nothing,
-                scopes: Vec::new(),
-                resource: None,
-                flow: TokenFlow::AuthorizationCode(code),
-                person: None,
-            };
+            let grant = grant(issuer, client_id, &[]);
             assert_eq!(login("https://a.test/", "a", 5).fits(&grant), expected, "{issuer:?} {client_id:?}");
         };
         check(None, None, true);

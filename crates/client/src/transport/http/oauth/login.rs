@@ -119,7 +119,7 @@ impl<'a> Login<'a> {
         for _ in 0..MAX_PAGES {
             self.permit(&step.url)?;
             let answer = self.asking.page(&step.url, step.form.as_deref(), jar.header(&step.url)).await?;
-            jar.store(&step.url, &answer.headers, |cookie| self.asking.redactor.learn(cookie));
+            jar.store(&step.url, &answer.headers, |cookie| self.asking.redactor.learn_foreign(cookie));
             if let Some(location) = answer.location() {
                 let next =
                     step.url.join(location).map_err(|_| Problem::of(format!("{} to no URL", answer.summary())))?;

@@ -31,7 +31,9 @@ pub use self::code::AuthorizationCode;
 pub use self::cookies::CookieJar;
 pub use self::device::DeviceCode;
 pub use self::form::{Form, forms_of};
-pub use self::kept::{KeptLogin, LOGINS_FILE, LOGINS_VARIABLE, LoginFile, LoginFileError, PersonLogin};
+pub use self::kept::{
+    KeptLogin, LOGINS_FILE, LOGINS_VARIABLE, LoginFile, LoginFileError, PersonLogin, finish_refreshes,
+};
 pub use self::login::LoginForm;
 pub use self::person::{LoginPrompt, TellPerson};
 pub use self::token_request::ClientProof;
@@ -43,6 +45,10 @@ use crate::transport::ConnectError;
 
 /// The time for everything that gives a token: a login has several pages.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(25);
+
+/// The time for which a request waits for the token of a kept login: more than one answer takes, and less than a request of a
+/// session has by default.
+const KEPT_TIMEOUT: Duration = Duration::from_secs(9);
 
 /// The grant of OAuth by which a token is fetched, with its parameters.
 #[derive(Clone)]
@@ -131,16 +137,16 @@ impl TokenSource {
         self.last.lock().clone()
     }
 
-    /// Renews a token whose time is over; where that fails, requests go on with it and say so.
-    pub(crate) async fn renew_expired(&self, url: &Url, tls: &TrustedRoots) {
+    /// Renews a token whose time is over; where that fails, its refresh token is kept for the next attempt.
+    pub(crate) async fn renew_expired(&self, url: &Url, tls: &TrustedRoots) -> Result<(), HttpFailure> {
         let mut held = self.held.lock().await;
-        let Some(spent) = held.take_if(|held| held.set.has_expired()) else { return };
-        let Ok(client) = self.client(tls) else { return };
+        let Some(spent) = held.as_ref().filter(|held| held.set.has_expired()) else { return Ok(()) };
+        let client = self.client(tls).map_err(|error| HttpFailure::NoToken(unasked(Problem::of(error.to_string()))))?;
         let needed = TokenRequest { url, client: &client, challenge: None };
-        if let Ok(renewed) = self.another(Some(spent), &needed, None).await {
-            *self.last.lock() = Some(renewed.set.access.clone());
-            *held = Some(renewed);
-        }
+        let renewed = self.another(Some(spent), &needed, None).await?;
+        *self.last.lock() = Some(renewed.set.access.clone());
+        *held = Some(renewed);
+        Ok(())
     }
 
     /// The token to begin with; `None` where only the server's refusal says where to get one.
@@ -151,7 +157,8 @@ impl TokenSource {
                 *held = Some(self.kept(needed, None).await?);
             }
         } else if held.as_ref().is_some_and(|held| held.set.has_expired()) {
-            *held = self.renewed(held.take(), needed).await?;
+            let renewed = self.renewed(held.as_ref(), needed).await?;
+            *held = renewed;
         }
         if held.is_none() && (self.grant.issuer.is_some() || self.grant.token_url.is_some()) {
             *held = Some(self.fetched(needed).await?);
@@ -171,8 +178,12 @@ impl TokenSource {
         if let Some(held) = held.as_ref().filter(|held| Some(held.set.access.as_str()) != refused) {
             return Ok(held.set.access.clone());
         }
-        let spent = held.take();
-        let renewed = self.another(spent, needed, refused).await?;
+        let renewed = self.another(held.as_ref(), needed, refused).await;
+        if renewed.is_err() {
+            // A refresh token is good for another attempt.
+            *held = held.take().filter(|held| held.set.refresh.is_some());
+        }
+        let renewed = renewed?;
         let token = renewed.set.access.clone();
         *self.last.lock() = Some(token.clone());
         *held = Some(renewed);
@@ -182,7 +193,7 @@ impl TokenSource {
     /// Another token than one that is spent: that of a person's login, or one by a refresh token, or by the grant.
     async fn another(
         &self,
-        spent: Option<HeldToken>,
+        spent: Option<&HeldToken>,
         needed: &TokenRequest<'_>,
         refused: Option<&str>,
     ) -> Result<HeldToken, HttpFailure> {
@@ -198,7 +209,7 @@ impl TokenSource {
     /// A token by the refresh token of the last one (RFC 6749, 6); `None` where it has none or the refresh token is refused.
     async fn renewed(
         &self,
-        spent: Option<HeldToken>,
+        spent: Option<&HeldToken>,
         needed: &TokenRequest<'_>,
     ) -> Result<Option<HeldToken>, HttpFailure> {
         let Some(HeldToken { set: TokenSet { refresh: Some(refresh), .. }, client }) = spent else { return Ok(None) };
@@ -207,8 +218,8 @@ impl TokenSource {
         match client.ask(&asking, &form).await {
             Ok(set) => {
                 // A server that does not rotate refresh tokens sends none.
-                let refresh = set.refresh.or(Some(refresh));
-                Ok(Some(HeldToken { set: TokenSet { refresh, ..set }, client }))
+                let refresh = set.refresh.or_else(|| Some(refresh.clone()));
+                Ok(Some(HeldToken { set: TokenSet { refresh, ..set }, client: client.clone() }))
             }
             Err(problem) if problem.is_refusal => Ok(None),
             Err(problem) => Err(no_token(&asking, problem)),
@@ -228,8 +239,18 @@ impl TokenSource {
             };
             taken.map(|(set, client)| HeldToken { set, client }).map_err(|problem| no_token(&asking, problem))
         });
-        let lost = |_| no_token(&Asking::new(needed.client, &self.redactor), Problem::of("the program ends"));
-        taken.await.unwrap_or_else(|error| Err(lost(error)))
+        let lost = |problem: Problem| Err(HttpFailure::NoToken(unasked(problem)));
+        let late = || {
+            let within = KEPT_TIMEOUT.as_secs();
+            Problem::of(format!("the token of the login was not refreshed within {within} s")).with_cure(
+                "run this again when the authorization server is faster, and no other run refreshes the token",
+            )
+        };
+        match timeout(KEPT_TIMEOUT, taken).await {
+            Ok(Ok(taken)) => taken,
+            Ok(Err(_)) => lost(Problem::of("the program ends")),
+            Err(_) => lost(late()),
+        }
     }
 
     async fn fetched(&self, needed: &TokenRequest<'_>) -> Result<HeldToken, HttpFailure> {
@@ -261,6 +282,12 @@ impl TokenSource {
             }
         }
     }
+}
+
+/// Nobody was asked for a token.
+fn unasked(problem: Problem) -> Box<NoToken> {
+    let Problem { reason, cure, .. } = problem;
+    Box::new(NoToken { reason, cure, asked: Vec::new(), excerpt: String::new() })
 }
 
 fn no_token(asking: &Asking<'_>, problem: Problem) -> HttpFailure {

@@ -7,12 +7,11 @@ use tokio::time::{Duration, timeout};
 use super::asking::{Asking, Problem};
 use super::callback::Callback;
 use super::code::{AuthorizationCode, CodeRequest, LoginBy};
-use super::discovery::{Found, discover};
+use super::discovery::{Found, discover, secure_endpoint};
 use super::kept::{KeptLogin, unix_now};
 use super::token_request::{TokenClient, TokenSet};
-use super::{ClientProof, FETCH_TIMEOUT, TokenFlow, TokenGrant, TokenRequest, TokenSource};
-use crate::redact::Redactor;
-use crate::transport::http::{HttpAddress, NoToken, TrustedRoots, head};
+use super::{ClientProof, FETCH_TIMEOUT, TokenFlow, TokenGrant, TokenRequest, TokenSource, unasked};
+use crate::transport::http::{HttpAddress, NoToken, head};
 
 /// The time for a person to log in, with a second factor and all.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
@@ -68,12 +67,9 @@ impl TokenSource {
     ///
     /// Says who refused, or what could not be written.
     pub async fn log_in(&self, address: &HttpAddress, tell: TellPerson<'_>) -> Result<KeptLogin, Box<NoToken>> {
-        let bare = |problem: Problem| {
-            let Problem { reason, cure, .. } = problem;
-            Box::new(NoToken { reason, cure, asked: Vec::new(), excerpt: String::new() })
-        };
-        let url = Url::parse(&address.url).map_err(|_| bare(Problem::of("the address of the server is not a URL")))?;
-        let client = self.client(&address.tls).map_err(|error| bare(Problem::of(error.to_string())))?;
+        let url =
+            Url::parse(&address.url).map_err(|_| unasked(Problem::of("the address of the server is not a URL")))?;
+        let client = self.client(&address.tls).map_err(|error| unasked(Problem::of(error.to_string())))?;
         let is_known = self.grant.issuer.is_some() || self.grant.token_url.is_some();
         let challenge = if is_known { None } else { challenge_of(address, &url).await };
         let needed = TokenRequest { url: &url, client: &client, challenge: challenge.as_deref() };
@@ -86,9 +82,48 @@ impl TokenSource {
                 reason,
                 asked: asked.iter().map(|line| mask(line)).collect(),
                 excerpt: mask(&excerpt),
-                cure: problem.cure,
+                cure: mask(&problem.cure).into(),
             })
         })
+    }
+
+    /// A text without the secrets of the suite and of its logins.
+    pub fn masked(&self, text: &str) -> String {
+        self.redactor.text(text)
+    }
+
+    /// Asks the authorization server to end a login (RFC 7009); returns false where it has no place for that.
+    ///
+    /// # Errors
+    ///
+    /// Says what it answered, as half a sentence.
+    pub async fn revoke(&self, login: &KeptLogin, address: &HttpAddress) -> Result<bool, String> {
+        let Some(endpoint) = &login.revocation_endpoint else { return Ok(false) };
+        login.learn(&self.redactor);
+        let revoked = self.revoked(login, endpoint, address).await;
+        revoked.map(|()| true).map_err(|problem| self.redactor.text(&problem.reason))
+    }
+
+    async fn revoked(&self, login: &KeptLogin, endpoint: &str, address: &HttpAddress) -> Result<(), Problem> {
+        let url = Url::parse(&address.url).map_err(|_| Problem::of("the address of the server is not a URL"))?;
+        let scheme = if endpoint.starts_with("http://") { "http" } else { "https" };
+        let client = head::bare_client(&address.tls, scheme).map_err(|error| Problem::of(error.to_string()))?;
+        let needed = TokenRequest { url: &url, client: &client, challenge: None };
+        let endpoint = match Url::parse(endpoint) {
+            // It gets the refresh token anyway, and was found safe when somebody logged in.
+            Ok(at) if login.sends_tokens_to(&at) => at,
+            Ok(_) | Err(_) => secure_endpoint(Some(endpoint), "revocation endpoint", &self.grant, &needed)?,
+        };
+        let asking = Asking::new(&client, &self.redactor);
+        // The secret of the suite is for the client and the authorization server that it names.
+        let proof = if login.fits(&self.grant) { self.grant.proof.clone() } else { ClientProof::Nothing };
+        let client = TokenClient::kept(login, proof)?;
+        let (token, hint) = match &login.refresh_token {
+            Some(refresh) => (refresh, "refresh_token"),
+            None => (&login.access_token, "access_token"),
+        };
+        let form = [("token", token.as_str()), ("token_type_hint", hint)];
+        client.post(&asking, &endpoint, &form).await.map(|_| ())
     }
 
     async fn logged_in(
@@ -105,6 +140,8 @@ impl TokenSource {
         let within = FETCH_TIMEOUT.as_secs();
         let slow = move |_| Problem::of(format!("the authorization server was not ready within {within} s"));
         let found = timeout(FETCH_TIMEOUT, discover(asking, grant, needed)).await.map_err(slow)??;
+        // Nobody logs in for nothing.
+        person.file.check().await?;
         let (set, client) = match &grant.flow {
             TokenFlow::AuthorizationCode(code) => {
                 let begun = begin(code, asking, self, &found, needed);
@@ -125,6 +162,8 @@ impl TokenSource {
         };
         let login =
             KeptLogin { user: person.user.clone(), ..kept(self.login_name(needed.url), grant, &found, &set, &client) };
+        let revokes = |at: &String| secure_endpoint(Some(at), "revocation endpoint", grant, needed).is_ok();
+        let login = KeptLogin { revocation_endpoint: login.revocation_endpoint.clone().filter(revokes), ..login };
         person.file.keep(&login).await?;
         Ok(login)
     }
@@ -165,6 +204,7 @@ fn kept(server: String, grant: &TokenGrant, found: &Found, set: &TokenSet, clien
         token_endpoint: client.endpoint.to_string(),
         revocation_endpoint: found.server.revocation_endpoint.clone(),
         resource: client.resource.clone(),
+        scopes: Some(found.scopes.clone()),
         access_token: String::new(),
         refresh_token: None,
         expires: None,
@@ -189,25 +229,4 @@ async fn challenge_of(address: &HttpAddress, url: &Url) -> Option<String> {
     let answer = timeout(REFUSAL_TIMEOUT, request.send()).await.ok()?.ok()?;
     let header = answer.headers().get(WWW_AUTHENTICATE).filter(|_| answer.status() == 401)?;
     header.to_str().ok().map(str::to_owned)
-}
-
-impl KeptLogin {
-    /// Asks the authorization server to end the login (RFC 7009); returns false where it has no place for that.
-    ///
-    /// # Errors
-    ///
-    /// Says what it answered, as half a sentence.
-    pub async fn revoke(&self, tls: &TrustedRoots, redactor: &Redactor) -> Result<bool, String> {
-        let Some(endpoint) = &self.revocation_endpoint else { return Ok(false) };
-        let endpoint = Url::parse(endpoint).map_err(|_| "the revocation endpoint is not a URL".to_owned())?;
-        let client = head::bare_client(tls, endpoint.scheme()).map_err(|error| error.to_string())?;
-        let asking = Asking::new(&client, redactor);
-        let client = TokenClient::kept(self, ClientProof::Nothing).map_err(|problem| problem.reason)?;
-        let (token, hint) = match &self.refresh_token {
-            Some(refresh) => (refresh, "refresh_token"),
-            None => (&self.access_token, "access_token"),
-        };
-        let form = [("token", token.as_str()), ("token_type_hint", hint)];
-        client.post(&asking, &endpoint, &form).await.map(|_| true).map_err(|problem| problem.reason)
-    }
 }

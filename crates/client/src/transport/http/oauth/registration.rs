@@ -31,7 +31,7 @@ pub(crate) async fn register(
     let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let text = |member: &str| body[member].as_str().filter(|text| !text.is_empty());
     for secret in ["client_secret", "registration_access_token"].into_iter().filter_map(text) {
-        asking.redactor.learn(secret);
+        asking.redactor.learn_foreign(secret);
     }
     match text("client_id").filter(|_| answer.is_success()) {
         Some(id) => {

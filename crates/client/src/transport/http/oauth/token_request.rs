@@ -13,6 +13,9 @@ use super::person::KeptClient;
 use super::{TokenGrant, TokenRequest};
 use crate::redact::{base64, percent_encode};
 
+/// The largest token, in bytes: it is sent in a header.
+const MOST_BYTES: usize = 16 << 10;
+
 /// What shows that a client is who it says.
 #[derive(Clone)]
 pub enum ClientProof {
@@ -39,6 +42,7 @@ impl TokenSet {
 }
 
 /// Where and as whom tokens are asked for.
+#[derive(Clone)]
 pub(crate) struct TokenClient {
     pub(crate) endpoint: Url,
     pub(crate) id: String,
@@ -109,8 +113,13 @@ impl TokenClient {
         let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         for secret in ["access_token", "refresh_token", "id_token"] {
             if let Some(text) = body[secret].as_str() {
-                asking.redactor.learn(text);
+                asking.redactor.learn_foreign(text);
             }
+        }
+        if ["access_token", "refresh_token"].iter().any(|member| !body[member].as_str().is_none_or(is_plain)) {
+            let most = MOST_BYTES >> 10;
+            let what = "the authorization server gave a token with control characters, or of more than";
+            return Err(Problem::of(format!("{what} {most} KiB")));
         }
         let text = |member: &str| body[member].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         let access = text("access_token").ok_or_else(|| Problem::of(format!("{} and no token", answer.summary())))?;
@@ -148,5 +157,30 @@ impl TokenClient {
         }
         let answer = asking.post_form(endpoint, &form, header.as_deref()).await?;
         if answer.is_success() { Ok(answer) } else { Err(answer.refusal()) }
+    }
+}
+
+/// A token can be sent in a header.
+fn is_plain(token: &str) -> bool {
+    token.len() <= MOST_BYTES && !token.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_adds_no_header() {
+        let long = "t".repeat(MOST_BYTES);
+        for (token, expected) in [
+            ("abc.def-123", true),
+            (long.as_str(), true),
+            (format!("{long}t").as_str(), false),
+            ("x\r\nX-Injected: 1", false),
+            ("x\n", false),
+            ("x\u{7f}", false),
+        ] {
+            assert_eq!(is_plain(token), expected, "{:.20}", token.escape_debug());
+        }
     }
 }
