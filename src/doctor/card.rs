@@ -156,7 +156,10 @@ fn differences(card: &Value, server: &ServerIdentity, url: Option<&str>) -> Vec<
         let is_this = url.is_some_and(|url| remote["url"].as_str().is_some_and(|said| is_same_url(said, url)));
         let Some(versions) = remote["supportedProtocolVersions"].as_array().filter(|_| is_this) else { continue };
         let spoken = server.revision.as_str();
-        if versions.iter().all(|version| version != spoken) {
+        // A run may ask for an older revision than clients do that take the newest.
+        let is_newer =
+            !versions.is_empty() && versions.iter().all(|version| version.as_str().is_some_and(|one| one < spoken));
+        if is_newer {
             let listed: Vec<String> = versions.iter().take(5).map(shown).collect();
             found.push(format!("it lists only {}, and the server speaks {spoken}", listed.join(", ")));
         }
@@ -232,14 +235,15 @@ mod tests {
             own("com.example/rain", "1.2.0"),
             &["its name is `com.example/weather`, and the server's is `com.example/rain`"],
         );
-        let remote =
-            |url: &str| json!({"remotes": [{"type": "sse", "url": url, "supportedProtocolVersions": ["2025-03-26"]}]});
+        let remote = |url: &str, versions: &[&str]| json!({"remotes": [{"type": "sse", "url": url, "supportedProtocolVersions": versions}]});
         check(
-            remote("https://a.example/mcp/"),
+            remote("https://a.example/mcp/", &["2025-03-26"]),
             own("weather", "1.2.0"),
             &["it lists only `2025-03-26`, and the server speaks 2025-11-25"],
         );
-        check(remote("https://b.example/mcp"), own("weather", "1.2.0"), &[]);
+        check(remote("https://b.example/mcp", &["2025-03-26"]), own("weather", "1.2.0"), &[]);
+        check(remote("https://a.example/mcp", &[]), own("weather", "1.2.0"), &[]);
+        check(remote("https://a.example/mcp", &["2026-07-28"]), own("weather", "1.2.0"), &[]);
     }
 
     #[test]

@@ -319,6 +319,7 @@ fn judged_variants(test: &Test) -> BTreeSet<String> {
     raw::judged_variants(&test.steps.iter().map(without_own).collect::<Vec<_>>())
 }
 
+/// The steps of a test, with those that run during others.
 fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
     test.extras
         .setup
@@ -327,6 +328,11 @@ fn all_steps(test: &Test) -> impl Iterator<Item = &Step> {
         .chain(&*test.steps)
         .chain(&test.extras.verify)
         .chain(&test.extras.teardown)
+        .flat_map(with_inner)
+}
+
+fn with_inner(step: &Step) -> Vec<&Step> {
+    std::iter::once(step).chain(step.action.during().iter().flat_map(with_inner)).collect()
 }
 
 /// Returns true if several answers are given in turn.

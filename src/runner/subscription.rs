@@ -5,6 +5,7 @@
 //! of lists are announced to every session, if the server declares that it does so. The scans of the session judge every
 //! message; this module says what came, and what the server did not agree to.
 
+use std::collections::VecDeque;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,8 @@ use crate::transport::Owner;
 use crate::wire::Era;
 
 const NOT_SUBSCRIBED: &str = "not-subscribed";
+
+const UNSUBSCRIBE: &str = "resources/unsubscribe";
 
 /// Somebody who wants to listen.
 pub(crate) struct Listener<'a> {
@@ -42,11 +45,39 @@ pub(crate) struct Listening<'a> {
     listener: Listener<'a>,
     /// The request that keeps it open; `None` up to 2025-11-25.
     subscription: Option<Subscription<'a>>,
+    /// The resources that it is subscribed to up to 2025-11-25.
+    watched: Watched<'a>,
     notifications: Notifications,
     /// The answer of the step, with the notifications so far.
     reply: SessionReply,
     /// Nothing more can come.
     is_over: bool,
+}
+
+/// Resources to which a session is subscribed up to 2025-11-25. What is left of them when nobody listens any more, as after
+/// the time of a case, is unsubscribed without waiting, because other cases may use the session.
+struct Watched<'a> {
+    session: &'a Session,
+    owner: &'a Owner,
+    uris: VecDeque<String>,
+}
+
+impl Watched<'_> {
+    /// Unsubscribes from all of them.
+    async fn leave(mut self, listener: &Listener<'_>) -> Result<(), Finding> {
+        while let Some(uri) = self.uris.pop_front() {
+            listener.ask(UNSUBSCRIBE, &uri).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        for uri in &self.uris {
+            self.session.ask_in_passing(self.owner, UNSUBSCRIBE, json!({ "uri": uri }));
+        }
+    }
 }
 
 impl<'a> From<Listening<'a>> for Agreement<'a> {
@@ -72,13 +103,15 @@ impl<'a> Listener<'a> {
             let message = format!("the server does not declare {}", undeclared.join(" and "));
             return Err(not_subscribed(message, "declare it, or take it out of `listen`"));
         }
-        let mut frames = None;
+        let (mut frames, mut watched) = (None, self.watched());
         for uri in &self.filter.resources {
             let reply = self.ask("resources/subscribe", uri).await?;
             exchange.frame = reply.frame;
             if reply.message.get("error").is_some() {
+                watched.leave(&self).await?;
                 return Ok(Agreement::Refusal(reply));
             }
+            watched.uris.push_back(uri.clone());
             frames = Some((frames.map_or(reply.frame, |(first, _)| first), reply.answer_frame));
         }
         let (frame, answer_frame) = frames.unwrap_or_default();
@@ -87,7 +120,7 @@ impl<'a> Listener<'a> {
         let params = self.filter.to_json();
         let elapsed = begun.elapsed();
         let reply = SessionReply { message, params, frame, answer_frame, elapsed, notifications: Vec::new() };
-        Ok(Listening { listener: self, subscription: None, notifications, reply, is_over: false }.into())
+        Ok(Listening { listener: self, subscription: None, watched, notifications, reply, is_over: false }.into())
     }
 
     /// Subscribes since 2026-07-28.
@@ -135,8 +168,13 @@ impl<'a> Listener<'a> {
             elapsed: begun.elapsed(),
             notifications: early,
         };
-        let subscription = Some(subscription);
-        Ok(Listening { listener: self, subscription, notifications, reply, is_over: false }.into())
+        let (subscription, watched) = (Some(subscription), self.watched());
+        Ok(Listening { listener: self, subscription, watched, notifications, reply, is_over: false }.into())
+    }
+
+    /// No resource so far.
+    fn watched(&self) -> Watched<'a> {
+        Watched { session: self.session, owner: self.owner, uris: VecDeque::new() }
     }
 
     async fn ask(&self, method: &str, uri: &str) -> Result<SessionReply, Finding> {
@@ -147,11 +185,10 @@ impl<'a> Listener<'a> {
 
     /// Returns true if a notification is part of the subscription with this id, which those up to 2025-11-25 do not have.
     fn wants(&self, received: &ReceivedNotification, id: Option<&Value>) -> bool {
-        let method = received.message["method"].as_str().unwrap_or_default();
         match (id, received.subscription()) {
             (Some(id), Some(named)) => named == id && received.acknowledged().is_none(),
             // Without an id it may belong to any subscription; the scans report that it has none.
-            (Some(_) | None, _) => asks_for(&self.filter, method),
+            (Some(_) | None, _) => asks_for(&self.filter, &received.message),
         }
     }
 }
@@ -204,11 +241,7 @@ impl Listening<'_> {
 
     /// Ends the subscription; returns the answer of the step.
     pub(crate) async fn end(self) -> Result<SessionReply, Finding> {
-        if self.subscription.is_none() {
-            for uri in &self.listener.filter.resources {
-                self.listener.ask("resources/unsubscribe", uri).await?;
-            }
-        }
+        self.watched.leave(&self.listener).await?;
         // A request that is dropped is cancelled.
         Ok(self.reply)
     }
@@ -254,12 +287,16 @@ fn undeclared(filter: &NotificationFilter, capabilities: &Value) -> Vec<String> 
     undeclared
 }
 
-/// Returns true if notifications of a method are among those that a filter asks for.
-fn asks_for(filter: &NotificationFilter, method: &str) -> bool {
+/// Returns true if a notification is among those that a filter asks for.
+fn asks_for(filter: &NotificationFilter, notification: &Value) -> bool {
+    let method = notification["method"].as_str().unwrap_or_default();
     let list = method.strip_prefix("notifications/").and_then(|rest| rest.strip_suffix("/list_changed"));
     match list {
         Some(list) => filter.lists.iter().any(|wanted| wanted.name() == list),
-        None => method == "notifications/resources/updated" && !filter.resources.is_empty(),
+        None => {
+            let uri = notification["params"]["uri"].as_str();
+            method == "notifications/resources/updated" && uri.is_some_and(|uri| filter.has_update_of(uri))
+        }
     }
 }
 
@@ -279,16 +316,19 @@ mod tests {
     #[test]
     fn a_subscription_brings_what_its_filter_asks_for() {
         let (tools, updates) = (filter(&[ChangingList::Tools], &[]), filter(&[], &["file:///a"]));
-        for (method, of_tools, of_updates) in [
-            ("notifications/tools/list_changed", true, false),
-            ("notifications/prompts/list_changed", false, false),
-            ("notifications/resources/list_changed", false, false),
-            ("notifications/resources/updated", false, true),
-            ("notifications/progress", false, false),
-            ("notifications/message", false, false),
-            ("", false, false),
+        for (method, uri, of_tools, of_updates) in [
+            ("notifications/tools/list_changed", "", true, false),
+            ("notifications/prompts/list_changed", "", false, false),
+            ("notifications/resources/list_changed", "", false, false),
+            ("notifications/resources/updated", "file:///a", false, true),
+            ("notifications/resources/updated", "file:///b", false, false),
+            ("notifications/resources/updated", "", false, false),
+            ("notifications/progress", "", false, false),
+            ("notifications/message", "", false, false),
+            ("", "", false, false),
         ] {
-            assert_eq!((asks_for(&tools, method), asks_for(&updates, method)), (of_tools, of_updates), "{method}");
+            let came = json!({ "method": method, "params": { "uri": uri } });
+            assert_eq!((asks_for(&tools, &came), asks_for(&updates, &came)), (of_tools, of_updates), "{came}");
         }
     }
 

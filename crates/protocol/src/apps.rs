@@ -136,7 +136,8 @@ fn load_of(name: &str, attributes: &[(String, String)]) -> Option<OutsideLoad> {
     let attribute = |wanted: &str| attributes.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
     let (element, source, member) = LOADING.into_iter().find(|(element, _, _)| *element == name)?;
     let is_loaded = match element {
-        // Scripts of other types are data, which is not loaded.
+        // Scripts of other types are data, and those for browsers without modules are not loaded.
+        "script" if attribute("nomodule").is_some() => false,
         "script" => {
             let kind = attribute("type").unwrap_or_default().trim().to_ascii_lowercase();
             kind.is_empty() || kind == "module" || kind.ends_with("javascript")
@@ -235,6 +236,8 @@ mod tests {
         for page in [
             "<script src=app.js></script><img src=/a.png><img src=data:image/png;base64,AA//AA>",
             "<script type=text/template src=https://a.example></script>",
+            "<script nomodule src=https://a.example/old.js></script>",
+            "<template><template></template><img src=https://a.example></template>",
             "<script>document.write('<img src=https://a.example>')</script>",
             "<style>p { background: url(https://a.example) }</style><!-- <img src=https://a.example> -->",
             "<template><img src=https://a.example></template><textarea><img src=https://a.example></textarea>",

@@ -45,15 +45,28 @@ pub fn pieces(page: &str) -> Vec<Piece<'_>> {
             found.push(Piece::Close(name.to_owned()));
             continue;
         }
-        let end = matches!(name.as_str(), "script" | "style" | "template" | "title").then(|| format!("</{name}"));
+        let is_raw = matches!(name.as_str(), "script" | "style" | "template" | "title");
+        let close = is_raw.then(|| end_of_element(&name, &lower[at..]).map_or(page.len(), |close| at + close));
         found.push(Piece::Open(name, attributes));
-        if let Some(end) = end {
-            let close = lower[at..].find(&end).map_or(page.len(), |close| at + close);
+        if let Some(close) = close {
             found.push(Piece::Raw(&page[at..close]));
             at = after(close, ">");
         }
     }
     found
+}
+
+/// Where an element ends whose content in small letters is at the beginning of a text; of these elements, only templates
+/// hold others of their kind.
+fn end_of_element(name: &str, text: &str) -> Option<usize> {
+    let (open, close) = (format!("<{name}"), format!("</{name}"));
+    let (mut at, mut depth) = (0, 0_usize);
+    loop {
+        let end = at + text[at..].find(&close)?;
+        depth += if name == "template" { text[at..end].matches(&open).count() } else { 0 };
+        let Some(less) = depth.checked_sub(1) else { return Some(end) };
+        (at, depth) = (end + close.len(), less);
+    }
 }
 
 /// The name and the attributes of the tag at the beginning of a text behind its `<`, and the length of all that.
@@ -151,6 +164,12 @@ mod tests {
         check("<script>if (a < b) '<p>'</script >", "open script, raw if (a < b) '<p>'");
         check("<!-- <p> --><br/>", "open br");
         check("<title>a <b>", "open title, raw a <b>");
+        check("<title><title></title>x", "open title, raw <title>, text x");
+        check(
+            "<template><template><p></template><p></TEMPLATE >x<template></template>",
+            "open template, raw <template><p></template><p>, text x, open template, raw ",
+        );
+        check("<template><template></template>x", "open template, raw <template></template>x");
         check("1 < 2", "text 1 <, text  2");
     }
 }

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-/// Reads `250ms`, `10s`, `1.5s`, `2m` or `1h`; a bare number is refused, since nobody agrees on its unit.
+/// The longest duration, about a hundred years: clocks cannot count far beyond.
+const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+
+/// Reads `250ms`, `10s`, `1.5s`, `2m` or `1h`; a bare number is refused, since nobody agrees on its unit, and so is more
+/// than a hundred years.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
@@ -15,7 +19,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
         "h" => 3600.0,
         _ => return None,
     };
-    Duration::try_from_secs_f64(amount * seconds).ok()
+    Duration::try_from_secs_f64(amount * seconds).ok().filter(|duration| *duration <= LONGEST)
 }
 
 /// Writes a duration the way a person would say it: `340 µs`, `12 ms`, `1.21 s`, `2 min 5 s`, `3 h 20 min`.
@@ -40,7 +44,10 @@ mod tests {
         assert_eq!(parse_duration("1.5s"), Some(Duration::from_millis(1500)));
         assert_eq!(parse_duration("250ms"), Some(Duration::from_millis(250)));
         assert_eq!(parse_duration("2m"), Some(Duration::from_secs(120)));
-        for wrong in ["10", "s", "-1s", "1 fortnight", "", "1e9999s", "99999999999999999999h"] {
+        assert_eq!(parse_duration("876000h"), Some(Duration::from_secs(876_000 * 3600)));
+        for wrong in
+            ["10", "s", "-1s", "1 fortnight", "", "1e9999s", "99999999999999999999h", "5000000000000000h", "900000h"]
+        {
             assert_eq!(parse_duration(wrong), None, "{wrong}");
         }
     }

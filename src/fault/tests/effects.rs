@@ -30,6 +30,7 @@ fn places() {
     for (answers, expected) in [
         ("{ set: { result.isError: true } }", &["result.isError: none → true"][..]),
         ("{ set: { result.nowhere.there: 1 } }", &["-"]),
+        ("{ replace: { '\"isError\":true': '\"isError\":false' } }", &["-"]),
         ("{ remove: result.structuredContent.age }", &["result.structuredContent.age: 41 → gone"]),
         ("{ null: result.structuredContent.age }", &["result.structuredContent.age: 41 → null"]),
         (

@@ -19,8 +19,8 @@ impl Setting for Step {
     }
 }
 
-/// Reports steps around tests that do nothing there: a fresh server would be gone again before anything meets it, and what
-/// they get is not judged.
+/// Reports steps around tests, or during another step, that do nothing there: a fresh server would be gone again before
+/// anything meets it, or end what it runs beside, and what they get is compared with no snapshot.
 pub(crate) fn check_steps_around(steps: &[Step], key: &str, found: &mut Vec<Diagnostic>) {
     check_unsnapped(steps, key, found);
     for step in steps.iter().filter(|step| matches!(step.action, Action::Restart)) {
@@ -53,6 +53,10 @@ pub(crate) fn step(node: &Node, mut keys: ExchangeKeys, found: &mut Vec<Diagnost
         || snapshot::is_asked(keys.snapshot.as_ref())
         || has_unknown_key(node, found);
     let capture = std::mem::take(&mut keys.capture).into_iter();
+    let during = [keys.listen.as_deref().map(|listen| &listen.during), keys.http.as_deref().map(|http| &http.during)];
+    for steps in during.into_iter().flatten() {
+        check_steps_around(steps, "during", found);
+    }
     let awaits = if keys.unanswered { Awaited::Nothing } else { Awaited::Answer };
     Some(Step {
         span,

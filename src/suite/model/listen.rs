@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::Url;
 use serde_json::{Value, json};
 
 use super::Step;
@@ -87,10 +88,27 @@ impl NotificationFilter {
     /// The notifications that it asks for and another one does not, in words.
     pub fn beyond(&self, other: &Self) -> Vec<String> {
         let lists = self.lists.iter().filter(|list| !other.lists.contains(list));
-        let uris = self.resources.iter().filter(|uri| !other.resources.contains(uri));
+        let known: Vec<String> = other.resources.iter().map(|uri| normal(uri)).collect();
+        let uris = self.resources.iter().filter(|uri| !known.contains(&normal(uri)));
         let lists = lists.map(|list| format!("changes of the list of {}", list.name()));
         lists.chain(uris.map(|uri| format!("updates of `{uri}`"))).collect()
     }
+
+    /// Returns true if an update of a resource is asked for: of one of its own, or of a part of one (2025-11-25,
+    /// `ResourceUpdatedNotification`).
+    pub fn has_update_of(&self, uri: &str) -> bool {
+        let updated = normal(uri);
+        self.resources.iter().any(|whole| {
+            let whole = normal(whole);
+            let rest = updated.strip_prefix(&whole);
+            rest.is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '?', '#']))
+        })
+    }
+}
+
+/// An address as it is compared: `http://h` and `HTTP://h/` are the same. A text that is no address stays as it is.
+fn normal(uri: &str) -> String {
+    Url::parse(uri).map_or_else(|_| uri.to_owned(), String::from)
 }
 
 #[cfg(test)]
@@ -120,6 +138,26 @@ mod tests {
             let (asked, got) = (NotificationFilter::from_json(&asked), NotificationFilter::from_json(&acknowledged));
             assert_eq!(asked.beyond(&got).join(", "), lacking, "{acknowledged}");
             assert_eq!(got.beyond(&asked).join(", "), added, "{acknowledged}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_the_same_however_they_are_written() {
+        let filter = |uri: &str| NotificationFilter { lists: Vec::new(), resources: vec![uri.to_owned()] };
+        for (asked, uri, is_same, is_part) in [
+            ("http://h", "http://h/", true, true),
+            ("HTTP://H:80/a", "http://h/a", true, true),
+            ("file:///a", "file:///a", true, true),
+            ("no address", "no address", true, true),
+            ("file:///a", "file:///b", false, false),
+            ("file:///a", "file:///a/b", false, true),
+            ("file:///a/", "file:///a/b", false, true),
+            ("file:///a", "file:///a#b", false, true),
+            ("users://u1", "users://u10", false, false),
+            ("file:///a/b", "file:///a", false, false),
+        ] {
+            assert_eq!(filter(asked).beyond(&filter(uri)).is_empty(), is_same, "{asked} {uri}");
+            assert_eq!(filter(asked).has_update_of(uri), is_part, "{asked} {uri}");
         }
     }
 

@@ -73,6 +73,20 @@ impl Session {
         self.peer.lock().notifications()
     }
 
+    /// Sends a request whose answer nobody waits for.
+    pub fn ask_in_passing(&self, owner: &Owner, method: &str, params: Value) {
+        let mut request = OutgoingRequest {
+            owner,
+            method,
+            params: self.with_era(Some(params)),
+            deadline: Instant::now(),
+            limit: Duration::ZERO,
+            progress: false,
+            is_extended_by_progress: false,
+        };
+        drop(self.peer.send(&mut request));
+    }
+
     /// Asks for a subscription with this filter.
     pub fn listen<'a>(&'a self, owner: &'a Owner, filter: &Value) -> Subscription<'a> {
         let begun = Instant::now();
