@@ -291,13 +291,11 @@ fn undeclared(filter: &NotificationFilter, capabilities: &Value) -> Vec<String> 
 fn asks_for(filter: &NotificationFilter, notification: &Value) -> bool {
     let method = notification["method"].as_str().unwrap_or_default();
     let list = method.strip_prefix("notifications/").and_then(|rest| rest.strip_suffix("/list_changed"));
-    match list {
-        Some(list) => filter.lists.iter().any(|wanted| wanted.name() == list),
-        None => {
-            let uri = notification["params"]["uri"].as_str();
-            method == "notifications/resources/updated" && uri.is_some_and(|uri| filter.has_update_of(uri))
-        }
+    if let Some(list) = list {
+        return filter.lists.iter().any(|wanted| wanted.name() == list);
     }
+    let uri = notification["params"]["uri"].as_str();
+    method == "notifications/resources/updated" && uri.is_some_and(|uri| filter.has_update_of(uri))
 }
 
 fn not_subscribed(message: String, help: &str) -> Finding {

@@ -141,7 +141,9 @@ impl TokenSource {
     pub(crate) async fn renew_expired(&self, url: &Url, tls: &TrustedRoots) -> Result<(), HttpFailure> {
         let mut held = self.held.lock().await;
         let Some(spent) = held.as_ref().filter(|held| held.set.has_expired()) else { return Ok(()) };
-        let client = self.client(tls).map_err(|error| HttpFailure::NoToken(unasked(Problem::of(error.to_string()))))?;
+        let client = self
+            .client(tls)
+            .map_err(|error| HttpFailure::NoToken(Box::new(unasked(Problem::of(error.to_string())))))?;
         let needed = TokenRequest { url, client: &client, challenge: None };
         let renewed = self.another(Some(spent), &needed, None).await?;
         *self.last.lock() = Some(renewed.set.access.clone());
@@ -239,7 +241,7 @@ impl TokenSource {
             };
             taken.map(|(set, client)| HeldToken { set, client }).map_err(|problem| no_token(&asking, problem))
         });
-        let lost = |problem: Problem| Err(HttpFailure::NoToken(unasked(problem)));
+        let lost = |problem: Problem| Err(HttpFailure::NoToken(Box::new(unasked(problem))));
         let late = || {
             let within = KEPT_TIMEOUT.as_secs();
             Problem::of(format!("the token of the login was not refreshed within {within} s")).with_cure(
@@ -285,9 +287,9 @@ impl TokenSource {
 }
 
 /// Nobody was asked for a token.
-fn unasked(problem: Problem) -> Box<NoToken> {
+fn unasked(problem: Problem) -> NoToken {
     let Problem { reason, cure, .. } = problem;
-    Box::new(NoToken { reason, cure, asked: Vec::new(), excerpt: String::new() })
+    NoToken { reason, cure, asked: Vec::new(), excerpt: String::new() }
 }
 
 fn no_token(asking: &Asking<'_>, problem: Problem) -> HttpFailure {

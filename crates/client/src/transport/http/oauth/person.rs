@@ -67,9 +67,9 @@ impl TokenSource {
     ///
     /// Says who refused, or what could not be written.
     pub async fn log_in(&self, address: &HttpAddress, tell: TellPerson<'_>) -> Result<KeptLogin, Box<NoToken>> {
-        let url =
-            Url::parse(&address.url).map_err(|_| unasked(Problem::of("the address of the server is not a URL")))?;
-        let client = self.client(&address.tls).map_err(|error| unasked(Problem::of(error.to_string())))?;
+        let url = Url::parse(&address.url)
+            .map_err(|_| Box::new(unasked(Problem::of("the address of the server is not a URL"))))?;
+        let client = self.client(&address.tls).map_err(|error| Box::new(unasked(Problem::of(error.to_string()))))?;
         let is_known = self.grant.issuer.is_some() || self.grant.token_url.is_some();
         let challenge = if is_known { None } else { challenge_of(address, &url).await };
         let needed = TokenRequest { url: &url, client: &client, challenge: challenge.as_deref() };
