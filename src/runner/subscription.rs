@@ -133,6 +133,11 @@ impl<'a> Listener<'a> {
         let acknowledgement = loop {
             let received = tokio::select! {
                 biased;
+                // First, so that a flood of notifications does not hold it up.
+                () = sleep_until(deadline) => {
+                    let message = format!("the subscription was not acknowledged within {}", duration_text(self.limit));
+                    return Err(not_subscribed(message, ACKNOWLEDGE));
+                }
                 Some(received) = notifications.next() => received,
                 ended = subscription.answer() => {
                     let reply = ended.map_err(|failure| Finding::from(&failure))?;
@@ -140,10 +145,6 @@ impl<'a> Listener<'a> {
                         return Ok(Agreement::Refusal(reply));
                     }
                     let message = "the server ended the subscription without an acknowledgement".to_owned();
-                    return Err(not_subscribed(message, ACKNOWLEDGE));
-                }
-                () = sleep_until(deadline) => {
-                    let message = format!("the subscription was not acknowledged within {}", duration_text(self.limit));
                     return Err(not_subscribed(message, ACKNOWLEDGE));
                 }
             };
