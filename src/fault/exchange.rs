@@ -61,11 +61,7 @@ impl ServerReply {
 
     /// Bytes that come now: a message if they are JSON.
     pub fn at_once(bytes: &[u8], http: Option<Arc<HttpHead>>) -> Self {
-        let content = match serde_json::from_slice(bytes) {
-            Ok(message) => ReplyContent::Message(message),
-            Err(_) => ReplyContent::Bytes(bytes.to_vec()),
-        };
-        Self::now(content, http)
+        Self::now(ReplyContent::read(bytes), http)
     }
 
     /// The message; `None` for anything else that came.
@@ -104,6 +100,11 @@ pub enum ReplyContent {
 }
 
 impl ReplyContent {
+    /// A message if the bytes are JSON, and the bytes otherwise.
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        serde_json::from_slice(bytes).map_or_else(|_| Self::Bytes(bytes.to_vec()), Self::Message)
+    }
+
     /// A message, or a text that is sent as it is.
     pub(crate) fn of(value: Value) -> Self {
         if let Value::String(text) = value { Self::Bytes(text.into_bytes()) } else { Self::Message(value) }

@@ -102,12 +102,12 @@ fn indent(work: &mut EffectContext<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Replaces parts of the JSON of the answer; one without them stays as it is.
+/// Replaces parts of the JSON of the answer, which stays a message where the outcome is JSON: its `id` follows the
+/// request to which it is played back.
 pub(crate) fn replace(pairs: &[(String, String)], work: &mut EffectContext<'_>) {
     rewrite(work, |message| {
-        let before = message.to_string();
-        let text = pairs.iter().fold(before.clone(), |text, (old, new)| text.replace(old, new));
-        if text == before { ReplyContent::Message(message.clone()) } else { ReplyContent::Bytes(text.into_bytes()) }
+        let text = pairs.iter().fold(message.to_string(), |text, (old, new)| text.replace(old, new));
+        ReplyContent::read(text.as_bytes())
     });
 }
 

@@ -31,6 +31,7 @@ fn places() {
         ("{ set: { result.isError: true } }", &["result.isError: none → true"][..]),
         ("{ set: { result.nowhere.there: 1 } }", &["-"]),
         ("{ replace: { '\"isError\":true': '\"isError\":false' } }", &["-"]),
+        ("{ replace: { 'Ann\",': 'Bob\",' } }", &["result.structuredContent.name: \"Ann\" → \"Bob\""]),
         ("{ remove: result.structuredContent.age }", &["result.structuredContent.age: 41 → gone"]),
         ("{ null: result.structuredContent.age }", &["result.structuredContent.age: 41 → null"]),
         (
