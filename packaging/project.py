@@ -1,0 +1,38 @@
+"""What the packages say of the project; all of it stands in Cargo.toml and the README."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MANIFEST = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+
+
+def said(key: str) -> str:
+    """The first value of a key of Cargo.toml, such as `version`."""
+    found = re.search(rf'^{key} = "([^"]*)"', MANIFEST, re.MULTILINE)
+    if not found:
+        raise SystemExit(f"Cargo.toml has no `{key}`")
+    return found[1]
+
+
+VERSION = said("version")
+DESCRIPTION = said("description")
+REPOSITORY = said("repository")
+LICENSE = said("license")
+AUTHORS = "The mcprove contributors"
+KEYWORDS = re.findall(r'"([^"]*)"', re.search(r"^keywords = \[(.*)\]", MANIFEST, re.MULTILINE)[1])
+README = ROOT / "README.md"
+LICENSES = [ROOT / "LICENSE-APACHE", ROOT / "LICENSE-MIT"]
+
+
+def filled(template: Path, **values: str) -> str:
+    """The text of a template, in which `@NAME@` stands for a value; a name without a value ends the program."""
+
+    def value(name: re.Match[str]) -> str:
+        if name[1].lower() not in values:
+            raise SystemExit(f"{template.name}: nothing is known of @{name[1]}@")
+        return values[name[1].lower()]
+
+    own = {"version": VERSION, "description": DESCRIPTION, "repository": REPOSITORY, "license": LICENSE}
+    values = own | values
+    return re.sub(r"@([A-Z0-9_]+)@", value, template.read_text(encoding="utf-8"))

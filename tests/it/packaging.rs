@@ -1,0 +1,232 @@
+//! The packages that `packaging/make` writes install a program that runs, and what installs them refuses what it should.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::Value;
+
+use crate::harness::{Scene, Seen, is_installed, root, snapshot};
+
+const TARGETS: [&str; 5] = [
+    "x86_64-unknown-linux-musl",
+    "aarch64-unknown-linux-musl",
+    "aarch64-apple-darwin",
+    "x86_64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+];
+
+const REAL: &str = r#"exec "$MCPROVE" "$@""#;
+
+/// A program with a short manual, which otherwise is the one under test.
+const PROGRAM: &str = r#"case "$*" in
+  man) printf 'mcprove\\-%s(1)\n' run findings help ;;
+  'man findings') echo 'mcprove\-findings\-list(1)' ;;
+  man*) ;;
+  completions*) echo "$2" ;;
+  *) exec "$MCPROVE" "$@" ;;
+esac"#;
+
+/// A folder `out` with packages for every platform.
+fn packed(name: &str, kinds: &str) -> Scene {
+    packed_with(PROGRAM, &TARGETS, name, kinds)
+}
+
+fn packed_with(script: &str, targets: &[&str], name: &str, kinds: &str) -> Scene {
+    let scene = Scene::bare(name);
+    program(&scene, "program", script);
+    for target in targets {
+        shell(
+            &scene,
+            &format!("'{}/packaging/make' archive --target {target} --program program --out out", root().display()),
+        );
+    }
+    shell(&scene, &format!("'{}/packaging/make' packages out {kinds}", root().display()));
+    scene
+}
+
+fn program(scene: &Scene, name: &str, script: &str) {
+    scene.write(name, &format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(scene.folder.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Runs a script that must pass.
+fn shell(scene: &Scene, script: &str) -> Seen {
+    let seen = sh(scene, script);
+    assert_eq!(seen.status, 0, "{}", seen.text());
+    seen
+}
+
+fn sh(scene: &Scene, script: &str) -> Seen {
+    scene.line(&format!("sh -c {}", shell_words::quote(script)))
+}
+
+fn unversioned(text: &str) -> String {
+    text.replace(env!("CARGO_PKG_VERSION"), "[VERSION]")
+}
+
+/// Whether a program is on the path.
+fn has(program: &str) -> bool {
+    sh(&Scene::bare(&format!("packaging-has-{program}")), &format!("command -v {program}")).status == 0
+}
+
+#[test]
+fn the_same_programs_make_the_same_packages() {
+    let kinds = if has("dpkg-deb") { "" } else { "--kind npm --kind pypi --kind manifests" };
+    let [once, twice] = ["packaging-once", "packaging-twice"].map(|name| packed(name, kinds));
+    let sums = "cd out && find . -type f | LC_ALL=C sort | xargs sha256sum";
+    let [first, second] = [&once, &twice].map(|scene| shell(scene, sums).stdout);
+    assert_eq!(first, second);
+    let names: Vec<&str> = first.lines().filter_map(|line| line.split_once("  ")).map(|(_, name)| name).collect();
+    let listed = "tar -tzf out/mcprove-*-x86_64-unknown-linux-musl.tar.gz && \
+                  tar -tzf out/mcprove-linux-x64-*.tgz && tar -tzf out/mcprove-[0-9]*[0-9].tgz && \
+                  python3 -m zipfile -l out/mcprove-*-win_amd64.whl | sed 's/ .*//'";
+    snapshot("packaging", &unversioned(&format!("{}\n\n{}", names.join("\n"), shell(&once, listed).stdout)));
+}
+
+#[test]
+fn every_command_has_a_page() {
+    let scene = packed_with(REAL, &TARGETS[..1], "packaging-manual", "--kind manifests");
+    let listed = shell(&scene, "tar -tzf out/mcprove-*-x86_64-unknown-linux-musl.tar.gz").stdout;
+    let commands = scene.run("--help").stdout;
+    let commands: Vec<&str> = commands
+        .lines()
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_lowercase()))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.len() > 20, "{commands:?}");
+    for command in commands {
+        assert!(listed.contains(&format!("/man/mcprove-{command}.1\n")), "no page for `{command}`");
+    }
+    assert!(listed.contains("/man/mcprove-findings-list.1\n"), "{listed}");
+}
+
+#[test]
+fn what_package_managers_install_runs() {
+    if !is_installed() {
+        return;
+    }
+    let scene = packed("packaging-installed", "--kind npm --kind pypi --kind manifests");
+    let version = scene.run("--version").stdout;
+    let npm = "mkdir npm && cd npm && npm install --offline --no-audit --no-fund --no-package-lock --loglevel=error \
+               ../out/mcprove-linux-\"$(node -p process.arch)\"-*.tgz ../out/mcprove-[0-9]*[0-9].tgz";
+    shell(&scene, npm);
+    assert_eq!(shell(&scene, "npm/node_modules/.bin/mcprove --version").stdout, version);
+    assert_eq!(sh(&scene, "npm/node_modules/.bin/mcprove run nowhere.yml").status, 2);
+    shell(
+        &scene,
+        "python3 -m pip install --quiet --no-index --no-deps --target wheel out/*manylinux*\"$(uname -m)\"*.whl",
+    );
+    assert_eq!(shell(&scene, "wheel/bin/mcprove --version").stdout, version);
+    let mut text = String::new();
+    let elsewhere = "Object.defineProperty(process, 'platform', { value: 'aix' })";
+    scene.write("aix.js", elsewhere);
+    for script in [
+        "node --require ./aix.js npm/node_modules/mcprove/bin/mcprove.js --version 2>&1 | sed 's/aix-[a-z0-9]*/aix-ARCH/'",
+        "rm -r npm/node_modules/@mcprove; npm/node_modules/.bin/mcprove --version 2>&1 | sed 's/linux-[a-z0-9]*,/linux-ARCH,/'",
+    ] {
+        let _ = writeln!(text, "{}", sh(&scene, script).text());
+    }
+    snapshot("packaging-npm", &text);
+}
+
+/// A launcher that waits for a child hands on what a job sends when it is cancelled.
+#[test]
+fn a_cancelled_job_ends_what_npm_started() {
+    if !is_installed() {
+        return;
+    }
+    let scene = packed("packaging-cancelled", "--kind npm");
+    shell(
+        &scene,
+        "mkdir -p node_modules/mcprove && tar -xzf out/mcprove-[0-9]*[0-9].tgz -C node_modules/mcprove --strip-components 1",
+    );
+    let place = "node_modules/@mcprove/linux-\"$(node -p process.arch)\"/bin";
+    shell(&scene, &format!("mkdir -p {place} && cp program {place}/mcprove"));
+    for launcher in ["", "delete process.execve;"] {
+        scene.write("before.js", launcher);
+        for signal in ["INT", "TERM"] {
+            let script = format!(
+                "node --require ./before.js node_modules/mcprove/bin/mcprove.js serve demo --http 127.0.0.1:0 2>said & \
+                 until grep -q serving said 2>/dev/null; do sleep 0.1; done; kill -{signal} $!; wait $!; rm said"
+            );
+            shell(&scene, &script);
+            scene.assert_nothing_survives();
+        }
+    }
+}
+
+#[test]
+fn the_package_for_debian_has_what_debian_wants() {
+    if !has("dpkg-deb") {
+        return;
+    }
+    let scene = packed_with(REAL, &TARGETS[..1], "packaging-debian", "--kind debian");
+    let installed = shell(&scene, "dpkg-deb -x out/mcprove_*_amd64.deb tree && tree/usr/bin/mcprove --version").stdout;
+    assert_eq!(installed, scene.run("--version").stdout);
+    let listed = "dpkg-deb --field out/*_amd64.deb Package Architecture Section; \
+                  cd tree && find . -type f | LC_ALL=C sort | xargs stat --format '%A %n'";
+    snapshot("packaging-debian", &shell(&scene, listed).stdout);
+    if has("lintian") {
+        // The program in the package of this test is a script.
+        let tags = "statically-linked-binary,initial-upload-closes-no-bugs";
+        let lintian = format!("lintian --fail-on error,warning --suppress-tags {tags} out/*.deb 2>&1");
+        shell(&scene, &lintian);
+    }
+}
+
+#[test]
+fn the_installer_installs_only_what_the_checksum_knows() {
+    let scene = packed("packaging-installer", "--kind manifests");
+    program(&scene, "uname", "case $1 in -s) echo Plan9 ;; *) echo x86_64 ;; esac");
+    scene.write("file", "");
+    let mut text = String::new();
+    for script in [
+        // Twice: what runs is replaced.
+        "MCPROVE_FROM=out MCPROVE_BIN=bin sh out/install.sh && MCPROVE_FROM=out MCPROVE_BIN=bin sh out/install.sh && ls -A bin",
+        "MCPROVE_FROM=out PATH=$PWD/bin:$PATH sh out/install.sh && ls -A \"$HOME/.local/bin\"",
+        "cp -r out other; for file in other/*.tar.gz; do echo more >>\"$file\"; done; MCPROVE_FROM=other MCPROVE_BIN=none sh out/install.sh",
+        "ls -A none",
+        "mkdir empty; cp out/SHA256SUMS empty; MCPROVE_FROM=empty MCPROVE_BIN=none sh out/install.sh",
+        ": >empty/SHA256SUMS; MCPROVE_FROM=empty MCPROVE_BIN=none sh out/install.sh",
+        "MCPROVE_FROM=http://127.0.0.1:9 MCPROVE_BIN=none sh out/install.sh 2>&1 | grep -v '^curl'",
+        "MCPROVE_FROM=out MCPROVE_BIN=file/bin sh out/install.sh",
+        "MCPROVE_FROM=out MCPROVE_BIN=none PATH=.:$PATH sh out/install.sh",
+        // A download that broke off.
+        "head -n 40 out/install.sh | sh",
+    ] {
+        let _ = writeln!(text, "{}", sh(&scene, script).text().replace(std::env::consts::ARCH, "ARCH"));
+    }
+    let sums = fs::read_to_string(scene.folder.join("out/SHA256SUMS")).unwrap();
+    for sum in sums.lines().chain(fs::read_to_string(scene.folder.join("other/SHA256SUMS")).unwrap().lines()) {
+        text = text.replace(&sum[..64], "[EXPECTED]");
+    }
+    let other = shell(&scene, "sha256sum other/*.tar.gz").stdout;
+    text = other.lines().fold(text, |text, sum| text.replace(&sum[..64], "[ACTUAL]"));
+    snapshot("packaging-installer", &unversioned(&text));
+}
+
+#[test]
+fn manifests_name_the_archives_and_their_checksums() {
+    let scene = packed("packaging-manifests", "--kind manifests");
+    let sums = fs::read_to_string(scene.folder.join("out/SHA256SUMS")).unwrap();
+    let mut text = String::new();
+    for file in scene.line("list out").stdout.lines().filter(|file| file.matches('/').count() > 1) {
+        let mut content = fs::read_to_string(scene.folder.join(file)).unwrap();
+        if file.ends_with(".json") {
+            serde_json::from_str::<Value>(&content).unwrap();
+        }
+        for line in sums.lines() {
+            let (sum, name) = line.split_once("  ").unwrap();
+            let place = format!("[SHA256 of {}]", &name[name.find("-0").map_or(0, |at| at + 1)..]);
+            content = content.replace(sum, &place).replace(&sum.to_uppercase(), &place);
+        }
+        let _ = writeln!(text, "== {file}\n{content}");
+    }
+    snapshot("packaging-manifests", &unversioned(&text));
+    if has("ruby") {
+        shell(&scene, "ruby -c out/homebrew/mcprove.rb");
+    }
+}
