@@ -26,7 +26,7 @@ const GROUPS: [CommandGroup; 6] = [
     },
     CommandGroup {
         title: "Tools for clients, editors and agents",
-        commands: &["serve", "mock", "relay", "schema", "completions", "man"],
+        commands: &["serve", "mock", "relay", "lsp", "schema", "completions", "man"],
     },
 ];
 

@@ -96,6 +96,7 @@ enum CliCommand {
     FaultCoverage(commands::fault_coverage::FaultCoverageArgs),
     Chaos(commands::chaos::ChaosArgs),
     Relay(commands::relay::RelayArgs),
+    Lsp(commands::lsp::LspArgs),
     Schema(commands::schema::SchemaArgs),
     Serve(commands::serve::ServeArgs),
     Mock(commands::mock::MockArgs),
@@ -141,6 +142,7 @@ impl CliCommand {
             | Self::Fmt(_)
             | Self::Chaos(_)
             | Self::Explain(_)
+            | Self::Lsp(_)
             | Self::Schema(_)
             | Self::Completions(_)
             | Self::Man(_)
@@ -225,6 +227,7 @@ pub fn main() -> ExitCode {
         CliCommand::FaultCoverage(args) => commands::fault_coverage::fault_coverage(args, console),
         CliCommand::Chaos(args) => commands::chaos::chaos(args, console),
         CliCommand::Relay(args) => return commands::relay::relay(&args, console),
+        CliCommand::Lsp(args) => commands::lsp::lsp(&args, console),
         CliCommand::Schema(args) => Ok(commands::schema::schema(&args, console)),
         CliCommand::Serve(args) => commands::serve::serve(&args, console),
         CliCommand::Monitor(args) => commands::monitor::monitor(&args, console),

@@ -5,7 +5,7 @@
 //! snapshots; `written` looks at what runs write; `interrupted` stops it half-way; `full_disk` leaves it no room; `stores` looks at what is left of copies; `leaks`
 //! looks at what many runs leave.
 //! `hostile_files` has every command read what somebody else wrote.
-//! `serve_mcp` is a client of the server for coding agents that cancels calls and leaves.
+//! `serve_mcp` is a client of the server for coding agents that cancels calls and leaves; `editors` is an editor.
 //! `watching` changes suites and servers while `mcprove run --watch` looks on.
 //! `fuzz` calls servers with generated arguments; `findings` and `replaying` see again what was found;
 //! `security` attacks servers, also those of others; `safe_arguments` looks at what is sent where nobody wrote the arguments; `over_http` makes ports and certificates
@@ -34,6 +34,7 @@ mod ci;
 mod conformance;
 mod diagnostics;
 mod documents;
+mod editors;
 mod examples;
 mod findings;
 mod full_disk;

@@ -27,6 +27,7 @@ mod grow_servers;
 pub(crate) mod init;
 pub(crate) mod lint;
 pub(crate) mod login;
+pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod mock;
