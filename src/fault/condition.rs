@@ -1,5 +1,6 @@
 //! Which exchanges a fault strikes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::slice;
 
@@ -77,6 +78,8 @@ pub(crate) struct MatchTurn {
 pub(crate) struct RelatedExchange {
     pub(crate) within: SearchScope,
     pub(crate) is: Match,
+    /// The paths at which both messages of the client have the same value.
+    pub(crate) same: Vec<DottedPath>,
 }
 
 /// The share of matching exchanges that is struck, and the key of the draws.
@@ -500,7 +503,19 @@ impl RelatedExchange {
             SearchScope::Case => other.owner == this.owner,
             SearchScope::Run => true,
         };
-        is_near && self.is.holds(index, history)
+        is_near && self.is_about_the_same(other, this) && self.is.holds(index, history)
+    }
+
+    fn is_about_the_same(&self, other: &MessageExchange, this: &MessageExchange) -> bool {
+        let value = |path: &DottedPath, exchange: &MessageExchange| {
+            let mut found = None;
+            path.any_of(|name| (name == "params").then(|| Cow::Borrowed(exchange.params())), &mut |value| {
+                found = Some(value.clone());
+                true
+            });
+            found
+        };
+        self.same.iter().all(|path| value(path, this).is_some_and(|own| value(path, other) == Some(own)))
     }
 }
 

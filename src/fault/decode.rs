@@ -272,7 +272,8 @@ impl FaultReader<'_> {
     fn elsewhere(&mut self, node: Option<&Node>) -> Option<Box<RelatedExchange>> {
         let node = node?;
         let within = node.setting("within").unwrap_or(SearchScope::Session);
-        Some(Box::new(RelatedExchange { within, is: self.condition(node.get("is")?) }))
+        let same = self.paths().places(node.get("same"));
+        Some(Box::new(RelatedExchange { within, is: self.condition(node.get("is")?), same }))
     }
 
     fn chance(&mut self, node: &Node) -> Option<Chance> {

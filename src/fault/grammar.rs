@@ -219,6 +219,11 @@ static OTHER: Object = Object {
              `case`, or the whole `run`.",
         ),
         required("is", Shape::Object(&CONDITION), "Conditions of that exchange."),
+        key(
+            "same",
+            TEXTS,
+            "Paths below `params` at which both messages of the client have the same value, such as `params.taskId`.",
+        ),
     ]],
 };
 

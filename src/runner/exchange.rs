@@ -192,7 +192,7 @@ async fn call_as_task(
     let Some(created) = note(exchange, created, begun)? else { return Ok(None) };
     let (frame, params) = (exchange.frame, created.reply.params.clone());
     let reply = task.follow(created.reply, begun).await?;
-    let reply = SessionReply { frame, params, elapsed: begun.elapsed(), ..reply };
+    let reply = SessionReply { frame, params, ..reply };
     note(exchange, Ok(StepResponse { method, reply }), begun)
 }
 

@@ -3,7 +3,8 @@
 //!
 //! Two forms exist. In 2025-11-25 the client asks for a task and fetches its result (basic/utilities/tasks); since
 //! 2026-07-28 the client declares an extension, the server decides, and the result comes with the state (SEP-2663). The
-//! scans of the session judge every message; this module only follows the task.
+//! scans of the session judge every message; this module follows the task, and looks at it once more after its end where a step
+//! says so.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +13,11 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::event::Finding;
-use crate::session::{Session, SessionReply, SessionRequest};
+use crate::session::{CallFailure, Session, SessionReply, SessionRequest};
 use crate::source::{duration_text, visible_line};
 use crate::suite::TaskCall;
 use crate::transport::Owner;
 use crate::wire::Era;
-
-/// The extension of 2026-07-28.
-const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// The interval where the server names none.
 const USUAL_INTERVAL: Duration = Duration::from_millis(500);
@@ -45,8 +43,25 @@ struct TaskState {
     id: String,
     status: String,
     interval: Duration,
+    ttl: TaskTtl,
     /// The requests for input (2026-07-28).
     inputs: Value,
+}
+
+/// The time for which a server keeps a task, from its creation on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TaskTtl {
+    For(Duration),
+    Unlimited,
+    /// The server does not say.
+    Unknown,
+}
+
+/// The answer that a call has in the end.
+struct TaskEnd {
+    reply: SessionReply,
+    /// The last state of the task; `None` where it is not at its end.
+    state: Option<TaskState>,
 }
 
 /// What is to be done with a task next.
@@ -68,41 +83,47 @@ impl TaskRun<'_> {
                 params["task"] = ttl.unwrap_or_else(|| json!({}));
                 params
             }
-            Era::Stateless => self.declaring(params),
+            Era::Stateless => self.session.declaring_tasks(params),
         }
-    }
-
-    /// Parameters that declare the extension, which every request about a task must.
-    fn declaring(&self, mut params: Value) -> Value {
-        if self.session.server.revision.era() == Era::Stateless {
-            let mut capabilities = self.session.client_capabilities();
-            capabilities["extensions"] = json!({ EXTENSION: {} });
-            params["_meta"] = json!({ "io.modelcontextprotocol/clientCapabilities": capabilities });
-        }
-        params
     }
 
     /// Follows the task that an answer created, to the answer that the call has in the end. An error is that answer.
     pub(crate) async fn follow(&self, created: SessionReply, begun: Instant) -> Result<SessionReply, Finding> {
+        let TaskEnd { reply, state } = self.follow_to_end(created, begun).await?;
+        let reply = SessionReply { elapsed: begun.elapsed(), ..reply };
+        if let Some(state) = state.filter(|_| self.wanted.again) {
+            self.ask_again(&state, &reply.message, begun).await?;
+        }
+        Ok(reply)
+    }
+
+    async fn follow_to_end(&self, created: SessionReply, begun: Instant) -> Result<TaskEnd, Finding> {
         let era = self.session.server.revision.era();
+        let over = |reply, state| Ok(TaskEnd { reply, state });
         if created.message.get("error").is_some() {
-            return Ok(created);
+            return over(created, None);
         }
         let Some(mut state) = TaskState::created(&created.message["result"], era) else { return Err(no_task(era)) };
         if self.wanted.cancel {
             let reply = self.ask("tasks/cancel", json!({ "taskId": state.id }), begun, &state).await?;
             if era == Era::Session || reply.message.get("error").is_some() {
-                return Ok(reply);
+                let cancelled = TaskState::of(&reply.message["result"], &state);
+                return over(reply, cancelled);
             }
         }
         let (mut reply, mut inputs) = (created, 0);
         loop {
             match state.next_step(era, self.wanted.cancel) {
                 NextStep::Wait => {}
-                NextStep::TakeState => return Ok(reply),
-                NextStep::TakeResult => return result_of(&reply).ok_or_else(|| without_result(&state)),
+                NextStep::TakeState => return over(reply, Some(state)),
+                NextStep::TakeResult => {
+                    let result = result_of(&reply).ok_or_else(|| without_result(&state))?;
+                    return over(result, Some(state));
+                }
                 NextStep::FetchResult => {
-                    return self.ask("tasks/result", json!({ "taskId": state.id }), begun, &state).await;
+                    let result = self.ask("tasks/result", json!({ "taskId": state.id }), begun, &state).await?;
+                    let is_known = state.is_over() || result.message.get("result").is_some();
+                    return over(result, is_known.then_some(state));
                 }
                 NextStep::GiveInput if inputs < MOST_INPUTS => {
                     inputs += 1;
@@ -110,7 +131,7 @@ impl TaskRun<'_> {
                     let params = json!({ "taskId": state.id, "inputResponses": answers });
                     let answered = self.ask("tasks/update", params, begun, &state).await?;
                     if answered.message.get("error").is_some() {
-                        return Ok(answered);
+                        return over(answered, None);
                     }
                 }
                 NextStep::GiveInput => return Err(too_many_inputs(&state)),
@@ -118,13 +139,37 @@ impl TaskRun<'_> {
             let left = self.limit.saturating_sub(begun.elapsed());
             sleep(state.interval.min(left)).await;
             reply = self.ask("tasks/get", json!({ "taskId": state.id }), begun, &state).await?;
-            match TaskState::of(&reply.message["result"], state.interval) {
+            match TaskState::of(&reply.message["result"], &state) {
                 Some(next) if next.id != state.id => return Err(other_task(&state, &next)),
                 Some(next) => state = next,
                 // An error, or an answer about no task, which the scans judge.
-                None => return Ok(reply),
+                None => return over(reply, None),
             }
         }
+    }
+
+    /// Asks for a task once more after its end, and for its result where that has a request of its own.
+    async fn ask_again(&self, end: &TaskState, answer: &Value, begun: Instant) -> Result<(), Finding> {
+        let era = self.session.server.revision.era();
+        sleep(end.interval).await;
+        let params = || json!({ "taskId": end.id });
+        let look = SecondLook { end, answer, era };
+        let state = self.send("tasks/get", params(), self.limit).await.map_err(|failure| Finding::from(&failure))?;
+        if let Some(found) = look.judge_state(&state.message, begun.elapsed()) {
+            return Err(found);
+        }
+        // A cancelled task has a state, and no result.
+        if self.wanted.cancel || end.status == "cancelled" {
+            return Ok(());
+        }
+        let result = match era {
+            Era::Session => {
+                Some(self.send("tasks/result", params(), self.limit).await.map_err(|failure| Finding::from(&failure))?)
+            }
+            Era::Stateless => result_of(&state),
+        };
+        let found = result.and_then(|result| look.judge_result(&result.message, begun.elapsed()));
+        found.map_or(Ok(()), Err)
     }
 
     /// Makes a request about the task within what is left of its time.
@@ -139,12 +184,80 @@ impl TaskRun<'_> {
         if left.is_zero() {
             return Err(not_over(state, self.limit));
         }
-        let (params, timeout) = (Some(self.declaring(params)), Some(left));
-        let request = SessionRequest { owner: self.owner, method, params, timeout, progress: false };
-        self.session
-            .request(request)
-            .await
-            .map_err(|failure| if failure.is_timeout() { not_over(state, self.limit) } else { Finding::from(&failure) })
+        let sent = self.send(method, params, left).await;
+        sent.map_err(|failure| if failure.is_timeout() { not_over(state, self.limit) } else { Finding::from(&failure) })
+    }
+
+    async fn send(&self, method: &str, params: Value, timeout: Duration) -> Result<SessionReply, CallFailure> {
+        let (params, timeout) = (Some(self.session.declaring_tasks(params)), Some(timeout));
+        self.session.request(SessionRequest { owner: self.owner, method, params, timeout, progress: false }).await
+    }
+}
+
+/// A task that is asked for once more after its end.
+struct SecondLook<'a> {
+    end: &'a TaskState,
+    /// The answer of its call.
+    answer: &'a Value,
+    era: Era,
+}
+
+impl SecondLook<'_> {
+    /// Judges the answer to `tasks/get`. The time is that since the call, which is at least the age of the task.
+    fn judge_state(&self, message: &Value, elapsed: Duration) -> Option<Finding> {
+        if message.get("error").is_some() {
+            return self.judge_loss("tasks/get", message, elapsed);
+        }
+        let status = message["result"]["status"].as_str()?;
+        // The scans judge it in 2025-11-25. After its time, a server may give a task up.
+        let is_judged = self.era == Era::Stateless && self.end.is_over() && !self.end.ttl.may_be_over(elapsed);
+        (is_judged && status != self.end.status).then(|| reopened(self.end, status))
+    }
+
+    /// Judges the result that comes the second time.
+    fn judge_result(&self, message: &Value, elapsed: Duration) -> Option<Finding> {
+        let had_result = self.answer.get("result").is_some();
+        match (message.get("error"), message.get("result")) {
+            (Some(_), _) if had_result => self.judge_loss("tasks/result", message, elapsed),
+            (Some(error), _) => (error["code"] != self.answer["error"]["code"]).then(|| changed_result(self.end)),
+            (None, Some(result)) if had_result && content(result) == content(&self.answer["result"]) => None,
+            (None, Some(_)) => Some(changed_result(self.end)),
+            (None, None) => None,
+        }
+    }
+
+    /// A task may be gone once its time is over, and at any time once it is cancelled.
+    fn judge_loss(&self, method: &str, message: &Value, elapsed: Duration) -> Option<Finding> {
+        let may_be_gone = self.end.status == "cancelled" || self.end.ttl.may_be_over(elapsed);
+        (!may_be_gone).then(|| gone(self.end, method, message))
+    }
+}
+
+/// A result without what belongs to its message.
+fn content(result: &Value) -> Value {
+    let mut result = result.clone();
+    if let Some(members) = result.as_object_mut() {
+        members.remove("_meta");
+    }
+    result
+}
+
+impl TaskTtl {
+    fn of(written: &Value) -> Self {
+        match written.get("ttlMs").or(written.get("ttl")) {
+            Some(Value::Null) => Self::Unlimited,
+            Some(ttl) => ttl.as_u64().map_or(Self::Unknown, |ttl| Self::For(Duration::from_millis(ttl))),
+            None => Self::Unknown,
+        }
+    }
+
+    /// A task that is not older than this may have outlived its time.
+    fn may_be_over(self, age: Duration) -> bool {
+        match self {
+            Self::For(ttl) => ttl <= age,
+            Self::Unlimited => false,
+            Self::Unknown => true,
+        }
     }
 }
 
@@ -152,16 +265,31 @@ impl TaskState {
     /// The task that the answer to a call creates; `None` where it creates none.
     fn created(result: &Value, era: Era) -> Option<Self> {
         match era {
-            Era::Session => Self::of(&result["task"], USUAL_INTERVAL),
-            Era::Stateless => Self::of(result, USUAL_INTERVAL).filter(|_| result["resultType"] == "task"),
+            Era::Session => Self::read(&result["task"], USUAL_INTERVAL),
+            Era::Stateless => Self::read(result, USUAL_INTERVAL).filter(|_| result["resultType"] == "task"),
         }
     }
 
-    fn of(written: &Value, usual: Duration) -> Option<Self> {
+    /// The state that follows on an earlier one.
+    fn of(written: &Value, earlier: &Self) -> Option<Self> {
+        Self::read(written, earlier.interval)
+    }
+
+    fn read(written: &Value, usual: Duration) -> Option<Self> {
         let named = written["pollIntervalMs"].as_u64().or(written["pollInterval"].as_u64());
         let interval = named.map_or(usual, |named| Duration::from_millis(named).clamp(INTERVALS.0, INTERVALS.1));
         let text = |member: &str| written[member].as_str().map(str::to_owned);
-        Some(Self { id: text("taskId")?, status: text("status")?, interval, inputs: written["inputRequests"].clone() })
+        Some(Self {
+            id: text("taskId")?,
+            status: text("status")?,
+            interval,
+            ttl: TaskTtl::of(written),
+            inputs: written["inputRequests"].clone(),
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.status.as_str(), "completed" | "failed" | "cancelled")
     }
 
     fn next_step(&self, era: Era, is_cancelled: bool) -> NextStep {
@@ -236,6 +364,31 @@ fn other_task(state: &TaskState, next: &TaskState) -> Finding {
     found("other-task", visible_line(&message).into_owned(), "answer with the state of the task that `taskId` names")
 }
 
+fn gone(end: &TaskState, method: &str, message: &Value) -> Finding {
+    let ttl = match end.ttl {
+        TaskTtl::For(ttl) => format!("its `ttl` is {}", duration_text(ttl)),
+        TaskTtl::Unlimited | TaskTtl::Unknown => "its `ttl` has no limit".to_owned(),
+    };
+    let error = &message["error"];
+    let said = error["message"].as_str().unwrap_or_default();
+    let message = format!(
+        "the task was `{}`, and when it was asked for again, `{method}` failed with the error {}: {said}; {ttl}",
+        end.status, error["code"]
+    );
+    let help = "keep a task and its result until its `ttl` is over, however often a client asks";
+    found("task-gone", visible_line(&message).into_owned(), help)
+}
+
+fn reopened(end: &TaskState, status: &str) -> Finding {
+    let message = format!("the task was `{}`, and is `{status}` when it is asked for again", end.status);
+    found("task-reopened", visible_line(&message).into_owned(), "let the status of a task that is over stay as it is")
+}
+
+fn changed_result(end: &TaskState) -> Finding {
+    let message = format!("the task is `{}`, and its result is another one when it is asked for again", end.status);
+    found("task-result-changed", message, "keep the result of a task, and answer with the same one each time")
+}
+
 fn too_many_inputs(state: &TaskState) -> Finding {
     let message = format!("the task asked for input {MOST_INPUTS} times, and is still `{}`", state.status);
     found("task-without-input", message, "let the task go on once it has what it asked for")
@@ -275,14 +428,14 @@ mod tests {
             (task(json!(0)), 20),
             (task(json!(u64::MAX)), 5000),
         ] {
-            let interval = TaskState::of(&written, USUAL_INTERVAL).map(|state| state.interval);
+            let interval = TaskState::read(&written, USUAL_INTERVAL).map(|state| state.interval);
             assert_eq!(interval, Some(Duration::from_millis(expected)), "{written}");
         }
     }
 
     #[test]
     fn the_state_of_another_task_is_told_by_both_ids() {
-        let state = |id: &str| TaskState::of(&json!({ "taskId": id, "status": "working" }), USUAL_INTERVAL).unwrap();
+        let state = |id: &str| TaskState::read(&json!({ "taskId": id, "status": "working" }), USUAL_INTERVAL).unwrap();
         let found = other_task(&state("t1"), &state("t2"));
         assert!(found.message.contains("`t1`") && found.message.contains("`t2`"), "{}", found.message);
     }
@@ -298,7 +451,7 @@ mod tests {
             ("cancelled", FetchResult, TakeState, TakeState),
             ("odd", Wait, Wait, Wait),
         ] {
-            let state = TaskState::of(&json!({ "taskId": "t1", "status": status }), USUAL_INTERVAL).unwrap();
+            let state = TaskState::read(&json!({ "taskId": "t1", "status": status }), USUAL_INTERVAL).unwrap();
             let steps = [(Era::Session, false), (Era::Stateless, false), (Era::Stateless, true)];
             let steps = steps.map(|(era, is_cancelled)| state.next_step(era, is_cancelled));
             assert_eq!(steps, [older, newer, cancelled], "{status}");
@@ -328,5 +481,69 @@ mod tests {
             let answer = result_of(&reply(state.clone())).map(|reply| (*reply.message).clone());
             assert_eq!(answer, expected, "{state}");
         }
+    }
+
+    #[test]
+    fn a_task_is_kept_as_long_as_its_ttl_says() {
+        let gone = json!({ "error": { "code": -32602, "message": "there is no such task" } });
+        let answer = json!({ "result": { "content": [] } });
+        for (status, ttl, age, expected) in [
+            ("completed", json!({ "ttlMs": null }), 60, Some("task-gone")),
+            ("completed", json!({ "ttl": 60_000 }), 59, Some("task-gone")),
+            ("failed", json!({ "ttlMs": 60_000 }), 59, Some("task-gone")),
+            ("completed", json!({ "ttl": 60_000 }), 60, None),
+            ("completed", json!({}), 0, None),
+            ("completed", json!({ "ttl": "long" }), 0, None),
+            ("cancelled", json!({ "ttl": null }), 0, None),
+        ] {
+            let end = TaskState { ttl: TaskTtl::of(&ttl), ..state_of(status) };
+            let look = SecondLook { end: &end, answer: &answer, era: Era::Session };
+            let age = Duration::from_secs(age);
+            assert_eq!(
+                look.judge_state(&gone, age).map(|found| found.code),
+                expected.map(Into::into),
+                "{status} {ttl}"
+            );
+            assert_eq!(
+                look.judge_result(&gone, age).map(|found| found.code),
+                expected.map(Into::into),
+                "{status} {ttl}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_ended_task_has_the_same_status_and_result_again() {
+        let (end, is) = (state_of("completed"), |status: &str| json!({ "result": { "status": status } }));
+        let result = |text: &str, meta: u64| json!({ "result": { "content": [text], "_meta": { "x": meta } } });
+        let error = |code: i64| json!({ "error": { "code": code, "message": "it broke" } });
+        let answer = result("a", 1);
+        for (era, status, expected) in [
+            (Era::Stateless, "completed", None),
+            (Era::Stateless, "working", Some("task-reopened")),
+            (Era::Stateless, "failed", Some("task-reopened")),
+            // A scan says so.
+            (Era::Session, "working", None),
+        ] {
+            let look = SecondLook { end: &end, answer: &answer, era };
+            let code = look.judge_state(&is(status), Duration::ZERO).map(|found| found.code);
+            assert_eq!(code, expected.map(Into::into), "{era:?} {status}");
+        }
+        for (answer, again, expected) in [
+            (result("a", 1), result("a", 2), None),
+            (result("a", 1), result("b", 1), Some("task-result-changed")),
+            (error(-32603), error(-32603), None),
+            (error(-32603), error(-32000), Some("task-result-changed")),
+            (error(-32603), result("a", 1), Some("task-result-changed")),
+        ] {
+            let look = SecondLook { end: &end, answer: &answer, era: Era::Session };
+            let code = look.judge_result(&again, Duration::ZERO).map(|found| found.code);
+            assert_eq!(code, expected.map(Into::into), "{answer} {again}");
+        }
+    }
+
+    fn state_of(status: &str) -> TaskState {
+        let written = json!({ "taskId": "t1", "status": status, "ttl": null });
+        TaskState::read(&written, USUAL_INTERVAL).unwrap()
     }
 }

@@ -99,6 +99,7 @@ impl Demo {
 
     /// The same server with tasks of this owner, if it has any.
     pub(crate) fn owned_by(self, owner: Owner) -> Self {
+        let owner = if self.conduct.fault.hooks().keeps_apart { owner } else { Owner::Anybody };
         let tasks = Tasks::new(self.conduct.tasks.clone(), owner, self.input.clone());
         Self { tasks: self.conduct.rules.has_tasks().then_some(tasks), ..self }
     }

@@ -146,6 +146,14 @@ fn other_exchanges() {
     check(after, &[write.clone(), read.clone()], true);
     check(after, &[elsewhere.clone(), read.clone()], false);
     check("{ after: { within: run, is: { tool: mutating } } }", &[elsewhere, read.clone()], true);
+    let same = "{ after: { same: params.arguments.id, is: { method: tools/call } } }";
+    check(
+        same,
+        &[call(&json!({"id": "u1", "limit": 1})), call(&json!({"id": "u1"}))].map(|asked| (asked, text("Ann"))),
+        true,
+    );
+    check(same, &[call(&json!({"id": "u2"})), call(&json!({"id": "u1"}))].map(|asked| (asked, text("Ann"))), false);
+    check(same, &[call(&json!({})), call(&json!({}))].map(|asked| (asked, text("Ann"))), false);
     check("{ unless_after: { is: { tool: mutating } } }", &[write.clone(), read.clone()], false);
     check("{ unless_after: { is: { tool: mutating } } }", &[read.clone(), read.clone()], true);
     check("{ before: { is: { tool: mutating } } }", &[write, read], false);

@@ -14,6 +14,9 @@ settings! {
         pub ttl: Option<Duration> => shape(Shape::Time),
         /// Cancels the task once it is made; expectations are of its last state then.
         pub cancel: bool => default("false"),
+        /// Asks for the task and its result once more after its end: the task must be there as long as its `ttl` says, and
+        /// have the same status and the same result.
+        pub again: bool => default("false"),
     }
 }
 

@@ -208,6 +208,16 @@ impl Session {
         self.settings.answers.capabilities()
     }
 
+    /// Parameters that declare tasks, as every request that may become one or is about one must since 2026-07-28 (SEP-2663).
+    pub fn declaring_tasks(&self, mut params: Value) -> Value {
+        if self.server.revision.era() == Era::Stateless {
+            let mut capabilities = self.client_capabilities();
+            capabilities["extensions"] = json!({ "io.modelcontextprotocol/tasks": {} });
+            params["_meta"] = json!({ "io.modelcontextprotocol/clientCapabilities": capabilities });
+        }
+        params
+    }
+
     /// The parameters of the next round where the server asks for input that the suite can give.
     fn next_round(&self, original: Option<&Value>, message: &Value) -> Option<Value> {
         let result = message.get("result").filter(|result| result["resultType"] == "input_required")?;
