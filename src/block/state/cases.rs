@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::check::IsolationCheck;
+use super::foreign_tasks::{ForeignTasksCheck, has_tasks};
 use super::residue::{CallEnding, ResidueCheck};
 use super::resumption::ResumedStreamsCheck;
 use super::session_ids::SessionIdsCheck;
@@ -50,6 +51,10 @@ pub(crate) fn cases(
     if is_stateless && settings.isolation.contains(&IsolationKind::Users) && users(planner) > 1 {
         let body = check(SharedCachesCheck { settings: Arc::clone(settings) });
         cases.push(case("shared caches", IsolationKind::Users.judges(), body));
+    }
+    if settings.isolation.contains(&IsolationKind::Users) && users(planner) > 1 && has_tasks(offer.capabilities) {
+        let body = check(ForeignTasksCheck { settings: Arc::clone(settings) });
+        cases.push(case("foreign tasks", IsolationKind::Users.judges(), body));
     }
     let resources = &offer.capabilities["resources"];
     let offers_updates = resources["subscribe"] == true;

@@ -12,6 +12,7 @@ mod cases;
 mod check;
 mod finding;
 mod foreign;
+mod foreign_tasks;
 mod places;
 mod residue;
 mod resumption;
@@ -94,7 +95,8 @@ choice! {
         Sessions = "sessions",
         /// A server, and the one that is started after its end.
         Runs = "runs",
-        /// Two users of one server over HTTP; since 2026-07-28, answers that caches may share, too.
+        /// Two users of one server over HTTP, and the tasks of one of them; since 2026-07-28, answers that caches may share,
+        /// too.
         Users = "users",
     }
 }

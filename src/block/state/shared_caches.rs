@@ -196,7 +196,7 @@ impl CachedAnswer {
 }
 
 /// What a request was refused with, where nothing else went wrong; a server that is busy refuses nobody in particular.
-fn refusal(reason: &FailureReason) -> Option<Value> {
+pub(crate) fn refusal(reason: &FailureReason) -> Option<Value> {
     match reason {
         FailureReason::RefusedWhole(answer) => Some(answer["error"].clone()),
         FailureReason::Http(failure) => {
