@@ -14,7 +14,7 @@ use super::freeze::only;
 use super::placement::{MutantInjection, Placement, RecordedTarget, SubjectPlacement};
 use super::replay::{IndexedRecording, MutatedReplies, ReplayServer};
 use super::run::{EventCapture, PlanRunner, RunResults};
-use super::suggest::{Suggestions, Survivor, missing};
+use super::suggest::{Suggestions, Survivor, call_of, missing};
 use super::verdict::{MutantVerdict, judge_run, reacting_cases};
 use crate::event::{MutantPlace, MutantResult, MutantSubject, PlantedMutant, SubjectKind, Verdict};
 use crate::fault::Fault;
@@ -214,7 +214,7 @@ impl MutationRunner<'_> {
             trial.gaps.push(Gap::new(target, subject, None, Vec::new()));
             return;
         };
-        let step = step_of(&self.plan, recorded, site.at);
+        let step = step_of(&self.plan, recorded, call_of(&recorded.exchanges, site.at));
         trial.gaps.push(Gap::new(target, subject, step, tests));
         if !result.missing.contains(&first) {
             result.missing.push(first);

@@ -18,7 +18,7 @@ use crate::fault::{
 use crate::plan::Plan;
 use crate::reproduce::is_volatile;
 use crate::runner::REQUEST_TIMEOUT;
-use crate::taxonomy::Mutant;
+use crate::taxonomy::{Mutant, OfferKind};
 use crate::transport::Owner;
 use crate::wire::{Catalog, ListKind};
 
@@ -217,6 +217,10 @@ impl Placement {
         }
         if covered.tools {
             placement.require(fault, target);
+        }
+        if covered.tools && mutant.needs.contains(&OfferKind::Tasks) {
+            // Only its answers tell whether a tool has tasks.
+            placement.subjects.retain(|_, found| !found.places.is_empty());
         }
         if covered.tools && fault.is_of_lists() {
             placement.exclude_tools_without_lists(target);

@@ -219,58 +219,213 @@ fn check_agreement(transport: &str) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The faults that tasks can have, each with the mutant that imitates it there.
-const TASK_FAULTS: [(&str, &str); 3] = [
-    ("TOOL-WRONG-RESULT", "task-result-wrong"),
-    ("TOOL-ERROR-AS-SUCCESS", "task-failure-not-flagged"),
-    ("TIMEOUT-CANCEL-IGNORED", "cancelled-task-completes"),
+/// The faults that tasks can have, each with the mutant that imitates it there, and the suites that are held against both.
+const TASK_FAULTS: [(&str, &str, [&str; 2]); 7] = [
+    ("TOOL-WRONG-RESULT", "task-result-wrong", ["ends", "results"]),
+    ("TOOL-ERROR-AS-SUCCESS", "task-failure-not-flagged", ["ends", "results"]),
+    ("TIMEOUT-CANCEL-IGNORED", "cancelled-task-completes", ["ends", "results"]),
+    ("TIMEOUT-SLOW", "task-interval-long", ["ends", "results"]),
+    ("TOOL-RESULT-LOST", "task-forgotten", ["ends", "again"]),
+    ("TOOL-WRONG-RESULT", "task-result-unsteady", ["ends", "again"]),
+    ("STATE-STALE-READ", "task-reopened", ["ends", "again"]),
 ];
 
-/// Tests of tasks: what becomes of a result, of a failure, and of a cancelled task.
-fn task_suite(server: &str, revision: &str, expected: [&str; 3]) -> String {
-    let [result, failure, cancelled] = expected;
-    format!(
-        r#"suite: tasks
-server: {{ command: ["{{{{ env.MCPROVE }}}}", serve, {server}, --tasks], protocol: {revision} }}
-tests:
-  - {{ name: a result, call: rehearse, args: {{ delay_ms: 20, steps: 3 }}, task: true, expect: {result} }}
-  - {{ name: a failure, call: rehearse, args: {{ ending: error }}, task: true, expect: {failure} }}
-  - {{ name: cancelled, call: rehearse, args: {{ delay_ms: 500 }}, task: {{ cancel: true }}, expect: {cancelled} }}
-"#
-    )
+/// Tests of tasks: what becomes of a result, of a failure, and of a cancelled task, and how soon a client is to ask.
+struct TaskSuite {
+    name: &'static str,
+    task: &'static str,
+    result: &'static str,
+    failure: &'static str,
+    cancelled: &'static str,
+    interval: &'static str,
 }
 
-/// Suites that only wait for the end of tasks notice nothing, neither in a replay nor on a faulty server.
+const TASK_SUITES: [TaskSuite; 3] = [
+    TaskSuite {
+        name: "ends",
+        task: "true",
+        result: "[{ is_error: false }]",
+        failure: "[]",
+        cancelled: "[]",
+        interval: "type: integer",
+    },
+    TaskSuite {
+        name: "results",
+        task: "true",
+        result: r#"[{ at: result.structuredContent, equals: { steps: 3 } }, { at: 'result.content[0].text', equals: '{"steps":3}' }]"#,
+        failure: "[{ is_error: true }, { at: 'result.content[0].text', equals: 'the job failed, as `ending` has it' }]",
+        cancelled: "[{ at: result.status, equals: cancelled }]",
+        interval: "at_most: 1000",
+    },
+    TaskSuite {
+        name: "again",
+        task: "{ again: true }",
+        result: "[{ is_error: false }]",
+        failure: "[]",
+        cancelled: "[]",
+        interval: "type: integer",
+    },
+];
+
+impl TaskSuite {
+    fn on(&self, server: &str, revision: &str) -> String {
+        let Self { name: _, task, result, failure, cancelled, interval } = self;
+        let (asking, place) = match revision {
+            "2025-11-25" => ("task: {}", "result.task.pollInterval"),
+            _ => (
+                "_meta: { io.modelcontextprotocol/clientCapabilities: { extensions: { io.modelcontextprotocol/tasks: {} } } }",
+                "result.pollIntervalMs",
+            ),
+        };
+        format!(
+            r#"suite: tasks
+server: {{ command: ["{{{{ env.MCPROVE }}}}", serve, {server}, --tasks], protocol: {revision} }}
+tests:
+  - {{ name: a result, call: rehearse, args: {{ delay_ms: 20, steps: 3 }}, task: {task}, expect: {result} }}
+  - {{ name: a failure, call: rehearse, args: {{ ending: error }}, task: true, expect: {failure} }}
+  - {{ name: cancelled, call: rehearse, args: {{ delay_ms: 500 }}, task: {{ cancel: true }}, expect: {cancelled} }}
+  - name: the interval
+    request: tools/call
+    params: {{ name: rehearse, arguments: {{ delay_ms: 1, steps: 1 }}, {asking} }}
+    expect: [{{ at: {place}, {interval} }}]
+"#
+        )
+    }
+}
+
+/// Suites notice what they look at, and nothing else, in a replay and on a faulty server.
 #[test]
 fn proofs_agree_with_servers_whose_tasks_are_faulty() {
-    let steps = "[{ at: result.structuredContent, equals: { steps: 3 } }, { at: 'result.content[0].text', equals: '{\"steps\":3}' }]";
-    let failure =
-        "[{ is_error: true }, { at: 'result.content[0].text', equals: 'the job failed, as `ending` has it' }]";
-    let suites = [
-        ("ends", ["[{ is_error: false }]", "[]", "[]"]),
-        ("results", [steps, failure, "[{ at: result.status, equals: cancelled }]"]),
-    ];
     let scene = Scene::new("prove/tasks");
     let mut table =
         format!("{:<10} {:<8} {:<24} {:<26} {:<9} live\n", "revision", "looks at", "fault", "mutant", "in replay");
     let mut wrong = Vec::new();
-    for (revision, (name, expected)) in
-        ["2025-11-25", "2026-07-28"].into_iter().flat_map(|one| suites.map(|suite| (one, suite)))
+    for (revision, suite) in
+        ["2025-11-25", "2026-07-28"].into_iter().flat_map(|one| TASK_SUITES.iter().map(move |suite| (one, suite)))
     {
-        scene.write("suite.yml", &task_suite("demo", revision, expected));
+        let name = suite.name;
+        scene.write("suite.yml", &suite.on("demo", revision));
         let mutants: BTreeMap<String, Value> = mutants(&scene, "prove suite.yml").into_iter().collect();
-        for (fault, id) in TASK_FAULTS {
-            scene.write("faulty.yml", &task_suite(&format!("faulty, --fault, {fault}"), revision, expected));
-            let is_red = scene.run("run faulty.yml").status == 1;
-            let verdict = mutants[id]["verdict"].as_str().unwrap();
+        let mut live = BTreeMap::new();
+        for (fault, id, _) in TASK_FAULTS.iter().filter(|(_, _, suites)| suites.contains(&name)) {
+            let is_red = *live.entry(*fault).or_insert_with(|| {
+                scene.write("faulty.yml", &suite.on(&format!("faulty, --fault, {fault}"), revision));
+                scene.run("run faulty.yml").status == 1
+            });
+            let verdict = mutants[*id]["verdict"].as_str().unwrap();
             let live = if is_red { "red" } else { "green" };
             let _ = writeln!(table, "{revision} {name:<8} {fault:<24} {id:<26} {verdict:<9} {live}");
-            if !matches!((verdict, is_red), ("killed", true) | ("survived", false)) {
+            if !matches!((verdict, is_red), ("killed", true) | ("survived" | "unreached" | "not-called", false)) {
                 wrong.push(format!("{id} {revision} {name}: {verdict}, {live}"));
             }
         }
     }
     snapshot("prove-tasks", &table);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// It takes two users at a time: with one, nothing asks for the task of another one.
+#[test]
+fn proofs_agree_with_a_server_that_shows_tasks_to_everybody() {
+    let scene = Scene::new("prove/foreign-tasks");
+    let suite = |server: &str, isolation: &str| {
+        format!(
+            r#"suite: users with tasks
+server:
+  command: ["{{{{ env.MCPROVE }}}}", serve, {server}, --tasks, --require-token, --http, "127.0.0.1:{{{{ port }}}}"]
+  url: http://127.0.0.1:{{{{ port }}}}/mcp
+  env: {{ MCPROVE_DEMO_TOKEN: "{{{{ ann }}}}", MCPROVE_DEMO_SECOND_TOKEN: "{{{{ bob }}}}" }}
+  scratch: true
+  users:
+    ann: {{ auth: {{ bearer: "{{{{ ann }}}}" }} }}
+    bob: {{ auth: {{ bearer: "{{{{ bob }}}}" }} }}
+  protocol: [2025-11-25, 2026-07-28]
+variables: {{ ann: token-of-ann-7731, bob: token-of-bob-9942 }}
+state: {{ isolation: [{isolation}] }}
+"#
+        )
+    };
+    for (isolation, is_noticed) in [("users", true), ("runs", false)] {
+        scene.write("suite.yml", &suite("demo", isolation));
+        let seen = scene.run("prove suite.yml --live --mutant foreign-task --report json=proof.json");
+        let report = fs::read_to_string(scene.folder.join("proof.json")).unwrap();
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let is_killed = report["proof"]["mutants"][0]["verdict"] == "killed";
+        assert_eq!(is_killed, is_noticed, "{isolation}: {}", seen.text());
+        scene.assert_nothing_survives();
+    }
+    scene.write("faulty.yml", &suite("faulty, --fault, STATE-CROSS-SESSION-LEAK", "users"));
+    let seen = scene.run("run faulty.yml --filter 'name(foreign tasks)'");
+    assert_eq!(seen.status, 1, "{}", seen.text());
+}
+
+/// Tests that look at nothing of their tasks, but ask for them again.
+fn careless_task_suite(revision: &str) -> String {
+    let (asking, id) = match revision {
+        "2025-11-25" => ("task: {}", "result.task.taskId"),
+        _ => (
+            "_meta: &meta { io.modelcontextprotocol/clientCapabilities: { extensions: { io.modelcontextprotocol/tasks: {} } } }",
+            "result.taskId",
+        ),
+    };
+    let (meta, fetched) = match revision {
+        "2025-11-25" => ("", "- { request: tasks/result, params: { taskId: '{{ task }}' }, expect: [] }"),
+        _ => (", _meta: *meta", ""),
+    };
+    format!(
+        r#"suite: tasks
+server: {{ command: ["{{{{ env.MCPROVE }}}}", serve, demo, --tasks], protocol: {revision} }}
+tests:
+  - {{ name: a result, call: rehearse, args: {{ delay_ms: 20, steps: 3 }}, task: true, expect: [] }}
+  - {{ name: a failure, call: rehearse, args: {{ ending: error }}, task: true, expect: [] }}
+  - {{ name: cancelled, call: rehearse, args: {{ delay_ms: 500 }}, task: {{ cancel: true }}, expect: [] }}
+  - name: asked for again
+    steps:
+      - request: tools/call
+        params: {{ name: rehearse, arguments: {{ steps: 2 }}, {asking} }}
+        expect: []
+        capture: {{ task: {id} }}
+      - wait: 300ms
+      - &ask {{ request: tasks/get, params: {{ taskId: "{{{{ task }}}}"{meta} }}, expect: [] }}
+      {fetched}
+      - *ask
+      {fetched}
+"#
+    )
+}
+
+/// Mutants of tasks that no time decides.
+const TIMELESS: [&str; 8] = [
+    "task-lost",
+    "task-failure-not-flagged",
+    "task-result-lost",
+    "task-result-wrong",
+    "cancelled-task-completes",
+    "task-forgotten",
+    "task-result-unsteady",
+    "task-reopened",
+];
+
+#[test]
+fn survivors_of_tasks_are_killed_by_their_suggested_tests() {
+    let scene = Scene::new("prove/task-suggestions");
+    let mut table = format!("{:<10} {:<26} {:<9} with the suggestions\n", "revision", "mutant", "before");
+    let mut wrong = Vec::new();
+    let picks = TIMELESS.map(|id| format!("--mutant {id}")).join(" ");
+    for revision in ["2025-11-25", "2026-07-28"] {
+        scene.write("suite.yml", &careless_task_suite(revision));
+        let before = mutants(&scene, &format!("prove suite.yml {picks} --write-missing missing.yml"));
+        let after: BTreeMap<String, Value> =
+            mutants(&scene, &format!("prove missing.yml {picks}")).into_iter().collect();
+        for (id, mutant) in &before {
+            let [was, is] = [mutant, &after[id]].map(|mutant| mutant["verdict"].as_str().unwrap());
+            let _ = writeln!(table, "{revision} {id:<26} {was:<9} {is}");
+            if is != "killed" {
+                wrong.push(format!("{id} {revision}: {is}"));
+            }
+        }
+    }
+    snapshot("prove-task-suggestions", &table);
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

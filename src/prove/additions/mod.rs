@@ -198,8 +198,9 @@ impl Gap {
     }
 }
 
-/// The last step of a test asks for something else than the recorded one: its end.
+/// The last step of a test asks for something else than the recorded one: its end, or its task again.
 fn changes_request(test: &Map<String, Value>) -> bool {
     let last = test.get("steps").and_then(Value::as_array).and_then(|steps| steps.last()?.as_object());
-    last.unwrap_or(test).contains_key("cancel")
+    let step = last.unwrap_or(test);
+    step.contains_key("cancel") || step.get("task").is_some_and(|task| task["again"] == true)
 }

@@ -14,6 +14,7 @@ mod prelude;
 mod start_timeout;
 mod step;
 mod suite_file;
+mod tasks;
 mod test;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use crate::fault::{MessageExchange, ServerReply};
 use crate::wire::Catalog;
 
 pub(crate) use self::suite_file::{last_expect, requests, shared_name};
+pub(crate) use self::tasks::call_of;
 pub(crate) use self::test::SuggestedTest;
 pub(crate) use self::unique_names::keep_names_apart;
 

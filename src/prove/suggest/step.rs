@@ -47,9 +47,12 @@ fn write_step(method: &str, params: &Value) -> Option<Value> {
     let name = || params["name"].as_str().map(Value::from);
     let arguments = || params.get("arguments").filter(|arguments| arguments.is_object()).cloned();
     match method {
-        "tools/call" if only(&["name", "arguments"]) => {
+        "tools/call" if only(&["name", "arguments", "task"]) => {
+            let task = params.get("task");
+            // Otherwise it is the parameter of a request, not the key of a step.
+            task.is_none_or(|task| *task == true || task["cancel"] == true).then_some(())?;
             let arguments = arguments()?;
-            Some(object([("call", Some(name()?)), ("args", some(arguments))]))
+            Some(object([("call", Some(name()?)), ("args", some(arguments)), ("task", task.cloned())]))
         }
         "prompts/get" if only(&["name", "arguments"]) => {
             let is_plain = params.get("arguments").is_none_or(Value::is_object);

@@ -9,6 +9,7 @@ use super::candidate::{CandidateExpectation, SuggestionContext};
 use super::candidates::candidates;
 use super::lists;
 use super::prelude::{Prelude, may_write, prelude};
+use super::tasks::MergedTasks;
 use super::whole::whole;
 use crate::fault::{MessageExchange, ServerReply};
 use crate::source::template::is_template;
@@ -39,6 +40,12 @@ pub(crate) struct SuggestedTest {
 
 /// Tests, the best first; none where nothing that a suite can say today tells the two apart.
 pub(crate) fn suggest(survivor: &Survivor<'_>) -> Vec<SuggestedTest> {
+    let merged = MergedTasks::of(survivor);
+    let as_call = merged.as_ref().map(|merged| merged.survivor(survivor));
+    let survivor = as_call.as_ref().unwrap_or(survivor);
+    if merged.as_ref().is_some_and(|merged| merged.is_after_end) {
+        return suggest_second_look(survivor).into_iter().collect();
+    }
     let exchange = survivor.exchange;
     match exchange.method() {
         Some("notifications/cancelled") => suggest_for_cancelled(survivor).into_iter().collect(),
@@ -47,7 +54,7 @@ pub(crate) fn suggest(survivor: &Survivor<'_>) -> Vec<SuggestedTest> {
         Some("server/discover") if exchange.owner == Owner::Session && *survivor.recorded.revision < *"2026" => {
             Vec::new()
         }
-        // What a task answers depends on when it is asked; a step with `task` waits for its end.
+        // Of a task that nothing came of, or that another session made.
         Some(method) if method.starts_with("tasks/") => Vec::new(),
         _ => suggest_for_answer(survivor).unwrap_or_default(),
     }
@@ -229,6 +236,26 @@ fn suggest_for_cancelled(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
     let name = format!("{}: {about}", title(request));
     let value = json!([test(survivor, &prelude, &name, json!([expected]))]);
     let could = format!("{} could {could}", subject(request));
+    Some(SuggestedTest { could, value, notes: notes(&prelude, None), lasts: true })
+}
+
+/// A task that has ended must be as it was when it is asked for again.
+fn suggest_second_look(survivor: &Survivor<'_>) -> Option<SuggestedTest> {
+    let exchange = survivor.exchange;
+    let mut prelude = prelude(survivor.recorded, survivor.catalog, exchange)?;
+    let is_cancelled = exchange.params()["task"]["cancel"] == true;
+    let expected = match ExchangeAnswer::of(&exchange.sent, &exchange.replies)?.kind() {
+        ExchangeAnswerKind::Served if is_cancelled => json!({"at": "result.status", "equals": "cancelled"}),
+        ExchangeAnswerKind::Served => json!({"is_error": false}),
+        ExchangeAnswerKind::Failed => json!({"is_error": true}),
+        ExchangeAnswerKind::Refused => json!({"error": true}),
+        ExchangeAnswerKind::Odd => return None,
+    };
+    let again = if is_cancelled { json!({"cancel": true, "again": true}) } else { json!({"again": true}) };
+    prelude.step.insert("task".to_owned(), again);
+    let name = format!("{}: the task stays as it ended", title(exchange));
+    let value = json!([test(survivor, &prelude, &name, json!([expected]))]);
+    let could = format!("{} could change or lose its task after the end", subject(exchange));
     Some(SuggestedTest { could, value, notes: notes(&prelude, None), lasts: true })
 }
 

@@ -93,6 +93,56 @@ fn values() {
     insta::assert_snapshot!(table.0);
 }
 
+/// Each of these is the last answer of a task, in both forms.
+#[test]
+fn tasks() {
+    let mut table = Table::default();
+    let (asked, result) = (json!({"name": "export", "arguments": {"format": "csv"}}), structured(json!({"rows": 3})));
+    let about = |method: &str, said: Value| exchange(method, json!({"taskId": "t1"}), said);
+    let state = |status: &str| json!({"result": {"taskId": "t1", "status": status, "ttl": null, "pollInterval": 100}});
+    let older = |rest: Vec<MessageExchange>| {
+        let params = json!({"name": "export", "arguments": {"format": "csv"}, "task": {"ttl": 60_000}});
+        let made = json!({"result": {"task": state("working")["result"]}});
+        let all = std::iter::once(exchange("tools/call", params, made)).chain(rest);
+        Trial::new(all.collect())
+    };
+    let newer = |rest: Vec<MessageExchange>| {
+        let made = json!({"result": {"resultType": "task", "taskId": "t1", "status": "working", "ttlMs": null}});
+        let all = std::iter::once(exchange("tools/call", asked.clone(), made)).chain(rest);
+        Trial::new(all.collect())
+    };
+    let completed = || json!({"result": {"taskId": "t1", "status": "completed", "ttlMs": null, "result": result}});
+    let fetched = || about("tasks/result", json!({"result": result}));
+    let lost =
+        || answer(|message| *message = json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "x"}}));
+    let one = older(vec![about("tasks/get", state("working")), about("tasks/get", state("completed")), fetched()]);
+    table.row("another value, older", &one, &set("/result/structuredContent/rows", Some(json!(4))));
+    table.row("lost, older", &one, &lost());
+    table.row("late, older", &one, &late(5_000));
+    let cancelled = older(vec![about("tasks/cancel", state("cancelled"))]);
+    table.row("not cancelled, older", &cancelled, &set("/result/status", Some(json!("completed"))));
+    let again = older(vec![about("tasks/get", state("completed")), fetched(), fetched()]);
+    table.row("gone after its end, older", &again, &lost());
+    table.row("a task that was asked for once", &older(vec![about("tasks/get", state("working"))]), &lost());
+    let one = newer(vec![about("tasks/get", state("working")), about("tasks/get", completed())]);
+    table.row("another value, newer", &one, &set("/result/result/structuredContent/rows", Some(json!(4))));
+    let failure =
+        json!({"result": {"taskId": "t1", "status": "completed", "result": {"content": [], "isError": true}}});
+    let failed = newer(vec![about("tasks/get", failure)]);
+    table.row("a failure that looks well, newer", &failed, &set("/result/result/isError", Some(json!(false))));
+    let acknowledged = about("tasks/cancel", json!({"result": {"resultType": "complete"}}));
+    let cancelled = newer(vec![acknowledged, about("tasks/get", state("cancelled"))]);
+    table.row("not cancelled, newer", &cancelled, &set("/result/status", Some(json!("completed"))));
+    let made_user =
+        json!({"result": {"taskId": "t1", "status": "completed", "result": structured(json!({"id": "u71"}))}});
+    let user = call("get_user", json!({"id": "u71"}), structured(json!({"id": "u71", "name": "Ann"})));
+    let later = newer(vec![about("tasks/get", made_user), user]);
+    table.row("a call after a task, newer", &later, &set("/result/structuredContent/name", Some(json!("Bo"))));
+    let again = newer(vec![about("tasks/get", completed()), about("tasks/get", completed())]);
+    table.row("open again, newer", &again, &set("/result/status", Some(json!("working"))));
+    insta::assert_snapshot!(table.0);
+}
+
 #[test]
 fn what_differs_from_run_to_run() {
     let mut table = Table::default();
