@@ -40,6 +40,8 @@ flaws! {
     PkceNotAnnounced = "pkce-not-announced",
     /// The metadata of the authorization server name an endpoint of another machine without TLS.
     HttpEndpoints = "http-endpoints",
+    /// The metadata of the authorization server name an `authorization_endpoint` that is a command for a shell.
+    CommandEndpoint = "command-endpoint",
     /// Authorization responses lack `iss`, although the metadata announce it.
     NoIss = "no-iss",
     /// Authorization responses have another issuer in `iss`.
@@ -70,6 +72,16 @@ flaws! {
     NoScopeCheck = "no-scope-check",
     /// The refusal of a token with too few scopes names only the scopes that it has.
     NarrowChallenge = "narrow-challenge",
+    /// The scopes of a token are checked for the first user only.
+    ScopesOfFirstUser = "scopes-of-first-user",
+    /// Changes are refused to the second user, whatever the scopes of the token are.
+    SecondUserRefused = "second-user-refused",
+    /// The refusal of a token with too few scopes has the status 200, and no challenge.
+    ScopeRefusalOk = "scope-refusal-ok",
+    /// A session is served with the token of another user.
+    SessionOfAnyUser = "session-of-any-user",
+    /// A request in a session needs no token.
+    SessionAuthenticates = "session-authenticates",
     /// A refresh token can be used any number of times.
     RefreshNotRotated = "refresh-not-rotated",
     /// A refresh token that was replaced by another one is still accepted.
@@ -86,6 +98,10 @@ flaws! {
     TokenCacheable = "token-cacheable",
     /// The token endpoint refuses requests with the status 200.
     TokenErrorOk = "token-error-ok",
+    /// The lifetime of access tokens is given as a negative number.
+    NegativeLifetime = "negative-lifetime",
+    /// The clock of the authorization server is an hour ahead, so that the server refuses new tokens as not yet valid.
+    ClockAhead = "clock-ahead",
     /// The header `WWW-Authenticate` does not name the metadata of the server.
     ChallengeWithoutMetadata = "challenge-without-metadata",
     /// The metadata of the server name another resource.

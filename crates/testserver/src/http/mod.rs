@@ -3,7 +3,8 @@
 //! Ours instead of rmcp's service, which answers broken bodies with 415 and knows nothing of `era` and `envelope`; what a
 //! request means is still rmcp's handler's to say. A POST travels `guard` (may it come at all) → `authorization` (whose is it) → `post`
 //! (is it a message) → `session` or `stateless` (is it of that era) → `exchange` (rmcp) → `stream` (what is said, as JSON or as events).
-//! A session has its own users; requests without a session, in 2026-07-28, share those of the process.
+//! A session has its own users; requests without a session, in 2026-07-28, share those of the process. With an authorization
+//! server there is a second server at `/other`, whose tokens are its own.
 
 mod authorization;
 mod exchange;
@@ -41,8 +42,38 @@ use super::{ServeError, Settings};
 
 const PATH: &str = "/mcp";
 
+/// The path of the second server, which shares the authorization server with the first.
+const SECOND_PATH: &str = "/other";
+
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+/// One of the servers at the address.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    First,
+    /// The one that is there only with an authorization server.
+    Second,
+}
+
+impl Place {
+    /// The server with this path.
+    fn of(path: &str, conduct: &Conduct) -> Option<Self> {
+        match path {
+            PATH => Some(Self::First),
+            SECOND_PATH => conduct.rules.authorization().map(|_| Self::Second),
+            _ => None,
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::First => PATH,
+            Self::Second => SECOND_PATH,
+        }
+    }
+}
 
 /// A server that has its port and answers nothing yet.
 pub struct BoundServer {
@@ -136,10 +167,11 @@ async fn answer(server: &ServerState, mut request: Request) -> Result<Response, 
     if let Some(issuer) = server.authorization.as_ref().filter(|_| authorization::serves(request.uri().path())) {
         return Ok(issuer.answer(request).await);
     }
-    let caller = authorization::check(&request, server)?;
+    let place = Place::of(request.uri().path(), &server.conduct);
+    let caller = authorization::check(&request, server, place.unwrap_or_default())?;
     server.sessions.admit(request.headers(), caller)?;
     request.extensions_mut().insert(caller);
-    if request.uri().path() != PATH {
+    if place.is_none() {
         let message =
             format!("nothing is served at `{}`; the address of the server ends in `{PATH}`", request.uri().path());
         return Err(Refused::new(StatusCode::NOT_FOUND, message));

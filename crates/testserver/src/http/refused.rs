@@ -36,6 +36,11 @@ impl Refused {
         Self { header: Some((header::WWW_AUTHENTICATE, challenge)), ..self }
     }
 
+    /// The same as an answer with the status 200, as a fault has it.
+    pub(crate) fn without_status(self) -> Self {
+        Self { status: StatusCode::OK, header: None, ..self }
+    }
+
     /// A header of a session that names a revision which there is not.
     pub(crate) fn unknown_version(id: Option<&Value>, version: &str) -> Self {
         let known: Vec<_> = LEGACY.iter().chain(&MODERN).map(|revision| format!("`{revision}`")).collect();

@@ -18,7 +18,6 @@ use tokio::sync::watch;
 
 use super::super::random;
 use super::super::server::{Conduct, Demo};
-use super::super::settings::TokenUser;
 use super::super::store::SharedStore;
 use super::super::tasks::Owner;
 use super::authorization::Caller;
@@ -41,7 +40,8 @@ pub(crate) struct Sessions {
 /// One client's session.
 pub(crate) struct HttpSession {
     conduct: Conduct,
-    user: TokenUser,
+    /// Who opened it.
+    caller: Caller,
     owner: Owner,
     revision: ProtocolVersion,
     client: InitializeRequestParams,
@@ -97,13 +97,18 @@ impl Sessions {
         found.ok_or_else(|| unknown(named, id))
     }
 
-    /// Refuses requests in a session of another user, as if there were none.
+    /// Refuses requests in a session of another user, or of another server, as if there were none.
     pub(crate) fn admit(&self, headers: &HeaderMap, caller: Caller) -> Result<(), Refused> {
         let Ok(Some(named)) = super::single(headers, &SESSION_ID) else { return Ok(()) };
         match self.open.lock().get(named) {
-            Some(session) if session.user != caller.user => Err(unknown(named, None)),
+            Some(session) if !caller.may_use_session_of(session.caller) => Err(unknown(named, None)),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Who opened the session that a request names.
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Option<Caller> {
+        self.find(headers, None).ok().map(|session| session.caller)
     }
 
     /// The way in which an answer to a message without a readable id shows that.
@@ -158,18 +163,7 @@ impl Sessions {
             response.headers_mut().insert(SESSION_ID, value);
         }
         let started = AtomicI64::new(0);
-        let session = HttpSession {
-            conduct,
-            user: caller.user,
-            owner,
-            revision,
-            client,
-            store,
-            input,
-            running,
-            started,
-            streams,
-        };
+        let session = HttpSession { conduct, caller, owner, revision, client, store, input, running, started, streams };
         self.open.lock().insert(name, Arc::new(session));
         Ok(response)
     }

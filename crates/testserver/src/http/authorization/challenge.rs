@@ -6,6 +6,7 @@ use rmcp::model::ErrorCode;
 use serde_json::Value;
 
 use super::super::super::authorization_flaw::AuthorizationFlaw;
+use super::super::Place;
 use super::super::refused::Refused;
 use super::metadata;
 use super::scopes::{READ, Scopes, WRITE};
@@ -17,10 +18,10 @@ pub(crate) struct Challenge {
 }
 
 impl Challenge {
-    /// For a request with these headers.
-    pub(crate) fn at(headers: &HeaderMap, flaw: Option<AuthorizationFlaw>) -> Self {
+    /// For a request with these headers to one of the servers.
+    pub(crate) fn at(headers: &HeaderMap, place: Place, flaw: Option<AuthorizationFlaw>) -> Self {
         let is_named = flaw != Some(AuthorizationFlaw::ChallengeWithoutMetadata);
-        Self { metadata: is_named.then(|| metadata::url(headers)) }
+        Self { metadata: is_named.then(|| metadata::url(headers, place)) }
     }
 
     /// There is no token; which error that would be is not said (RFC 6750, 3.1).

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::super::super::authorization_flaw::AuthorizationFlaw;
 use super::super::super::server::Conduct;
 use super::super::refused::{Refused, json_response};
-use super::super::{PATH, guard};
+use super::super::{Place, guard};
 use super::scopes::{READ, WRITE};
 use super::server;
 
@@ -25,9 +25,7 @@ pub(crate) fn answer(request: &Request, conduct: &Conduct) -> Option<Result<Resp
         return None;
     }
     let suffix = request.uri().path().strip_prefix(WELL_KNOWN)?;
-    if !["", PATH].contains(&suffix) {
-        return None;
-    }
+    let place = if suffix.is_empty() { Place::First } else { Place::of(suffix, conduct)? };
     if *request.method() != Method::GET {
         return Some(Err(Refused::method("GET")));
     }
@@ -36,7 +34,7 @@ pub(crate) fn answer(request: &Request, conduct: &Conduct) -> Option<Result<Resp
     let issuer = authorization.map_or_else(|| ISSUER.to_owned(), |_| server::issuer(headers));
     let is_other = authorization.is_some_and(|it| it.has(AuthorizationFlaw::MetadataOfOtherResource));
     let metadata = json!({
-        "resource": if is_other { "https://other.example/mcp".to_owned() } else { resource(headers) },
+        "resource": if is_other { "https://other.example/mcp".to_owned() } else { resource(headers, place) },
         "authorization_servers": [issuer],
         "scopes_supported": [READ, WRITE],
         "bearer_methods_supported": ["header"],
@@ -46,13 +44,13 @@ pub(crate) fn answer(request: &Request, conduct: &Conduct) -> Option<Result<Resp
 }
 
 /// The path of the metadata.
-pub(crate) fn url(headers: &HeaderMap) -> String {
-    format!("{}{WELL_KNOWN}{PATH}", origin(headers))
+pub(crate) fn url(headers: &HeaderMap, place: Place) -> String {
+    format!("{}{WELL_KNOWN}{}", origin(headers), place.path())
 }
 
-/// The server as a resource, for which tokens are issued.
-pub(crate) fn resource(headers: &HeaderMap) -> String {
-    format!("{}{PATH}", origin(headers))
+/// A server as a resource, for which tokens are issued.
+pub(crate) fn resource(headers: &HeaderMap, place: Place) -> String {
+    format!("{}{}", origin(headers), place.path())
 }
 
 /// The server as its client calls it: metadata that name another resource than the one that was asked are not to be

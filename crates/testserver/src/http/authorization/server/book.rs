@@ -207,8 +207,13 @@ impl Book {
         now: Instant,
         refresh: Option<String>,
     ) -> Result<Tokens, OAuthError> {
-        let access = new_name()?;
         let (scopes, lifetime) = (grant.scopes, self.settings.token_lifetime);
+        let name = new_name()?;
+        let access = if self.has(AuthorizationFlaw::ClockAhead) {
+            token::token_of_clock_ahead(&name, &grant.resource, lifetime)
+        } else {
+            name
+        };
         let kept = AccessToken { grant: grant.clone(), issued: now, family, is_revoked: false };
         self.access.insert(access.clone(), kept);
         Ok(Tokens { access, refresh, scopes, lifetime })
@@ -277,7 +282,8 @@ impl Book {
         let is_foreign = found.grant.resource != resource;
         let is_refused = (is_expired && !self.has(AuthorizationFlaw::ServesExpired))
             || (is_foreign && !self.has(AuthorizationFlaw::AcceptsAnyAudience))
-            || (found.is_revoked && !self.has(AuthorizationFlaw::ServesRevoked));
+            || (found.is_revoked && !self.has(AuthorizationFlaw::ServesRevoked))
+            || self.has(AuthorizationFlaw::ClockAhead);
         (!is_refused).then(|| found.grant.clone())
     }
 

@@ -35,6 +35,7 @@ pub(crate) fn document(origin: &str, flaw: Option<AuthorizationFlaw>) -> Value {
         Some(AuthorizationFlaw::HttpEndpoints) => {
             document["introspection_endpoint"] = json!("http://tokens.example/introspect");
         }
+        Some(AuthorizationFlaw::CommandEndpoint) => document["authorization_endpoint"] = json!("a:$(id)"),
         Some(AuthorizationFlaw::PkceNotAnnounced) => {
             document.as_object_mut().map(|members| members.shift_remove("code_challenge_methods_supported"));
         }

@@ -198,18 +198,15 @@ fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// The resource that a parameter names, if tokens are issued for it: the server itself, or another one that serves nothing.
+/// The resource that a parameter names, if tokens are issued for it: one of the two servers.
 fn resource(asked: Option<&str>, origin: &str) -> Result<String, OAuthError> {
-    let known = [format!("{origin}{}", super::super::PATH), format!("{origin}{OTHER_RESOURCE}")];
+    let known = [super::super::PATH, super::super::SECOND_PATH].map(|path| format!("{origin}{path}"));
     let Some(asked) = asked else {
         return Err(OAuthError::invalid_target("the parameter `resource` is missing (RFC 8707)"));
     };
     let found = known.into_iter().find(|known| known == asked.trim_end_matches('/'));
     found.ok_or_else(|| OAuthError::invalid_target("the parameter `resource` names no resource of this server"))
 }
-
-/// A resource that has tokens of its own.
-const OTHER_RESOURCE: &str = "/other";
 
 /// True for an address of this machine without TLS.
 fn is_loopback_address(uri: &str) -> bool {

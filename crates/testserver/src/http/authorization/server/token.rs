@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use mcprove_protocol::redact::base64;
 use ring::digest::{SHA256, digest};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::super::super::authorization_flaw::AuthorizationFlaw;
 use super::super::super::super::settings::TokenUser;
@@ -19,6 +19,9 @@ use super::client::{Client, ClientAuthMethod, GrantType};
 use super::form::Form;
 use super::oauth_error::OAuthError;
 use super::{Asked, AuthorizationServer, ROOT, TOKEN, client_auth, resource, unix_seconds};
+
+/// The seconds by which the clock is ahead, as a flaw has it: an hour, however long a request takes.
+const CLOCK_AHEAD: u64 = 60 * 60 + 30;
 
 /// Tokens that were issued.
 pub(crate) struct Tokens {
@@ -119,6 +122,9 @@ impl AuthorizationServer {
             "expires_in": tokens.lifetime.as_secs(),
             "scope": tokens.scopes.to_string(),
         });
+        if self.settings.has(AuthorizationFlaw::NegativeLifetime) {
+            answer["expires_in"] = json!(-1);
+        }
         if let Some(refresh) = &tokens.refresh {
             answer["refresh_token"] = json!(refresh);
         }
@@ -169,8 +175,21 @@ fn is_verified(challenge: Option<&CodeChallenge>, verifier: Option<&str>) -> boo
 
 /// The code challenge of a verifier (RFC 7636, 4.2).
 pub(crate) fn s256(verifier: &str) -> String {
-    let hash = base64(digest(&SHA256, verifier.as_bytes()).as_ref());
-    hash.trim_end_matches('=').replace('+', "-").replace('/', "_")
+    base64_url(digest(&SHA256, verifier.as_bytes()).as_ref())
+}
+
+/// Bytes as the text of a challenge or of a part of a token (RFC 7515, 2).
+fn base64_url(bytes: &[u8]) -> String {
+    base64(bytes).trim_end_matches('=').replace('+', "-").replace('/', "_")
+}
+
+/// A token that says what the clock of an authorization server an hour ahead says (RFC 9068, 2.2); nobody checks its
+/// signature.
+pub(crate) fn token_of_clock_ahead(name: &str, resource: &str, lifetime: Duration) -> String {
+    let issued = unix_seconds() + CLOCK_AHEAD;
+    let claims = json!({ "aud": resource, "iat": issued, "nbf": issued, "exp": issued + lifetime.as_secs() });
+    let part = |value: &Value| base64_url(value.to_string().as_bytes());
+    format!("{}.{}.{name}", part(&json!({ "alg": "ES256", "typ": "at+jwt" })), part(&claims))
 }
 
 /// Checks that a refresh token allows what is asked for, and returns the scopes.
