@@ -196,6 +196,9 @@ fn http_help(failure: &HttpFailure, config_source: ConfigSource) -> Option<Cow<'
         HttpFailure::NotHttp(_) => {
             "see what listens there; the address of a server that speaks TLS begins with `https://`"
         }
+        HttpFailure::TokenRefused(HttpRefusal { clock: Some(_), .. }) => {
+            "set the clocks of the authorization server and of the server, for example with NTP"
+        }
         HttpFailure::TokenRefused(_) => "see whether `scopes` and `resource` under `auth` are what it wants",
         HttpFailure::NoToken(none) => return Some(none.cure.clone()),
         HttpFailure::UntrustedCertificate(_) => "name the certificate that signed it with `tls: { ca: ./root.pem }`",

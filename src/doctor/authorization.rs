@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::Examination;
 use crate::source::{shorten, visible_line};
 use crate::transport::HttpRefusal;
-use crate::transport::http::{HttpAddress, bare_client, is_here};
+use crate::transport::http::{HttpAddress, bare_client, challenge_parameter, is_here, resource_places};
 
 const AUTHORIZATION: &str = "authorization";
 const METADATA: &str = "metadata";
@@ -33,35 +33,17 @@ pub(crate) enum ResourceMetadata {
     Elsewhere { url: String },
 }
 
-/// The URL of the metadata that a challenge names.
-fn url_in(challenge: &str) -> Option<&str> {
-    let (_, rest) = challenge.split_once("resource_metadata=")?;
-    Some(match rest.strip_prefix('"') {
-        Some(quoted) => quoted.split('"').next().unwrap_or_default(),
-        None => rest.split([',', ' ']).next().unwrap_or_default(),
-    })
-}
-
-/// The places where metadata of a server may be that names none, in order.
-fn well_known(url: &Url) -> Vec<Url> {
-    let path = url.path().trim_end_matches('/');
-    let places =
-        [format!("/.well-known/oauth-protected-resource{path}"), "/.well-known/oauth-protected-resource".to_owned()];
-    let mut places: Vec<Url> = places.iter().filter_map(|place| url.join(place).ok()).collect();
-    places.dedup();
-    places
-}
-
 /// Asks for the metadata that a refusal names, or that stand at their usual place; credentials are not sent.
 pub(crate) async fn find_metadata(address: &HttpAddress, refusal: &HttpRefusal) -> Option<ResourceMetadata> {
     let server: Url = address.url.parse().ok()?;
-    let named = refusal.www_authenticate.as_deref().and_then(url_in).and_then(|named| server.join(named).ok());
+    let challenge = refusal.www_authenticate.as_deref().unwrap_or_default();
+    let named = challenge_parameter(challenge, "resource_metadata").and_then(|named| server.join(&named).ok());
     let places = match named {
         Some(url) if !is_same_machine(&url, &server) => {
             return Some(ResourceMetadata::Elsewhere { url: url.to_string() });
         }
         Some(url) => vec![url],
-        None => well_known(&server),
+        None => resource_places(&server),
     };
     let client = bare_client(&address.tls, server.scheme()).ok()?;
     let mut found = None;
@@ -186,17 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_of_metadata() {
-        for (challenge, expected) in [
-            (r#"Bearer resource_metadata="http://a.test/x", scope="y""#, Some("http://a.test/x")),
-            ("Bearer resource_metadata=http://a.test/x, scope=y", Some("http://a.test/x")),
-            ("Bearer realm=\"a\"", None),
-        ] {
-            assert_eq!(url_in(challenge), expected, "{challenge}");
-        }
-        let places = |url: &str| well_known(&url.parse().unwrap()).iter().map(Url::to_string).collect::<Vec<_>>();
-        assert_eq!(places("http://a.test/").len(), 1);
-        assert_eq!(places("http://a.test/mcp")[0], "http://a.test/.well-known/oauth-protected-resource/mcp");
+    fn only_the_machine_of_the_server_is_asked() {
         for (server, url, expected) in [
             ("https://a.test/mcp", "https://a.test/x", true),
             ("https://a.test/mcp", "http://127.0.0.1/x", false),

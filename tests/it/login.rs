@@ -187,3 +187,24 @@ fn an_interrupted_login_keeps_nothing() {
     assert!(seen.stdout.contains("nobody logged in: the command was interrupted"), "{}", seen.text());
     assert!(!scene.folder.join(KEPT).exists());
 }
+
+#[test]
+fn an_answer_of_another_issuer_ends_the_login() {
+    let scene = Scene::bare("login/mix-up");
+    let server = scene.serve("demo --authorization --authorization-flaw wrong-iss");
+    let (page, seen) = log_in(&scene, &server.url, "allow");
+    assert!(page.contains("The login failed"), "{page}");
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    assert!(seen.text().contains("names the issuer `https://issuer.example/oauth` as `iss`"), "{}", seen.text());
+    assert!(!scene.folder.join(KEPT).exists(), "no token is fetched");
+}
+
+#[test]
+fn nobody_is_sent_to_an_address_that_is_a_command() {
+    let scene = Scene::bare("login/command");
+    let server = scene.serve("demo --authorization --authorization-flaw command-endpoint");
+    let seen = scene.line(&format!("HOME=home mcprove login {}", server.url));
+    assert_eq!(seen.status, 3, "{}", seen.text());
+    let expected = "the authorization endpoint `a:$(id)` has a part that shells run as a command; it is not opened";
+    assert!(seen.text().contains(expected) && !seen.text().contains("open this address"), "{}", seen.text());
+}

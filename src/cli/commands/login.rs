@@ -204,7 +204,10 @@ async fn log_in(address: &HttpAddress, console: &Console) -> Result<(), Exit> {
         let ask = match prompt {
             LoginPrompt::Open(url) => format!("open this address in a browser on this machine:\n\n  {url}\n"),
             LoginPrompt::Enter { address, code } => {
-                format!("open this address in any browser:\n\n  {address}\n\nand enter this code:\n\n  {code}\n")
+                format!(
+                    "open this address in any browser:\n\n  {address}\n\nand enter this code:\n\n  {}\n",
+                    visible_line(code)
+                )
             }
         };
         console.note(&format!("to log in to `{server}`, {ask}\nwaiting for at most 10 min; Ctrl-C ends it"));

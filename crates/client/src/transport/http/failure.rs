@@ -128,6 +128,8 @@ pub struct HttpRefusal {
     pub retry_after: Option<String>,
     /// The header `www-authenticate`.
     pub www_authenticate: Option<String>,
+    /// Why the time of the server refuses the token, as a sentence without an end; `None` where it is not the reason.
+    pub clock: Option<String>,
     /// The beginning of the body.
     pub excerpt: String,
 }
@@ -137,7 +139,7 @@ impl HttpRefusal {
     pub fn new(http: &HttpHead, status: String, body: &[u8]) -> Self {
         let header = |name: &str| http.header(name).map(str::to_owned);
         let (retry_after, www_authenticate) = (header("retry-after"), header("www-authenticate"));
-        Self { code: http.status, status, retry_after, www_authenticate, excerpt: excerpt(body) }
+        Self { code: http.status, status, retry_after, www_authenticate, clock: None, excerpt: excerpt(body) }
     }
 }
 
@@ -167,7 +169,11 @@ impl HttpFailure {
                 format!("the server requires credentials: it answered `{method}` with HTTP {}", refusal.status)
             }
             Self::TokenRefused(refusal) => {
-                format!("the server rejects the fetched token: it answered `{method}` with HTTP {}", refusal.status)
+                let clock = refusal.clock.as_ref().map(|clock| format!("; {clock}")).unwrap_or_default();
+                format!(
+                    "the server rejects the fetched token: it answered `{method}` with HTTP {}{clock}",
+                    refusal.status
+                )
             }
             Self::NoToken(none) => format!("no token could be fetched for the server: {}", none.reason),
             Self::SessionLost(refusal) => {

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::body::{BodyKind, Posted, classify_body, has_type};
 use super::failure::{self, ConnectionBreak, HttpFailure};
 use super::stream::{self, EventStream};
-use super::{HttpConnection, HttpTransport, Incoming, MessageRole, OutgoingMessage, head, old_sse};
+use super::{HttpConnection, HttpTransport, Incoming, MessageRole, OutgoingMessage, clock_fault, head, old_sse};
 use crate::transport::HttpDelivery;
 use crate::transport::large::LargeTurn;
 use crate::wire::{Era, HttpHead, reserve_for_large};
@@ -147,9 +147,13 @@ impl PostResponse<'_> {
                 Ok(())
             }
             Ok(BodyKind::Nothing) => Ok(()),
-            Err(failure) => {
+            Err(mut failure) => {
                 if matches!(failure, HttpFailure::SessionLost(_)) {
                     self.shared.session.lock().id = None;
+                }
+                if let (HttpFailure::TokenRefused(refusal), Some((tokens, _))) = (&mut failure, &self.shared.tokens) {
+                    let token = tokens.last_token().unwrap_or_default();
+                    refusal.clock = clock_fault(&token, self.http.header("date"));
                 }
                 Err(self.failure_with_body(failure, body))
             }

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use parking_lot::Mutex;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, DATE, HeaderMap, LOCATION};
 use reqwest::{Client, Method, RequestBuilder, Response, Url};
 use tokio::time::{Duration, timeout};
 
 use super::super::failure::{self, ConnectionBreak, excerpt, status_text};
 use super::form;
+use super::token_time::seconds_ahead;
 use crate::redact::{Redactor, percent_encode};
 use crate::source::visible_line;
 
@@ -78,6 +79,11 @@ impl OAuthAnswer {
     pub(crate) fn location(&self) -> Option<&str> {
         let is_redirect = matches!(self.status, 301..=303 | 307 | 308);
         self.headers.get(LOCATION).filter(|_| is_redirect)?.to_str().ok()
+    }
+
+    /// The seconds by which the clock of whoever answered is ahead of this machine's; `None` where it does not say.
+    pub(crate) fn seconds_ahead(&self) -> Option<i64> {
+        seconds_ahead(self.headers.get(DATE)?.to_str().ok()?)
     }
 
     /// The answer as half a sentence: who gave it, its status, and the error of OAuth in its body.

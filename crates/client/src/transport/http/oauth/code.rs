@@ -6,7 +6,7 @@ use reqwest::Url;
 use super::asking::{Asking, Problem, is_here};
 use super::discovery::{Found, permit_login, secure_endpoint};
 use super::login::{Login, LoginEnd, LoginForm, LoginPlace, hosts};
-use super::registration::register;
+use super::registration::{RegisteredClient, register};
 use super::token_request::{ClientProof, TokenClient, TokenSet};
 use super::{TokenGrant, TokenRequest};
 use crate::source::visible_line;
@@ -121,8 +121,8 @@ impl CodeRequest {
         permit(&authorize)?;
         let redirect_uri = redirect_uri?;
         let scope = scope(grant, found);
-        let (id, proof) = match (&grant.client_id, &server.registration_endpoint) {
-            (Some(id), _) => (id.clone(), grant.proof.clone()),
+        let registered = match (&grant.client_id, &server.registration_endpoint) {
+            (Some(id), _) => RegisteredClient { id: id.clone(), proof: grant.proof.clone(), method: None },
             (None, Some(at)) => {
                 let at = secure_endpoint(Some(at), "registration endpoint", grant, needed)?;
                 register(asking, &at, &redirect_uri, &scope).await?
@@ -135,7 +135,8 @@ impl CodeRequest {
                 return Err(Problem::of(message).with_cure(cure));
             }
         };
-        let client = TokenClient::new(grant, found, needed, id, proof)?;
+        let RegisteredClient { id, proof, method } = registered;
+        let client = TokenClient::new(grant, found, needed, id, proof)?.with_method(method.as_deref());
         permit(&client.endpoint)?;
         let (verifier, state) = (draw().map_err(Problem::of)?, draw().map_err(Problem::of)?);
         asking.redactor.learn(&verifier);

@@ -7,7 +7,7 @@ use tokio::time::{Duration, sleep};
 
 use super::asking::{Asking, Problem};
 use super::code::LoginBy;
-use super::discovery::{Found, secure_endpoint};
+use super::discovery::{Found, plain_address, secure_endpoint};
 use super::login::{Login, LoginEnd, LoginForm, LoginPlace, hosts};
 use super::token_request::{TokenClient, TokenSet};
 use super::{TokenGrant, TokenRequest};
@@ -104,6 +104,7 @@ impl BegunDevice {
     /// The page on which the device is allowed.
     pub(crate) fn page(&self) -> Result<Url, Problem> {
         let page = self.begun.verification_uri_complete.as_deref().unwrap_or(&self.begun.verification_uri);
+        plain_address(page, "page for the code of the device")?;
         Url::parse(page).map_err(|_| Problem::of(format!("{}, whose page is no URL", self.summary)))
     }
 

@@ -7,7 +7,10 @@ use reqwest::Url;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::announced_address::{address_fault, shown_address};
 use super::asking::{Asking, OAuthAnswer, Problem, is_here, is_secure, names_host};
+use super::challenge::challenge_parameter;
+use super::well_known::{issuer_places, resource_places};
 use super::{TokenFlow, TokenGrant, TokenRequest};
 use crate::source::visible_line;
 
@@ -58,8 +61,12 @@ pub(crate) fn secure_endpoint(
     grant: &TokenGrant,
     needed: &TokenRequest<'_>,
 ) -> Result<Url, Problem> {
-    let at = written.and_then(|written| Url::parse(written).ok());
-    let at = at.ok_or_else(|| Problem::of(format!("the server publishes no {what}")))?;
+    let written = written.ok_or_else(|| Problem::of(format!("the server publishes no {what}")))?;
+    // The suite vouches for the address that it writes itself.
+    if grant.token_url.as_deref() != Some(written) {
+        plain_address(written, what)?;
+    }
+    let at = Url::parse(written).map_err(|_| Problem::of(format!("the {what} `{written}` is no URL")))?;
     let of_suite = |named: &Option<String>| named.as_deref().and_then(|named| Url::parse(named).ok());
     let is_named = [&grant.issuer, &grant.token_url]
         .into_iter()
@@ -75,6 +82,14 @@ pub(crate) fn secure_endpoint(
     let secret =
         if matches!(grant.flow, TokenFlow::ClientCredentials) { "the client secret is" } else { "secrets are" };
     Err(Problem::of(format!("the {what} `{at}` has no TLS; {secret} sent without TLS only within this machine")))
+}
+
+/// An address that a server announces, unless no client may open it.
+pub(crate) fn plain_address(written: &str, what: &str) -> Result<(), Problem> {
+    let Some(fault) = address_fault(written) else { return Ok(()) };
+    let message = format!("the {what} `{}` {fault}; it is not opened", shown_address(written));
+    Err(Problem::of(message)
+        .with_cure("correct the address in the metadata; clients open plain `https` addresses only"))
 }
 
 /// A user logs in only at hosts that the suite names, at the server's own, and from this machine on this machine: whoever
@@ -113,7 +128,7 @@ pub(crate) async fn discover(
         Some(about) => (server_of(asking, &about, grant, needed).await?, about),
         None => (server_beside(asking, needed.url).await?, ResourceMetadata::default()),
     };
-    let asked = needed.challenge.and_then(|challenge| parameter(challenge, "scope"));
+    let asked = needed.challenge.and_then(|challenge| challenge_parameter(challenge, "scope"));
     let asked = asked.map(|scope| scope.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
     let scopes = if grant.scopes.is_empty() {
         asked.or(about.scopes_supported).unwrap_or_default()
@@ -128,10 +143,10 @@ async fn resource_metadata(
     asking: &Asking<'_>,
     needed: &TokenRequest<'_>,
 ) -> Result<Option<ResourceMetadata>, Problem> {
-    let named = needed.challenge.and_then(|challenge| parameter(challenge, "resource_metadata"));
+    let named = needed.challenge.and_then(|challenge| challenge_parameter(challenge, "resource_metadata"));
     let named = named.and_then(|named| needed.url.join(&named).ok());
     let named = named.filter(|named| may_be_asked(named, needed.url));
-    let mut places = well_known(needed.url, "oauth-protected-resource");
+    let mut places = resource_places(needed.url);
     places.retain(|place| Some(place) != named.as_ref());
     for at in named.into_iter().chain(places) {
         let answer = asking.get(&at).await?;
@@ -170,7 +185,8 @@ async fn server_of(
             .with_cure("correct `resource` in the metadata, or write it as `resource` under `auth`"));
     }
     for named in about.authorization_servers.iter().take(MOST_SERVERS) {
-        let allowed = Url::parse(named).is_ok_and(|named| may_be_asked(&named, needed.url));
+        let is_plain = address_fault(named).is_none();
+        let allowed = is_plain && Url::parse(named).is_ok_and(|named| may_be_asked(&named, needed.url));
         if allowed && let Some(server) = metadata_of(asking, named).await? {
             return Ok(server);
         }
@@ -196,14 +212,7 @@ async fn metadata_of(asking: &Asking<'_>, issuer: &str) -> Result<Option<ServerM
     let Ok(url) = Url::parse(issuer) else {
         return Err(Problem::of(format!("the issuer `{issuer}` is not a URL")));
     };
-    let path = url.path().trim_end_matches('/');
-    let documents = ["oauth-authorization-server", "openid-configuration"];
-    let mut places: Vec<Url> =
-        documents.iter().map(|document| at_path(&url, &format!("/.well-known/{document}{path}"))).collect();
-    if !path.is_empty() {
-        places.push(at_path(&url, &format!("{path}/.well-known/openid-configuration")));
-    }
-    for at in places {
+    for at in issuer_places(&url) {
         let answer = asking.get(&at).await?;
         let server = read::<ServerMetadata>(&answer)?
             .filter(|server| !server.issuer.is_empty() || server.token_endpoint.is_some());
@@ -218,24 +227,6 @@ async fn metadata_of(asking: &Asking<'_>, issuer: &str) -> Result<Option<ServerM
         return Ok(Some(server));
     }
     Ok(None)
-}
-
-/// The places of a document about an address: with its path, and without.
-fn well_known(url: &Url, document: &str) -> Vec<Url> {
-    let path = url.path().trim_end_matches('/');
-    let mut places = vec![at_path(url, &format!("/.well-known/{document}{path}"))];
-    if !path.is_empty() {
-        places.push(at_path(url, &format!("/.well-known/{document}")));
-    }
-    places
-}
-
-fn at_path(url: &Url, path: &str) -> Url {
-    let mut at = url.clone();
-    at.set_path(path);
-    at.set_query(None);
-    at.set_fragment(None);
-    at
 }
 
 /// The tested server may send us there for a document: to itself, over TLS, or from this machine to this machine; and into
@@ -264,41 +255,9 @@ fn is_within(url: &Url, resource: &Url) -> bool {
     url.origin() == resource.origin() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A parameter of a challenge, such as `scope` (RFC 9110, 11.6.1).
-fn parameter(challenge: &str, name: &str) -> Option<String> {
-    let mut from = 0;
-    while let Some(found) = challenge[from..].to_ascii_lowercase().find(&format!("{name}=")) {
-        let at = from + found;
-        let value = &challenge[at + name.len() + 1..];
-        from = at + name.len() + 1;
-        if !challenge[..at].is_empty() && !challenge[..at].ends_with([' ', ',', '\t']) {
-            continue;
-        }
-        let Some(quoted) = value.strip_prefix('"') else {
-            return Some(value.split([',', ' ']).next().unwrap_or_default().to_owned());
-        };
-        return quoted.split('"').next().map(str::to_owned);
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parameters_of_challenges() {
-        let check = |challenge: &str, expected: Option<&str>| {
-            assert_eq!(parameter(challenge, "scope").as_deref(), expected, "{challenge}");
-        };
-        check(r#"Bearer realm="a", scope="read write""#, Some("read write"));
-        check("Bearer scope=read, error=x", Some("read"));
-        check(r#"Bearer Scope="a""#, Some("a"));
-        check(r#"Bearer myscope="b", scope="c""#, Some("c"));
-        check("Bearer", None);
-        check("scope=", Some(""));
-        check(r#"Bearer scope="cut"#, Some("cut"));
-    }
 
     #[test]
     fn documents_are_asked_for_where_the_server_may_send_us() {

@@ -4,9 +4,11 @@
 //! a login (`code`) or with the credentials of the client alone, and renews it with its refresh token. Everything that leaves
 //! goes through [`asking::Asking`], which bounds answers and keeps who answered what. Knows nothing of sessions.
 
+mod announced_address;
 mod asking;
 mod assertion;
 mod callback;
+mod challenge;
 mod code;
 mod cookies;
 mod device;
@@ -17,6 +19,8 @@ mod login;
 mod person;
 mod registration;
 mod token_request;
+mod token_time;
+mod well_known;
 
 use std::fmt;
 
@@ -24,9 +28,11 @@ use parking_lot::Mutex;
 use reqwest::{Client, Url};
 use tokio::time::{Duration, timeout};
 
+pub use self::announced_address::{address_fault, shown_address};
 use self::asking::{Asking, Problem};
 pub use self::asking::{is_here, names_host};
 pub use self::assertion::{AssertionAlgorithm, AssertionKey};
+pub use self::challenge::challenge_parameter;
 pub use self::code::AuthorizationCode;
 pub use self::cookies::CookieJar;
 pub use self::device::DeviceCode;
@@ -38,6 +44,8 @@ pub use self::login::LoginForm;
 pub use self::person::{LoginPrompt, TellPerson};
 pub use self::token_request::ClientProof;
 use self::token_request::{TokenClient, TokenSet};
+pub use self::token_time::{clock_fault, token_claims};
+pub use self::well_known::{issuer_places, resource_places};
 use super::failure::{HttpFailure, NoToken};
 use super::{TrustedRoots, head};
 use crate::redact::Redactor;

@@ -6,13 +6,21 @@ use serde_json::json;
 use super::asking::{Asking, Problem};
 use super::token_request::ClientProof;
 
-/// The id and the secret that an authorization server gives to a client without one.
+/// A client as the authorization server registered it.
+pub(crate) struct RegisteredClient {
+    pub(crate) id: String,
+    pub(crate) proof: ClientProof,
+    /// How it proves who it is, where the answer says so: a server may register another method than was asked for.
+    pub(crate) method: Option<String>,
+}
+
+/// Registers a client.
 pub(crate) async fn register(
     asking: &Asking<'_>,
     endpoint: &Url,
     redirect_uri: &Url,
     scope: &str,
-) -> Result<(String, ClientProof), Problem> {
+) -> Result<RegisteredClient, Problem> {
     let mut about = json!({
         "client_name": "mcprove",
         "redirect_uris": [redirect_uri.as_str()],
@@ -35,8 +43,10 @@ pub(crate) async fn register(
     }
     match text("client_id").filter(|_| answer.is_success()) {
         Some(id) => {
-            let secret = text("client_secret").map(|secret| ClientProof::Secret(secret.to_owned()));
-            Ok((id.to_owned(), secret.unwrap_or(ClientProof::Nothing)))
+            let method = text("token_endpoint_auth_method");
+            let secret = text("client_secret").filter(|_| method != Some("none"));
+            let proof = secret.map_or(ClientProof::Nothing, |secret| ClientProof::Secret(secret.to_owned()));
+            Ok(RegisteredClient { id: id.to_owned(), proof, method: method.map(str::to_owned) })
         }
         None => Err(registered().with_cure(cure)),
     }

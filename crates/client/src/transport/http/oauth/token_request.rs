@@ -10,8 +10,12 @@ use super::assertion::AssertionKey;
 use super::discovery::{Found, secure_endpoint};
 use super::kept::KeptLogin;
 use super::person::KeptClient;
+use super::token_time::difference_text;
 use super::{TokenGrant, TokenRequest};
 use crate::redact::{base64, percent_encode};
+
+/// The difference of clocks from which an assertion may be refused for its time, in seconds.
+const CLOCK_DIFFERENCE: u64 = 60;
 
 /// The largest token, in bytes: it is sent in a header.
 const MOST_BYTES: usize = 16 << 10;
@@ -88,6 +92,16 @@ impl TokenClient {
         Ok(Self { endpoint, id, proof, is_basic, audience, resource })
     }
 
+    /// The same client, if a registration says how it proves who it is (RFC 7591, 3.2.1).
+    pub(crate) fn with_method(self, method: Option<&str>) -> Self {
+        let is_basic = match method {
+            Some("client_secret_basic") => true,
+            Some("client_secret_post") => false,
+            Some(_) | None => self.is_basic,
+        };
+        Self { is_basic, ..self }
+    }
+
     /// The client of a login that was kept; its own secret counts before `proof`.
     pub(crate) fn kept(login: &KeptLogin, proof: ClientProof) -> Result<Self, Problem> {
         let endpoint = Url::parse(&login.token_endpoint);
@@ -123,8 +137,7 @@ impl TokenClient {
         }
         let text = |member: &str| body[member].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         let access = text("access_token").ok_or_else(|| Problem::of(format!("{} and no token", answer.summary())))?;
-        let seconds = body["expires_in"].as_u64().map(Duration::from_secs);
-        let expires = seconds.and_then(|seconds| Instant::now().checked_add(seconds));
+        let expires = lifetime(&body["expires_in"]).and_then(|lifetime| Instant::now().checked_add(lifetime));
         Ok(TokenSet { access, refresh: text("refresh_token"), expires })
     }
 
@@ -156,8 +169,28 @@ impl TokenClient {
             }
         }
         let answer = asking.post_form(endpoint, &form, header.as_deref()).await?;
-        if answer.is_success() { Ok(answer) } else { Err(answer.refusal()) }
+        if answer.is_success() { Ok(answer) } else { Err(self.refusal(&answer)) }
     }
+
+    /// The problem that an answer is; where the clocks differ by more than an assertion bears, that is said.
+    fn refusal(&self, answer: &OAuthAnswer) -> Problem {
+        let problem = answer.refusal();
+        let ahead = answer.seconds_ahead().filter(|ahead| ahead.unsigned_abs() > CLOCK_DIFFERENCE);
+        let (Some(ahead), ClientProof::PrivateKey(_)) = (ahead, &self.proof) else { return problem };
+        let side = if ahead > 0 { "ahead of" } else { "behind" };
+        let difference = difference_text(ahead);
+        let clocks = format!("the clock of the authorization server is {difference} {side} that of this machine");
+        let reason = format!("{}; {clocks}, so it may refuse the assertion for its time", problem.reason);
+        Problem { reason, ..problem }.with_cure("set both clocks, for example with NTP")
+    }
+}
+
+/// The lifetime of a token; `None` where the authorization server gives none that makes sense. A token whose end is not known
+/// is used until it is refused.
+fn lifetime(expires_in: &serde_json::Value) -> Option<Duration> {
+    // Some authorization servers write a text.
+    let seconds = expires_in.as_f64().or_else(|| expires_in.as_str()?.trim().parse().ok())?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|lifetime| !lifetime.is_zero())
 }
 
 /// A token can be sent in a header.
@@ -167,6 +200,8 @@ fn is_plain(token: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -182,5 +217,24 @@ mod tests {
         ] {
             assert_eq!(is_plain(token), expected, "{:.20}", token.escape_debug());
         }
+    }
+
+    #[test]
+    fn lifetimes_that_make_sense_are_believed() {
+        for (expires_in, expected) in [
+            (json!(3600), Some(3600)),
+            (json!(3600.0), Some(3600)),
+            (json!("3600"), Some(3600)),
+            (json!(0), None),
+            (json!(-3600), None),
+            (json!(1e300), None),
+            (json!("soon"), None),
+            (json!("inf"), None),
+            (json!(null), None),
+            (json!([]), None),
+        ] {
+            assert_eq!(lifetime(&expires_in).map(|lifetime| lifetime.as_secs()), expected, "{expires_in}");
+        }
+        assert!(lifetime(&json!(u64::MAX)).is_none_or(|longest| longest > Duration::from_secs(1 << 60)));
     }
 }

@@ -27,7 +27,10 @@ fn back() -> String {
     redirect("http://127.0.0.1/callback?code=the-code&state=STATE&iss=ROOT/as")
 }
 
-fn pair(access: &str, refresh: &str, seconds: u32) -> String {
+/// A lifetime, in seconds, that is over at once.
+const SPENT: f64 = 1e-9;
+
+fn pair(access: &str, refresh: &str, seconds: f64) -> String {
     let body = format!(r#"{{"access_token":"{access}","refresh_token":"{refresh}","expires_in":{seconds}}}"#);
     json("200 OK", "", &body)
 }
@@ -85,7 +88,7 @@ async fn check_failed(login: &[LoginForm], scripts: Vec<String>, expected: &str,
 
 #[tokio::test]
 async fn a_login_has_several_pages_and_gives_a_code() {
-    let scripts = vec![redirect("/start"), page(LOGIN), page(CONSENT), back(), pair("t1", "r1", 3600), good()];
+    let scripts = vec![redirect("/start"), page(LOGIN), page(CONSENT), back(), pair("t1", "r1", 3600.0), good()];
     let heard = ["GET /authorize", "GET /start", "POST /login", "POST /consent", "POST /give", "POST /mcp with t1"];
     let come = format!("body 1: {RESULT}");
     let server = check(&[ann(), form(&[("do", "allow")])], scripts, &come, &heard).await;
@@ -116,12 +119,12 @@ async fn a_token_is_renewed_where_it_is_refused_or_has_expired() {
     // Refused, then expired; the second refresh token is a new one, and the third time the old one stays.
     let scripts = vec![
         back(),
-        pair("t1", "r1", 3600),
+        pair("t1", "r1", 3600.0),
         good(),
         unauthorized("Bearer"),
-        pair("t2", "r2", 0),
+        pair("t2", "r2", SPENT),
         good(),
-        json("200 OK", "", r#"{"access_token":"t3","expires_in":0}"#),
+        json("200 OK", "", r#"{"access_token":"t3","expires_in":0.000000001}"#),
         good(),
         token("t4"),
         good(),
@@ -156,14 +159,14 @@ async fn a_refresh_token_that_is_refused_leads_to_one_login() {
     let refused = || json("400 Bad Request", "", r#"{"error":"invalid_grant"}"#);
     let scripts = vec![
         back(),
-        pair("t1", "r1", 3600),
+        pair("t1", "r1", 3600.0),
         good(),
         unauthorized(r#"Bearer resource_metadata="ROOT/about""#),
         refused(),
         json("200 OK", "", ABOUT),
         json("200 OK", "", METADATA),
         back(),
-        pair("t2", "r2", 3600),
+        pair("t2", "r2", 3600.0),
         unauthorized("Bearer"),
     ];
     let heard = [
@@ -183,7 +186,7 @@ async fn a_refresh_token_that_is_refused_leads_to_one_login() {
     let second = "failed 2: the server rejects the fetched token: it answered `ping` with HTTP 401 Unauthorized";
     check_grant(&|_| grant(&[]), scripts, &[&first, second], &[&DISCOVERY[..], &heard].concat()).await;
     // An authorization server that is down has not refused anything.
-    let scripts = vec![back(), pair("t1", "r1", 3600), good(), unauthorized("Bearer"), json("503 Down", "", "")];
+    let scripts = vec![back(), pair("t1", "r1", 3600.0), good(), unauthorized("Bearer"), json("503 Down", "", "")];
     let heard = ["GET /authorize", "POST /give", "POST /mcp with t1", "POST /mcp with t1", "POST /give"];
     let scripts = [discovered(METADATA), scripts].concat();
     let down = "failed 2: no token could be fetched for the server: `POST ROOT/give` was answered with HTTP 503 Service Unavailable";
@@ -297,6 +300,25 @@ async fn a_client_without_an_id_registers() {
 }
 
 #[tokio::test]
+async fn a_client_proves_itself_as_it_was_registered() {
+    let metadata = METADATA.replacen('{', r#"{"registration_endpoint":"ROOT/register","#, 1);
+    let unnamed = |_: &str| TokenGrant { client_id: None, ..grant(&[]) };
+    for (method, has_header, has_secret) in
+        [("client_secret_basic", true, false), ("client_secret_post", false, true), ("none", false, false)]
+    {
+        let body = format!(r#"{{"client_id":"c7","client_secret":"drawn","token_endpoint_auth_method":"{method}"}}"#);
+        let given = json("201 Created", "", &body);
+        let scripts = [discovered(&metadata), vec![given, back(), token("t1"), good()]].concat();
+        let heard = ["POST /register", "GET /authorize", "POST /give", "POST /mcp with t1"];
+        let come = format!("body 1: {RESULT}");
+        let server = check_grant(&unnamed, scripts, &[&come], &[&DISCOVERY[..], &heard].concat()).await;
+        let said = server.heard()[5].clone();
+        let found = (said.contains("Basic "), said.contains("client_secret=drawn"));
+        assert_eq!(found, (has_header, has_secret), "{method}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn metadata_that_cannot_be_used_are_named() {
     for (metadata, expected) in [
         (
@@ -307,6 +329,14 @@ async fn metadata_that_cannot_be_used_are_named() {
         (
             METADATA.replace("ROOT/authorize", "http://as.example/authorize"),
             "the authorization endpoint `http://as.example/authorize` has no TLS; secrets are sent without TLS only within this machine",
+        ),
+        (
+            METADATA.replace("ROOT/authorize", "a:$(calc)"),
+            "the authorization endpoint `a:$(calc)` has a part that shells run as a command; it is not opened",
+        ),
+        (
+            METADATA.replace("ROOT/authorize", "https://me:word@as.example/"),
+            "the authorization endpoint `https://as.example/` has credentials in it; it is not opened",
         ),
         (
             METADATA.replace(r#""ROOT/authorize""#, "7"),

@@ -119,23 +119,26 @@ async fn the_server_says_who_gives_tokens() {
     assert!(server.heard()[3].contains("scope=write"), "{}", server.heard()[3]);
 }
 
+const NO_TLS: &str = "has no TLS; the client secret is sent without TLS only within this machine";
+
 #[tokio::test]
 async fn a_secret_is_not_sent_where_others_can_read_it() {
     let about = r#"{"resource":"ROOT/mcp","authorization_servers":["ROOT/as"]}"#;
     let metadata = |at: &str| {
         format!(r#"{{"issuer":"ROOT/as","authorization_endpoint":"ROOT/authorize","token_endpoint":"{at}"}}"#)
     };
-    for at in ["http://tokens.example/give", "http://192.0.2.7/give", "ftp://127.0.0.2.example/give"] {
+    for (at, why) in [
+        ("http://tokens.example/give", NO_TLS),
+        ("http://192.0.2.7/give", NO_TLS),
+        ("ftp://127.0.0.2.example/give", "is neither an `https` nor an `http` URL; it is not opened"),
+    ] {
         let scripts = vec![
             unauthorized(r#"Bearer resource_metadata="ROOT/about""#),
             json("200 OK", "", about),
             json("200 OK", "", &metadata(at)),
         ];
         let heard = ["POST /mcp", "GET /about", "GET /.well-known/oauth-authorization-server/as"];
-        let expected = format!(
-            "failed 1: no token could be fetched for the server: the token endpoint `{at}` has no TLS; the \
-             client secret is sent without TLS only within this machine"
-        );
+        let expected = format!("failed 1: no token could be fetched for the server: the token endpoint `{at}` {why}");
         check(None, scripts, &[&expected], &heard).await;
     }
 }
