@@ -19,6 +19,18 @@ use crate::harness::{Scene, snapshot};
 const BLOCK: &str =
     "login: { username: ann, password: ann-demo-password, decision: allow }\n  scopes: [\"users:read\"]";
 
+/// A second user, with few scopes and with all.
+const USERS: &str = r#"users:
+    ben-reads:
+      login: { username: ben, password: ben-demo-password, decision: allow }
+      may: [{ call: list_users }]
+      may_not: [{ call: create_user, args: { name: Ben, email: ben@example.com } }]
+    ben-writes:
+      login: { username: ben, password: ben-demo-password, decision: allow }
+      scopes: ["users:read", "users:write"]
+      may: [{ call: create_user, args: { name: Ben, email: ben@example.com } }]
+  "#;
+
 /// What takes no time.
 const WITHOUT_EXPIRY: &str = "other_resource: /other\n  step_up: { call: create_user, args: { name: Ann, email: ann@example.com } }\n  except: [expiry]";
 
@@ -52,12 +64,12 @@ fn suite(servers: &[(&str, String)], block: &str) -> String {
     let mut text = "suite: Authorization\nservers:\n".to_owned();
     for (name, url) in servers {
         // The session of a case must open, whatever the metadata say.
-        let token_url = url.replace("/mcp", "/oauth/token");
+        let token_url = url.replace("/mcp", "/oauth/token").replace("/other", "/oauth/token");
         let auth = format!("token_url: \"{token_url}\", client_id: demo-service, client_secret: demo-service-secret");
         let _ = writeln!(text, "  {name}:\n    url: \"{url}\"\n    auth: {{ client_credentials: {{ {auth} }} }}");
         text.push_str("    protocol: 2025-11-25\n");
     }
-    text + "authorization:\n  " + BLOCK + "\n  " + block + "\nallow: [create_user]\n"
+    text + "authorization:\n  " + BLOCK + "\n  " + USERS + block + "\nallow: [create_user]\n"
 }
 
 /// `server: rule: outcome`, of each case that did not pass, and for those with a finding its message.
@@ -66,7 +78,7 @@ fn verdicts(scene: &Scene, suite: &str, outcomes: &[&str]) -> BTreeSet<String> {
     let seen = scene.run("run suite.yml --parallel 8 --report ndjson=events.ndjson");
     let events = fs::read_to_string(scene.folder.join("events.ndjson")).unwrap_or_default();
     scene.assert_nothing_survives();
-    assert!(!events.contains("ann-demo-password") && !events.contains("demo-service-secret"), "a secret is shown");
+    assert!(!events.contains("-demo-password") && !events.contains("demo-service-secret"), "a secret is shown");
     let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let cases: Vec<Value> = events.filter_map(|event| event.get("case-finished").cloned()).collect();
     assert!(!cases.is_empty(), "{}", seen.text());
@@ -95,7 +107,21 @@ fn a_correct_server_keeps_every_rule_in_both_eras() {
     let servers = start(&[None], Duration::from_secs(3600));
     let suite = suite(&servers, WITHOUT_EXPIRY).replace("protocol: 2025-11-25", "protocol: [2025-11-25, 2026-07-28]");
     let scene = Scene::bare("authorization/correct");
-    assert_eq!(verdicts(&scene, &suite, NOT_PASSED), BTreeSet::new());
+    // The later revision has no sessions.
+    let skipped = ["session_token", "session_user"].map(|rule| format!("correct: {rule}: skipped "));
+    assert_eq!(verdicts(&scene, &suite, NOT_PASSED), BTreeSet::from(skipped));
+}
+
+#[test]
+fn two_servers_with_one_authorization_server_refuse_the_tokens_of_each_other() {
+    let flaw = AuthorizationFlaw::AcceptsAnyAudience;
+    let mut servers = start(&[None, Some(flaw)], Duration::from_secs(3600));
+    let seconds = [("second-correct", 0), ("second-flawed", 1)]
+        .map(|(name, first)| (name, servers[first].1.replace("/mcp", "/other")));
+    servers.extend(seconds);
+    let scene = Scene::bare("authorization/two-servers");
+    let suite = suite(&servers, "rules: [audience]\n  other_resource: [/mcp, /other]");
+    snapshot("authorization-two-servers", &lines(&verdicts(&scene, &suite, NOT_PASSED)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::rule::{AuthorizationRule, RuleText};
 use super::walk::{Issue, TokenAnswer, Walk};
-use super::{AuthorizationSettings, codes, discovered, resource, tokens};
+use super::{AuthorizationSettings, codes, discovered, resource, sessions, tokens, users};
 use crate::check::{CheckEnd, CheckLimits, CheckSession};
 use crate::event::{CheckResult, Code, Finding, Outcome, Reason};
 use crate::plan::{BoxFuture, Check, CheckContext};
@@ -14,6 +14,8 @@ use crate::plan::{BoxFuture, Check, CheckContext};
 pub(crate) struct RuleCheck {
     pub(crate) settings: Arc<AuthorizationSettings>,
     pub(crate) rule: AuthorizationRule,
+    /// The user whom it is about, by the place in the settings; `None` for the one of `login`.
+    pub(crate) user: Option<usize>,
 }
 
 impl Check for RuleCheck {
@@ -27,7 +29,11 @@ async fn run(check: &RuleCheck, context: &CheckContext<'_>) -> CheckResult {
         Ok(session) => session,
         Err(end) => return end.into_result(),
     };
-    let judged = match Walk::new(context, &session, &check.settings) {
+    let walk = match check.user {
+        Some(user) => Walk::of_user(context, &session, &check.settings, user),
+        None => Walk::new(context, &session, &check.settings),
+    };
+    let judged = match walk {
         Ok(walk) => judge(check.rule, &walk).await,
         Err(end) => Err(end),
     };
@@ -47,6 +53,7 @@ async fn judge(rule: AuthorizationRule, walk: &Walk<'_>) -> Judged {
         AuthorizationRule::Issuer => discovered::issuer(walk).await,
         AuthorizationRule::PkceAnnounced => discovered::pkce_announced(walk).await,
         AuthorizationRule::Endpoints => discovered::endpoints(walk).await,
+        AuthorizationRule::Addresses => discovered::addresses(walk).await,
         AuthorizationRule::Registration => discovered::registration(walk).await,
         AuthorizationRule::ResponseIssuer => codes::response_issuer(walk).await,
         AuthorizationRule::State => codes::state(walk).await,
@@ -59,6 +66,7 @@ async fn judge(rule: AuthorizationRule, walk: &Walk<'_>) -> Judged {
         AuthorizationRule::CodeClient => codes::code_client(walk).await,
         AuthorizationRule::NoStore => tokens::no_store(walk).await,
         AuthorizationRule::TokenErrors => tokens::token_errors(walk).await,
+        AuthorizationRule::ExpiresIn => tokens::expires_in(walk).await,
         AuthorizationRule::RefreshRotation => tokens::refresh_rotation(walk).await,
         AuthorizationRule::RefreshReuse => tokens::refresh_reuse(walk).await,
         AuthorizationRule::RefreshRevocation => tokens::refresh_revocation(walk).await,
@@ -67,6 +75,11 @@ async fn judge(rule: AuthorizationRule, walk: &Walk<'_>) -> Judged {
         AuthorizationRule::Revocation => resource::revocation(walk).await,
         AuthorizationRule::Scope => resource::scope(walk).await,
         AuthorizationRule::StepUp => resource::step_up(walk).await,
+        AuthorizationRule::UserMay => users::may(walk).await,
+        AuthorizationRule::UserMayNot => users::may_not(walk).await,
+        AuthorizationRule::InsufficientScope => users::insufficient_scope(walk).await,
+        AuthorizationRule::SessionUser => sessions::user(walk).await,
+        AuthorizationRule::SessionToken => sessions::token(walk).await,
     }
 }
 

@@ -9,7 +9,7 @@ use super::rule::AuthorizationRule;
 use super::walk::{Walk, shown_text};
 use super::web::shown_url;
 use crate::check::CheckEnd;
-use crate::transport::http::is_here;
+use crate::transport::http::{address_fault, challenge_parameter, is_here, shown_address};
 
 /// A redirect URI of another machine without TLS; nothing is sent there.
 const INSECURE_REDIRECT: &str = "http://mcprove.invalid/callback";
@@ -78,6 +78,64 @@ pub(crate) async fn endpoints(walk: &Walk<'_>) -> Judged {
     }
 }
 
+/// An address that a server announces.
+struct AnnouncedAddress {
+    /// Where it stands, in words.
+    place: String,
+    text: String,
+}
+
+pub(crate) async fn addresses(walk: &Walk<'_>) -> Judged {
+    let challenge = walk.challenge().await?;
+    let named = challenge_parameter(&challenge, "resource_metadata");
+    // An address without a host is one of the server.
+    let named = named.filter(|named| Url::parse(named).is_ok() || walk.server.join(named).is_err());
+    let place = "`resource_metadata` of the challenge".to_owned();
+    judge_addresses(named.map(|text| AnnouncedAddress { place, text }).as_slice())?;
+    let resource = walk.resource_metadata(&challenge).await?;
+    judge_addresses(&addresses_of_resource(&resource))?;
+    let issuer = walk.issuer(&resource)?;
+    let Some((_, metadata)) = walk.metadata(&issuer).await? else {
+        return Err(CheckEnd::inconclusive("the authorization server publishes no metadata; see the rule `metadata`"));
+    };
+    let announced = addresses_of_issuer(&metadata);
+    judge_addresses(&announced)?;
+    Ok(format!("all {} addresses in the metadata of the authorization server are plain URLs", announced.len()))
+}
+
+fn judge_addresses(announced: &[AnnouncedAddress]) -> Result<(), CheckEnd> {
+    let Some((AnnouncedAddress { place, text }, fault)) =
+        announced.iter().find_map(|address| Some((address, address_fault(&address.text)?)))
+    else {
+        return Ok(());
+    };
+    let message = format!("{place} is `{}`, which {fault}", shown_address(text));
+    Err(broken(AuthorizationRule::Addresses, message, REFUSED))
+}
+
+/// The addresses that clients are told to use in the metadata of a resource (RFC 9728, 2).
+fn addresses_of_resource(metadata: &Value) -> Vec<AnnouncedAddress> {
+    let address = |place: &str, value: &Value| {
+        value.as_str().map(|text| AnnouncedAddress { place: place.to_owned(), text: text.to_owned() })
+    };
+    let servers = metadata["authorization_servers"].as_array().into_iter().flatten();
+    let servers = servers.filter_map(|server| address("an entry of `authorization_servers`", server));
+    address("`resource` in the metadata of the server", &metadata["resource"]).into_iter().chain(servers).collect()
+}
+
+/// The addresses that clients are told to use in the metadata of an authorization server (RFC 8414, 2; RFC 8705, 5).
+fn addresses_of_issuer(metadata: &Value) -> Vec<AnnouncedAddress> {
+    let aliases = metadata["mtls_endpoint_aliases"].as_object();
+    let members = metadata.as_object().into_iter().chain(aliases).flatten();
+    let is_used = |name: &str| name.ends_with("_endpoint") || matches!(name, "issuer" | "jwks_uri");
+    let used = members.filter(|(name, _)| is_used(name));
+    used.filter_map(|(name, value)| {
+        let place = format!("`{}` in the metadata of the authorization server", shown_text(name));
+        Some(AnnouncedAddress { place, text: value.as_str()?.to_owned() })
+    })
+    .collect()
+}
+
 /// The first endpoint of another machine that has no TLS.
 fn insecure_endpoint(metadata: &Value) -> Option<(String, Url)> {
     let endpoints = metadata.as_object()?.iter().filter(|(name, _)| name.ends_with("_endpoint") || *name == "jwks_uri");
@@ -136,6 +194,22 @@ mod tests {
             let found = insecure_endpoint(&metadata).map(|(name, _)| name);
             assert_eq!(found.as_deref(), expected, "{metadata}");
         }
+    }
+
+    #[test]
+    fn addresses_for_clients_are_collected() {
+        let texts =
+            |announced: Vec<AnnouncedAddress>| announced.into_iter().map(|address| address.text).collect::<Vec<_>>();
+        let resource =
+            json!({ "resource": "https://a/mcp", "authorization_servers": ["https://b", 1], "policy_uri": "x" });
+        assert_eq!(texts(addresses_of_resource(&resource)), ["https://a/mcp", "https://b"]);
+        let metadata = json!({
+            "issuer": "https://b", "token_endpoint": "a:$(id)", "jwks_uri": "https://b/k", "scopes_supported": ["x"],
+            "mtls_endpoint_aliases": { "token_endpoint": "https://m" },
+        });
+        assert_eq!(texts(addresses_of_issuer(&metadata)), ["https://b", "a:$(id)", "https://b/k", "https://m"]);
+        assert!(judge_addresses(&addresses_of_issuer(&metadata)).is_err());
+        assert!(judge_addresses(&addresses_of_resource(&resource)).is_ok());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::transport::http::{Form, forms_of};
 
-/// Whether users can log in, by the address where they do: a wrong password is not tried for every rule, since that could
+/// Whether users can log in, by the address where they do and their name: a wrong password is not tried for every rule, since that could
 /// lock the user out.
 #[derive(Debug, Default)]
 pub(crate) struct KnownLogins(Mutex<BTreeMap<String, KnownLogin>>);
@@ -21,21 +21,21 @@ enum KnownLogin {
 
 impl KnownLogins {
     /// Why logins fail there; `None` where they work, or nobody has tried.
-    pub(crate) fn failure(&self, endpoint: &Url) -> Option<String> {
-        match self.0.lock().get(endpoint.as_str()) {
+    pub(crate) fn failure(&self, key: &str) -> Option<String> {
+        match self.0.lock().get(key) {
             Some(KnownLogin::Fails(why)) => Some(why.clone()),
             Some(KnownLogin::Works) | None => None,
         }
     }
 
     /// Takes note of a login that came to its end.
-    pub(crate) fn keep_success(&self, endpoint: &Url) {
-        self.0.lock().insert(endpoint.to_string(), KnownLogin::Works);
+    pub(crate) fn keep_success(&self, key: &str) {
+        self.0.lock().insert(key.to_owned(), KnownLogin::Works);
     }
 
     /// Takes note of a login that failed, unless an earlier one worked.
-    pub(crate) fn keep_failure(&self, endpoint: &Url, why: &str) {
-        self.0.lock().entry(endpoint.to_string()).or_insert_with(|| KnownLogin::Fails(why.to_owned()));
+    pub(crate) fn keep_failure(&self, key: &str, why: &str) {
+        self.0.lock().entry(key.to_owned()).or_insert_with(|| KnownLogin::Fails(why.to_owned()));
     }
 }
 
@@ -78,14 +78,13 @@ mod tests {
 
     #[test]
     fn a_login_that_worked_once_fails_for_another_reason() {
-        let (one, other): (Url, Url) =
-            ("http://a.example/login".parse().unwrap(), "http://b.example/".parse().unwrap());
+        let (one, other) = ("http://a.example/login ann", "http://a.example/login ben");
         let known = KnownLogins::default();
-        known.keep_failure(&one, "again");
-        assert_eq!((known.failure(&one).as_deref(), known.failure(&other)), (Some("again"), None));
-        known.keep_success(&one);
-        known.keep_failure(&one, "again");
-        assert_eq!(known.failure(&one), None);
+        known.keep_failure(one, "again");
+        assert_eq!((known.failure(one).as_deref(), known.failure(other)), (Some("again"), None));
+        known.keep_success(one);
+        known.keep_failure(one, "again");
+        assert_eq!(known.failure(one), None);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `authorization:`, the flows of OAuth between a server over HTTP and its authorization server.
 //!
 //! [`rule`] lists the rules, and [`cases`] plans a case for each. A case walks the flow that its rule is about ([`walk`]):
-//! it finds the authorization server ([`discovery`]), is a client of it ([`client`]), logs a user in ([`login`]), and gets
+//! it finds the authorization server, is a client of it ([`client`]), logs a user in ([`login`]), and gets
 //! tokens. First it does everything right; only if that is served, it does one thing wrong, and the rules ([`discovered`],
-//! [`codes`], [`tokens`], [`resource`]) judge what follows. So a server that refuses everything proves nothing.
+//! [`codes`], [`tokens`], [`resource`], [`sessions`], [`users`]) judge what follows. So a server that refuses everything proves nothing.
 //!
 //! [`web`] sends requests to this machine, to the host of the tested server and to hosts that the suite names, and to
 //! nobody else; whatever leads elsewhere is judged by its address alone. What the compliance rules and the pack `auth`
@@ -14,11 +14,12 @@ mod check;
 mod client;
 mod codes;
 mod discovered;
-mod discovery;
 mod login;
 mod resource;
 mod rule;
+mod sessions;
 mod tokens;
+mod users;
 mod walk;
 mod web;
 
@@ -71,11 +72,15 @@ settings! {
         hosts: Vec<String>,
         /// The scopes that tokens get; by default those that the server asks for when it refuses a request.
         scopes: Vec<String>,
-        /// Another resource for which the authorization server issues tokens, by its address or by a path on the host of the
-        /// server; the server must refuse them.
-        other_resource: Option<Node> => shape(Shape::Text),
+        /// Other resources for which the authorization server issues tokens, each by its address or by a path on the host of
+        /// the server, which must refuse their tokens. In a suite of several servers that share an authorization server, all
+        /// of them can be listed: each is left out where it is the tested server itself.
+        other_resource: Vec<Node> => shape(RESOURCES),
         /// A call that needs more than `scopes`.
-        step_up: Option<StepUp>,
+        step_up: Option<NamedCall>,
+        /// Further users, by name. The session of the user of `login` is tried with the token of the first of them, and each
+        /// of them makes the calls under `may` and `may_not`.
+        users: Vec<(Located<String>, OAuthUser)>,
         /// The longest time to wait for the end of a token, its `leeway` included.
         longest_wait: Duration => default("5s"),
         /// The time for which the server may still accept a token that has expired, since clocks differ.
@@ -105,10 +110,27 @@ settings! {
     }
 }
 
+/// One resource, or a list of them.
+const RESOURCES: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]);
+
 settings! {
-    /// A call of a tool that needs more scopes than the token has.
-    struct StepUp as "step_up" {
-        /// The tool. It is called, first without the scopes that it needs and then with them.
+    /// A user of the authorization server.
+    pub(crate) struct OAuthUser as "users" {
+        /// The fields of the login pages and their values, as under `login` of the block.
+        login: Node => required() shape(Shape::Map(&Shape::Text)),
+        /// The scopes of the user's tokens; by default those of the block.
+        scopes: Vec<String>,
+        /// Calls that must be served to the user.
+        may: Vec<NamedCall>,
+        /// Calls for which the scopes of the user's tokens are too few.
+        may_not: Vec<NamedCall>,
+    }
+}
+
+settings! {
+    /// A call of a tool.
+    pub(crate) struct NamedCall as "call" {
+        /// The tool. It is called, with the scopes that it needs and without them.
         call: Located<String> => required(),
         /// Its arguments.
         args: Option<Node> => shape(Shape::Map(&Shape::Any)),
@@ -134,6 +156,12 @@ impl AuthorizationSettings {
         Self::decode(&parse(&sources, source).expect("YAML"), &mut Vec::new()).expect("settings")
     }
 
+    /// Every call that the settings name.
+    fn named_calls(&self) -> impl Iterator<Item = &NamedCall> {
+        let of_users = self.users.iter().flat_map(|(_, user)| user.may.iter().chain(&user.may_not));
+        self.step_up.iter().chain(of_users)
+    }
+
     /// The rules that are checked.
     fn chosen(&self) -> impl Iterator<Item = AuthorizationRule> {
         let is_chosen = |rule: &AuthorizationRule| {
@@ -155,7 +183,7 @@ impl CaseSource for AuthorizationSettings {
     }
 
     fn calls(&self, tool: &str) -> bool {
-        self.step_up.as_ref().is_some_and(|step_up| step_up.call.value == tool)
+        self.named_calls().any(|call| call.call.value == tool)
     }
 }
 

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::check::{Judged, broken};
 use super::client::OAuthClient;
-use super::discovery::challenge_parameter;
 use super::rule::AuthorizationRule;
 use super::walk::{Authority, CodeRequest, Issue, ServerAnswer, TokenAnswer, Walk, shown_text};
 use crate::check::CheckEnd;
 use crate::event::Reason;
-use crate::redact::from_base64;
 use crate::source::duration_text;
+use crate::transport::http::{challenge_parameter, token_claims};
 
 /// A server may count whole seconds.
 const ROUNDING: Duration = Duration::from_secs(1);
@@ -35,8 +34,13 @@ async fn served(walk: &Walk<'_>) -> Result<Served, CheckEnd> {
     if answer.status == 200 {
         return Ok(Served { authority, client, tokens });
     }
-    let why = format!("the server answers a valid token with {}; see `scopes`", answer.status);
-    Err(CheckEnd::inconclusive(why))
+    Err(token_not_served(&answer))
+}
+
+/// The end of a walk whose token, without any mistake, is not served.
+pub(crate) fn token_not_served(answer: &ServerAnswer) -> CheckEnd {
+    let why = answer.clock.as_deref().unwrap_or("see `scopes`");
+    CheckEnd::inconclusive(format!("the server answers a valid token with {}; {why}", answer.status))
 }
 
 /// The end of a walk whose token must be refused.
@@ -50,11 +54,28 @@ fn token_must_be_refused(rule: AuthorizationRule, answer: &ServerAnswer, message
 
 pub(crate) async fn audience(walk: &Walk<'_>) -> Judged {
     let Served { authority, client, tokens: own } = served(walk).await?;
-    let other = walk.other_resource()?;
-    let (request, verifier) = walk.code_request(&authority)?;
-    let request = CodeRequest { resource: other.clone(), ..request };
-    let code = walk.authorize(&authority, &client, &request).await?.code()?;
-    let tokens = walk.exchange(&authority, &client, &request, &code, Some(&verifier)).await?;
+    let others = walk.other_resources(&authority.resource.name)?;
+    let mut note = None;
+    for other in &others {
+        note = Some(other_audience(walk, &authority, &client, &own, other).await?);
+    }
+    let only_own =
+        || CheckEnd::Skipped(Reason::NotGiven("`other_resource` names no other resource than the server".to_owned()));
+    note.ok_or_else(only_own)
+}
+
+/// Tries a token of another resource.
+async fn other_audience(
+    walk: &Walk<'_>,
+    authority: &Authority,
+    client: &OAuthClient,
+    own: &TokenAnswer,
+    other: &str,
+) -> Judged {
+    let (request, verifier) = walk.code_request(authority)?;
+    let request = CodeRequest { resource: other.to_owned(), ..request };
+    let code = walk.authorize(authority, client, &request).await?.code()?;
+    let tokens = walk.exchange(authority, client, &request, &code, Some(&verifier)).await?;
     if tokens.issue() != Issue::Issued {
         let why = format!("no token was issued for `other_resource`: {}", tokens.answer.summary());
         return Err(CheckEnd::inconclusive(why));
@@ -68,7 +89,7 @@ pub(crate) async fn audience(walk: &Walk<'_>) -> Judged {
         return Err(CheckEnd::inconclusive(why));
     }
     let answer = walk.ask(Some(tokens.access()?)).await?;
-    let message = format!("a token that was issued for `{}` is served", shown_text(&other));
+    let message = format!("a token that was issued for `{}` is served", shown_text(other));
     token_must_be_refused(AuthorizationRule::Audience, &answer, &message)
 }
 
@@ -85,8 +106,7 @@ fn is_for_same(one: &str, other: &str) -> bool {
 
 /// The audiences of a token; none where it is no JWT.
 fn audiences(token: &str) -> Vec<String> {
-    let claims = token.split('.').nth(1).and_then(from_base64);
-    let claims: Value = claims.and_then(|claims| serde_json::from_slice(&claims).ok()).unwrap_or_default();
+    let claims = token_claims(token);
     let named = claims["aud"].as_array().map_or(std::slice::from_ref(&claims["aud"]), Vec::as_slice);
     named.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
@@ -132,13 +152,11 @@ pub(crate) async fn revocation(walk: &Walk<'_>) -> Judged {
 fn step_up_call(walk: &Walk<'_>) -> Result<(String, Value), CheckEnd> {
     let not_given = || CheckEnd::Skipped(Reason::NotGiven("name a call under `step_up`".to_owned()));
     let step_up = walk.settings.step_up.as_ref().ok_or_else(not_given)?;
-    let arguments = step_up.args.as_ref().map_or_else(|| Some(json!({})), |args| walk.context.fill(args));
-    let unfilled = || CheckEnd::inconclusive("`args` under `step_up` names a value that is not known here");
-    Ok((step_up.call.value.clone(), arguments.ok_or_else(unfilled)?))
+    Ok((step_up.call.value.clone(), walk.arguments(step_up)?))
 }
 
 /// True if a call was served: with a result that is no error.
-fn is_served(answer: &ServerAnswer) -> bool {
+pub(crate) fn is_served(answer: &ServerAnswer) -> bool {
     answer.status == 200 && answer.message["result"].is_object() && answer.message["result"]["isError"] != true
 }
 
@@ -197,7 +215,7 @@ fn needed_scopes(answer: &ServerAnswer) -> Option<String> {
 }
 
 /// Returns true if every scope of `wanted` is among `scopes`.
-fn covers(scopes: &str, wanted: &str) -> bool {
+pub(crate) fn covers(scopes: &str, wanted: &str) -> bool {
     let all: Vec<&str> = scopes.split_whitespace().collect();
     wanted.split_whitespace().all(|scope| all.contains(&scope))
 }
@@ -215,10 +233,12 @@ fn union(scopes: &str, others: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn answer(status: u16, challenge: Option<&str>, message: Value) -> ServerAnswer {
-        ServerAnswer { status, challenge: challenge.map(str::to_owned), message }
+        ServerAnswer { status, challenge: challenge.map(str::to_owned), clock: None, message }
     }
 
     #[test]

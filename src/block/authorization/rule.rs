@@ -16,6 +16,8 @@ choice! {
         PkceAnnounced = "pkce_announced",
         /// Endpoints have TLS, or are on this machine.
         Endpoints = "endpoints",
+        /// Announced addresses are plain URLs.
+        Addresses = "addresses",
         /// The authorization response names the issuer.
         ResponseIssuer = "response_issuer",
         /// The authorization response repeats `state`.
@@ -38,6 +40,8 @@ choice! {
         NoStore = "no_store",
         /// Refusals of the token endpoint have the status and the form of one.
         TokenErrors = "token_errors",
+        /// The lifetime of a token is a number.
+        ExpiresIn = "expires_in",
         /// A token of another resource is refused.
         Audience = "audience",
         /// An expired token is refused.
@@ -48,6 +52,16 @@ choice! {
         Scope = "scope",
         /// The scopes that a refusal names are enough.
         StepUp = "step_up",
+        /// A user's calls are served.
+        UserMay = "user_may",
+        /// Calls beyond the scopes of a user's token are refused.
+        UserMayNot = "user_may_not",
+        /// Such a refusal names the scopes.
+        InsufficientScope = "insufficient_scope",
+        /// A session is used by its user.
+        SessionUser = "session_user",
+        /// A session replaces no token.
+        SessionToken = "session_token",
         /// A refresh token is replaced when it is used.
         RefreshRotation = "refresh_rotation",
         /// A replaced refresh token is refused.
@@ -56,6 +70,13 @@ choice! {
         RefreshRevocation = "refresh_revocation",
         /// Redirect URIs without TLS are not registered.
         Registration = "registration",
+    }
+}
+
+impl AuthorizationRule {
+    /// True if the rule is about what each user may call.
+    pub(crate) const fn is_of_users(self) -> bool {
+        matches!(self, Self::UserMay | Self::UserMayNot | Self::InsufficientScope)
     }
 }
 
@@ -107,6 +128,12 @@ impl AuthorizationRule {
                 "MCP authorization, Communication Security",
                 "name endpoints with `https`",
                 "http-endpoints",
+            ),
+            Self::Addresses => must(
+                "Every address that clients are told to use is a plain `https` or `http` URL, without credentials and commands in it.",
+                "RFC 8414, 2; RFC 9728, 2; MCP security best practices, OAuth Authorization URL Validation",
+                "write plain `https` URLs into the metadata; clients that open anything else can be made to run commands (CVE-2025-6514)",
+                "command-endpoint",
             ),
             Self::ResponseIssuer => must(
                 "If the metadata announce `iss`, the authorization response has it, and it is identical to the issuer.",
@@ -174,6 +201,12 @@ impl AuthorizationRule {
                 "answer with 400 and `{\"error\": \"invalid_grant\"}`",
                 "token-error-ok",
             ),
+            Self::ExpiresIn => must(
+                "`expires_in` of a token, if there is one, is a number from 0.",
+                "RFC 6749, 5.1 and A.14",
+                "write the lifetime of the token in seconds, or leave `expires_in` out",
+                "negative-lifetime",
+            ),
             Self::Audience => must(
                 "The server refuses a token that was issued for another resource.",
                 "MCP authorization, Token Audience Binding; RFC 8707, 2",
@@ -203,6 +236,36 @@ impl AuthorizationRule {
                 "MCP authorization, Runtime Insufficient Scope Errors",
                 "name every scope that the call needs in `scope`",
                 "narrow-challenge",
+            ),
+            Self::UserMay => must(
+                "A call that the scopes of a user's token allow is not refused for the token.",
+                "OAuth 2.1, 5.2; RFC 6750, 3.1",
+                "check the scopes of the token that comes with the call, and refuse no others",
+                "second-user-refused",
+            ),
+            Self::UserMayNot => must(
+                "A call beyond the scopes of a user's token is not served, whoever the user is.",
+                "OAuth 2.1, 5.2; RFC 6750, 3.1",
+                "check the scopes of every token, before the tool runs",
+                "scopes-of-first-user",
+            ),
+            Self::InsufficientScope => should(
+                "A call with too few scopes is refused with 403, and the challenge names a missing one.",
+                "MCP authorization, Runtime Insufficient Scope Errors; RFC 6750, 3.1",
+                "answer with 403 and `WWW-Authenticate: Bearer error=\"insufficient_scope\", scope=\"…\"`, with every scope that the call needs",
+                "scope-refusal-ok",
+            ),
+            Self::SessionUser => should(
+                "A session is used with tokens of the user who opened it, and of nobody else.",
+                "MCP security best practices, Session Hijacking",
+                "keep the user of the token with the session, and answer other users as if there were no such session",
+                "session-of-any-user",
+            ),
+            Self::SessionToken => must(
+                "A request in a session needs a valid token, too.",
+                "MCP security best practices, Session Hijacking",
+                "check the token of every request; a session id proves nothing about who sends it",
+                "session-authenticates",
             ),
             Self::RefreshRotation => must(
                 "The refresh token of a public client is replaced when it is used.",
@@ -253,9 +316,14 @@ const NOT_CHECKED: &[(&str, &str, &str)] = &[
         "the compliance rules A1 to A8 and the pack `auth` check them",
     ),
     (
-        "RFC 6750, 3.1",
-        "The form of the refusal of a token with too few scopes.",
-        "the compliance rules about scopes check it",
+        "MCP tasks, Task Isolation and Access Control",
+        "A task is used by the user who created it.",
+        "the compliance rules K27 and X1n check it",
+    ),
+    (
+        "MCP security best practices, Mix-Up Attacks",
+        "Clients refuse an authorization response of another issuer.",
+        "the rule is about clients; `mcprove login` keeps it",
     ),
     ("RFC 9068, 4", "The signature and the claims of a JWT.", "tokens are opaque to clients"),
     ("RFC 7523; RFC 8628", "Assertions of clients; logins of devices.", "no rule of MCP is about them"),

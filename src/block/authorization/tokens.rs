@@ -1,9 +1,11 @@
 //! Rules about the answers of the token endpoint, and about refresh tokens.
 
+use serde_json::Value;
+
 use super::check::{Judged, broken, must_be_refused};
 use super::client::OAuthClient;
 use super::rule::AuthorizationRule;
-use super::walk::{Authority, Issue, TokenAnswer, Walk};
+use super::walk::{Authority, Issue, TokenAnswer, Walk, shown_text};
 use super::web::WebAnswer;
 use crate::check::CheckEnd;
 
@@ -29,6 +31,28 @@ pub(crate) async fn no_store(walk: &Walk<'_>) -> Judged {
     }
     let message = "an answer with tokens has no `Cache-Control: no-store`, so that caches may keep it";
     Err(broken(AuthorizationRule::NoStore, message, CONTROL))
+}
+
+pub(crate) async fn expires_in(walk: &Walk<'_>) -> Judged {
+    let (_, _, tokens) = issued(walk).await?;
+    let written = &tokens.answer.json()["expires_in"];
+    match lifetime_fault(written) {
+        _ if written.is_null() => Err(CheckEnd::not_applicable("the answer with the token has no `expires_in`")),
+        None => Ok(format!("`expires_in` is {}", shown_text(&written.to_string()))),
+        Some(fault) => {
+            let message = format!("`expires_in` is `{}`, which is {fault}", shown_text(&written.to_string()));
+            Err(broken(AuthorizationRule::ExpiresIn, message, CONTROL))
+        }
+    }
+}
+
+/// What is wrong with the lifetime of a token, as half a sentence.
+fn lifetime_fault(written: &Value) -> Option<&'static str> {
+    match written.as_f64() {
+        Some(seconds) if seconds < 0.0 => Some("less than no time"),
+        Some(_) => None,
+        None => Some("no number"),
+    }
 }
 
 fn is_unstored(cache_control: &str) -> bool {
@@ -115,7 +139,24 @@ pub(crate) async fn refresh_revocation(walk: &Walk<'_>) -> Judged {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_lifetime_is_a_number_from_0() {
+        for (written, expected) in [
+            (json!(3600), None),
+            (json!(3600.0), None),
+            (json!(0), None),
+            (json!(u64::MAX), None),
+            (json!(-1), Some("less than no time")),
+            (json!("3600"), Some("no number")),
+            (json!([]), Some("no number")),
+        ] {
+            assert_eq!(lifetime_fault(&written), expected, "{written}");
+        }
+    }
 
     #[test]
     fn refusals_have_a_status_and_a_form() {

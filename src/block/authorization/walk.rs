@@ -6,18 +6,19 @@ use reqwest::Url;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::AuthorizationSettings;
 use super::client::{OAuthClient, registered, registration, secret_place};
-use super::discovery::{challenge_parameter, issuer_places, resource_places};
 use super::login::fill_form;
 use super::web::{Web, WebAnswer, WebBody, WebRequest, known_error, shown_url, with_query};
+use super::{AuthorizationSettings, NamedCall, OAuthUser};
 use crate::check::raw_http::{HttpProbe, SESSION_ID, session_id_of};
 use crate::check::{CheckEnd, CheckSession, call_params};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::redact::names_login_secret;
-use crate::source::{Node, shorten, visible_line};
-use crate::transport::http::{ReadUntil, code_challenge, code_verifier, is_here};
+use crate::source::{Located, Node, shorten, visible_line};
+use crate::transport::http::{
+    ReadUntil, challenge_parameter, clock_fault, code_challenge, code_verifier, is_here, issuer_places, resource_places,
+};
 use crate::wire::Era;
 
 /// The address to which codes are sent, if the suite names none.
@@ -33,8 +34,12 @@ pub(crate) struct Walk<'a> {
     pub(crate) settings: &'a AuthorizationSettings,
     pub(crate) web: Web,
     pub(crate) redirect_uri: String,
-    server: Url,
+    pub(crate) server: Url,
+    /// The user who logs in, if it is another one than that of `login` in the settings.
+    pub(crate) user: Option<&'a (Located<String>, OAuthUser)>,
     login: Map<String, Value>,
+    /// The scopes that tokens get; none for those that the server asks for.
+    scopes: &'a [String],
 }
 
 /// What the server says about its tokens.
@@ -60,8 +65,17 @@ pub(crate) struct Authority {
 pub(crate) struct ServerAnswer {
     pub(crate) status: u16,
     pub(crate) challenge: Option<String>,
+    /// Why the time of the server refuses the token, if it is the reason.
+    pub(crate) clock: Option<String>,
     /// The message in it; null if there is none.
     pub(crate) message: Value,
+}
+
+/// The head of an answer to a request that is no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SessionHead {
+    pub(crate) status: u16,
+    pub(crate) is_stream: bool,
 }
 
 /// A request for a code.
@@ -179,10 +193,30 @@ impl Landing {
 }
 
 impl<'a> Walk<'a> {
+    /// The walk of the user of `login`.
     pub(crate) fn new(
         context: &'a CheckContext<'a>,
         session: &'a CheckSession<'a>,
         settings: &'a AuthorizationSettings,
+    ) -> Result<Self, CheckEnd> {
+        Self::of(context, session, settings, None)
+    }
+
+    /// The walk of one of the users.
+    pub(crate) fn of_user(
+        context: &'a CheckContext<'a>,
+        session: &'a CheckSession<'a>,
+        settings: &'a AuthorizationSettings,
+        user: usize,
+    ) -> Result<Self, CheckEnd> {
+        Self::of(context, session, settings, settings.users.get(user))
+    }
+
+    fn of(
+        context: &'a CheckContext<'a>,
+        session: &'a CheckSession<'a>,
+        settings: &'a AuthorizationSettings,
+        user: Option<&'a (Located<String>, OAuthUser)>,
     ) -> Result<Self, CheckEnd> {
         let no_address = || CheckEnd::not_applicable("rules about OAuth apply to servers over HTTP");
         let endpoint = session.session().endpoint().ok_or_else(no_address)?;
@@ -191,15 +225,42 @@ impl<'a> Walk<'a> {
         if let Some(issuer) = filled(context, settings.issuer.as_ref())? {
             hosts.extend(Url::parse(&issuer).ok().and_then(|url| url.host_str().map(str::to_owned)));
         }
-        let login = settings.login.as_ref().map(|login| context.fill(login).ok_or_else(unfilled)).transpose()?;
+        let login = user.map(|(_, user)| &user.login).or(settings.login.as_ref());
+        let login = login.map(|login| context.fill(login).ok_or_else(unfilled)).transpose()?;
         let login = login.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
         let redirect_uri = filled(context, settings.redirect_uri.as_ref())?.unwrap_or_else(|| REDIRECT_URI.to_owned());
         let web = Web::new(server.clone(), hosts, endpoint.address().tls.clone(), context.request_timeout);
-        let walk = Self { context, session, settings, web, redirect_uri, server, login };
-        for (_, value) in walk.login.iter().filter(|(name, _)| names_login_secret(name)) {
-            walk.learn(value.as_str());
+        let own_scopes = user.map(|(_, user)| user.scopes.as_slice()).filter(|scopes| !scopes.is_empty());
+        let scopes = own_scopes.unwrap_or(&settings.scopes);
+        let walk = Self { context, session, settings, web, redirect_uri, server, user, login, scopes };
+        walk.learn_login(&walk.login);
+        for (_, user) in &settings.users {
+            if let Some(Value::Object(login)) = context.fill(&user.login) {
+                walk.learn_login(&login);
+            }
         }
         Ok(walk)
+    }
+
+    /// The name of the user, in a sentence.
+    pub(crate) fn user_name(&self) -> &'a str {
+        self.user.map_or("the user of `login`", |(name, _)| name.value.as_str())
+    }
+
+    /// True if another walk logs the same user in.
+    pub(crate) fn has_login_of(&self, other: &Self) -> bool {
+        self.login == other.login
+    }
+
+    /// The name under which is kept whether the user can log in at an address.
+    fn login_key(&self, endpoint: &Url) -> String {
+        format!("{endpoint} {}", self.user.map_or("", |(name, _)| name.value.as_str()))
+    }
+
+    fn learn_login(&self, login: &Map<String, Value>) {
+        for (_, value) in login.iter().filter(|(name, _)| names_login_secret(name)) {
+            self.learn(value.as_str());
+        }
     }
 
     /// Keeps a secret out of everything that is shown.
@@ -214,27 +275,45 @@ impl<'a> Walk<'a> {
         filled(self.context, node)
     }
 
-    /// The resource for which tokens are issued that the server must refuse.
-    pub(crate) fn other_resource(&self) -> Result<String, CheckEnd> {
-        let written = self.text(self.settings.other_resource.as_ref())?.unwrap_or_default();
-        let joined = self.server.join(&written);
-        joined.map(|url| url.to_string()).map_err(|_| CheckEnd::inconclusive("`other_resource` is no address"))
+    /// The resources for which tokens are issued that the server must refuse; `own` is the name of the server itself.
+    pub(crate) fn other_resources(&self, own: &str) -> Result<Vec<String>, CheckEnd> {
+        let mut others = Vec::new();
+        for node in &self.settings.other_resource {
+            let written = self.text(Some(node))?.unwrap_or_default();
+            let joined = self.server.join(&written);
+            let other = joined.map_err(|_| CheckEnd::inconclusive("`other_resource` is no address"))?.to_string();
+            if ![own, self.server.as_str()].iter().any(|name| is_same_resource(name, &other)) {
+                others.push(other);
+            }
+        }
+        Ok(others)
+    }
+
+    /// The arguments of a call that the settings name.
+    pub(crate) fn arguments(&self, call: &NamedCall) -> Result<Value, CheckEnd> {
+        let arguments = call.args.as_ref().map_or_else(|| Some(json!({})), |args| self.context.fill(args));
+        let tool = &call.call.value;
+        arguments
+            .ok_or_else(|| CheckEnd::inconclusive(format!("`args` of `{tool}` names a value that is not known here")))
     }
 
     async fn get(&self, url: &Url) -> Result<WebAnswer, CheckEnd> {
         self.web.send(WebRequest { url, body: WebBody::None, authorization: None }).await
     }
 
-    /// What the server says about its tokens, once it has refused a request without one.
-    pub(crate) async fn resource(&self) -> Result<Resource, CheckEnd> {
+    /// The challenge of the server, which refuses a request without a token.
+    pub(crate) async fn challenge(&self) -> Result<String, CheckEnd> {
         let refused = self.ask(None).await?;
         if refused.status != 401 {
             let why = format!("a request without a token is answered with {}, not with 401", refused.status);
             return Err(CheckEnd::not_applicable(why));
         }
-        let challenge = refused.challenge.unwrap_or_default();
-        let named =
-            challenge_parameter(&challenge, "resource_metadata").and_then(|named| self.server.join(&named).ok());
+        Ok(refused.challenge.unwrap_or_default())
+    }
+
+    /// The metadata of the server (RFC 9728), as it publishes them.
+    pub(crate) async fn resource_metadata(&self, challenge: &str) -> Result<Value, CheckEnd> {
+        let named = challenge_parameter(challenge, "resource_metadata").and_then(|named| self.server.join(&named).ok());
         let places = named.map_or_else(|| resource_places(&self.server), |named| vec![named]);
         let mut found = None;
         for place in places {
@@ -245,7 +324,21 @@ impl<'a> Walk<'a> {
             }
         }
         let no_metadata = || CheckEnd::inconclusive("the server has no metadata; see the compliance rules A1 to A3");
-        let metadata = found.ok_or_else(no_metadata)?;
+        found.ok_or_else(no_metadata)
+    }
+
+    /// The authorization server that the suite names, or the first of the metadata.
+    pub(crate) fn issuer(&self, metadata: &Value) -> Result<String, CheckEnd> {
+        let listed = metadata["authorization_servers"][0].as_str().map(str::to_owned);
+        let issuer = self.text(self.settings.issuer.as_ref())?.or(listed);
+        let none = || CheckEnd::inconclusive("the metadata name no authorization server; see the compliance rule A2");
+        issuer.ok_or_else(none)
+    }
+
+    /// What the server says about its tokens, once it has refused a request without one.
+    pub(crate) async fn resource(&self) -> Result<Resource, CheckEnd> {
+        let challenge = self.challenge().await?;
+        let metadata = self.resource_metadata(&challenge).await?;
         let name = metadata["resource"].as_str().unwrap_or(self.server.as_str()).to_owned();
         if !is_name_of(&name, &self.server) {
             let why = format!(
@@ -254,16 +347,12 @@ impl<'a> Walk<'a> {
             );
             return Err(CheckEnd::inconclusive(why));
         }
-        let listed = metadata["authorization_servers"][0].as_str().map(str::to_owned);
-        let issuer = self.text(self.settings.issuer.as_ref())?.or(listed);
-        let issuer = issuer.ok_or_else(|| {
-            CheckEnd::inconclusive("the metadata name no authorization server; see the compliance rule A2")
-        })?;
-        let scopes = if self.settings.scopes.is_empty() {
+        let issuer = self.issuer(&metadata)?;
+        let scopes = if self.scopes.is_empty() {
             let supported = metadata["scopes_supported"].as_array().into_iter().flatten().filter_map(Value::as_str);
             challenge_parameter(&challenge, "scope").unwrap_or_else(|| supported.collect::<Vec<_>>().join(" "))
         } else {
-            self.settings.scopes.join(" ")
+            self.scopes.join(" ")
         };
         Ok(Resource { name, issuer, scopes })
     }
@@ -378,7 +467,8 @@ impl<'a> Walk<'a> {
         let target = target.map_err(|_| CheckEnd::inconclusive("`redirect_uri` is no address"))?;
         let url = with_query(endpoint.as_str(), &request.fields(client)).unwrap_or_else(|| endpoint.clone());
         self.web.forget_cookies();
-        if let Some(why) = self.settings.logins.failure(&endpoint) {
+        let login_key = self.login_key(&endpoint);
+        if let Some(why) = self.settings.logins.failure(&login_key) {
             return Err(CheckEnd::inconclusive(why));
         }
         let (mut answer, mut login_redirect, mut has_password) = (self.get(&url).await?, None, false);
@@ -391,7 +481,7 @@ impl<'a> Walk<'a> {
                 if is_same_place(&next, &target) {
                     let parameters: Vec<(String, String)> = next.query_pairs().into_owned().collect();
                     self.learn(parameter(&parameters, "code"));
-                    self.settings.logins.keep_success(&endpoint);
+                    self.settings.logins.keep_success(&login_key);
                     return Ok(Landing { end: LandingEnd::Client(parameters), login_redirect });
                 }
                 // Whatever listens at the address of the client is not a part of the login.
@@ -414,7 +504,7 @@ impl<'a> Walk<'a> {
             if !form.given.is_empty() && filled.contains(&form.given) {
                 let names = form.given.join("`, `");
                 let why = format!("the page asks for `{names}` again; check the values under `login`");
-                self.settings.logins.keep_failure(&endpoint, &why);
+                self.settings.logins.keep_failure(&login_key, &why);
                 return Err(CheckEnd::inconclusive(why));
             }
             if is_same_place(&form.action, &target) {
@@ -530,19 +620,49 @@ impl<'a> Walk<'a> {
         if !self.is_in_sessions() {
             return Ok(self.post(Some(token), None, &body).await?.0);
         }
-        let (opened, session_id) = self.post(Some(token), None, &self.initialize()).await?;
+        let (opened, session_id) = self.open_session(token).await?;
         if opened.status != 200 {
             return Ok(opened);
         }
         let id = session_id.as_deref();
-        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        self.post(Some(token), id, &initialized).await?;
         let answer = self.post(Some(token), id, &body).await;
         self.end_session(Some(token), id).await;
         Ok(answer?.0)
     }
 
-    fn is_in_sessions(&self) -> bool {
+    /// Opens a session beside that of the case; the id is missing where the server gives none.
+    pub(crate) async fn open_session(&self, token: &str) -> Result<(ServerAnswer, Option<String>), CheckEnd> {
+        let (opened, session_id) = self.post(Some(token), None, &self.initialize()).await?;
+        if opened.status == 200 {
+            let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+            self.post(Some(token), session_id.as_deref(), &initialized).await?;
+        }
+        Ok((opened, session_id))
+    }
+
+    /// Sends `ping` in a session.
+    pub(crate) async fn ping(&self, token: Option<&str>, session_id: &str) -> Result<ServerAnswer, CheckEnd> {
+        Ok(self.post(token, Some(session_id), &self.request("ping", json!({}))).await?.0)
+    }
+
+    /// The head of the answer to a request that is no message: the status, and whether a stream of events follows.
+    pub(crate) async fn head(
+        &self,
+        method: &'static str,
+        token: Option<&str>,
+        session_id: &str,
+    ) -> Option<SessionHead> {
+        let bearer = token.map(|token| format!("Bearer {token}")).unwrap_or_default();
+        let headers = [("authorization", bearer.as_str()), (SESSION_ID, session_id), ("accept", "text/event-stream")];
+        let deadline = Instant::now() + self.context.request_timeout;
+        let probe = HttpProbe { method, body: None, headers: &headers, until: ReadUntil::Head, deadline };
+        let exchange = probe.send(self.session.session(), self.context.owner).await?;
+        let http = &exchange.response.head.as_ref()?.http;
+        let is_stream = http.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+        Some(SessionHead { status: http.status, is_stream })
+    }
+
+    pub(crate) fn is_in_sessions(&self) -> bool {
         self.session.session().server.revision.era() == Era::Session
     }
 
@@ -580,8 +700,11 @@ impl<'a> Walk<'a> {
         let Some(head) = &exchange.response.head else {
             return Err(CheckEnd::inconclusive("the server gave no answer to a request beside the session"));
         };
+        let clock = token.filter(|_| head.http.status == 401);
+        let clock = clock.and_then(|token| clock_fault(token, head.http.header("date")));
         let answer = ServerAnswer {
             status: head.http.status,
+            clock,
             challenge: head.http.header("www-authenticate").map(str::to_owned),
             message: exchange.messages().into_iter().next_back().unwrap_or_default(),
         };
@@ -589,13 +712,10 @@ impl<'a> Walk<'a> {
     }
 
     /// A server may refuse to let clients end sessions.
-    async fn end_session(&self, token: Option<&str>, session_id: Option<&str>) {
-        let Some(id) = session_id else { return };
-        let bearer = token.map(|token| format!("Bearer {token}")).unwrap_or_default();
-        let headers = [("authorization", bearer.as_str()), (SESSION_ID, id)];
-        let deadline = Instant::now() + self.context.request_timeout;
-        let probe = HttpProbe { method: "DELETE", body: None, headers: &headers, until: ReadUntil::Head, deadline };
-        let _ = probe.send(self.session.session(), self.context.owner).await;
+    pub(crate) async fn end_session(&self, token: Option<&str>, session_id: Option<&str>) {
+        if let Some(id) = session_id {
+            self.head("DELETE", token, id).await;
+        }
     }
 }
 
@@ -643,6 +763,15 @@ fn is_same_place(url: &Url, target: &Url) -> bool {
     url.origin() == target.origin() && url.scheme() == target.scheme() && url.path() == target.path()
 }
 
+/// True if both are names of one resource.
+fn is_same_resource(one: &str, other: &str) -> bool {
+    let plain = |name: &str| {
+        let url = Url::parse(name).map(String::from);
+        url.unwrap_or_else(|_| name.to_owned()).trim_end_matches('/').to_owned()
+    };
+    plain(one) == plain(other)
+}
+
 /// True if a resource of this name is the server: its address or a folder above it. A server on this machine may have a
 /// public name.
 fn is_name_of(name: &str, server: &Url) -> bool {
@@ -675,6 +804,18 @@ mod tests {
             ("mcp", "https://mcp.example/mcp", false),
         ] {
             assert_eq!(is_name_of(name, &server.parse().unwrap()), expected, "{name} {server}");
+        }
+    }
+
+    #[test]
+    fn resources_are_compared_as_addresses() {
+        for (one, other, expected) in [
+            ("http://127.0.0.1:3000/mcp", "http://127.0.0.1:3000/mcp/", true),
+            ("HTTPS://Mcp.example:443", "https://mcp.example/", true),
+            ("https://mcp.example/a", "https://mcp.example/b", false),
+            ("mcp", "mcp", true),
+        ] {
+            assert_eq!(is_same_resource(one, other), expected, "{one} {other}");
         }
     }
 
