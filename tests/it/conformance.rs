@@ -13,14 +13,29 @@ const BEYOND: [&str; 4] = [
     "server-session-lifecycle",
 ];
 
+/// The scenarios of the extension for tasks. There is one more, `tasks-status-notifications`, which checks nothing yet.
+const TASKS: [&str; 9] = [
+    "tasks-capability-negotiation",
+    "tasks-dispatch-and-envelope",
+    "tasks-lifecycle",
+    "tasks-mrtr-composition",
+    "tasks-mrtr-input",
+    "tasks-request-headers",
+    "tasks-request-state-removal",
+    "tasks-required-task-error",
+    "tasks-wire-fields",
+];
+
 #[test]
 fn all_of_2025_11_25_passes() {
-    check("2025-11-25", 30);
+    check("demo --conformance-fixtures", "2025-11-25", 30);
 }
 
 #[test]
 fn all_of_2026_07_28_passes() {
-    check("2026-07-28", 37);
+    let Some(verdict) = check("demo --conformance-fixtures --tasks", "2026-07-28", 37) else { return };
+    let missed = TASKS.iter().filter(|scenario| verdict.passed.get(**scenario) != Some(&true));
+    assert_eq!(missed.collect::<Vec<_>>(), Vec::<&&str>::new(), "{}", verdict.seen.text());
 }
 
 #[test]
@@ -35,19 +50,20 @@ fn without_its_fixtures_the_server_does_not_pass() {
     assert!(!verdict.failed().contains(&"ping".to_owned()), "{:?}", verdict.failed());
 }
 
-/// Holds the server to everything that a revision requires, which is so many scenarios.
-fn check(revision: &str, required: usize) {
+/// Holds a server to everything that a revision requires, which is so many scenarios; nothing where no suite is installed.
+fn check(server: &str, revision: &str, required: usize) -> Option<Verdict> {
     if !is_installed() {
-        return;
+        return None;
     }
     let scene = Scene::bare(&format!("conformance/{revision}"));
-    let verdict = judge(&scene, "demo --conformance-fixtures", revision);
+    let verdict = judge(&scene, server, revision);
     let shown = verdict.seen.text();
     assert_eq!(verdict.required.len(), required, "the suite requires other scenarios: {:?}", verdict.required);
     assert_eq!(verdict.failed(), Vec::<String>::new(), "{shown}");
     assert_eq!(verdict.seen.status, 0, "{shown}");
     let beyond = BEYOND.iter().filter(|scenario| verdict.passed.get(**scenario) == Some(&false));
     assert_eq!(beyond.collect::<Vec<_>>(), Vec::<&&str>::new(), "{shown}");
+    Some(verdict)
 }
 
 /// What the suite says about a server.

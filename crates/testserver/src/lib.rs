@@ -101,7 +101,7 @@ where
 /// The behaviour of a server under settings and with what it does wrong.
 fn conduct(settings: Settings, fault: &Arc<ServerFault>) -> Result<server::Conduct, ServeError> {
     let rules = fault.settings(settings).check().map_err(ServeError::Setting)?;
-    let fixtures = rules.wants_fixtures().then(Fixtures::new).transpose().map_err(ServeError::Setting)?;
+    let fixtures = rules.wants_fixtures().then(|| Fixtures::new(&rules)).transpose().map_err(ServeError::Setting)?;
     let stored = rules.data_file().map(Store::open).transpose().map_err(ServeError::Setting)?;
     let data = stored.map(|store| Arc::new(Mutex::new(store)));
     let (rules, fixtures) = (Arc::new(rules), fixtures.map(Arc::new));

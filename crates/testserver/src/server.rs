@@ -159,7 +159,37 @@ impl Demo {
         list(&DIRECTORY).iter().chain(fixtures).cloned().collect()
     }
 
-    /// Calls a tool.
+    /// Does what a call asks for, at once or as the task that it became.
+    pub(crate) async fn perform(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(fixtures) = self.fixtures_with(&request) {
+            return fixtures.turn(context, self.input.clone()).call(request).await;
+        }
+        let call = ToolCall::new(&self.conduct.fault, self, request, context);
+        self.conduct.fault.call(call).await.map(Into::into)
+    }
+
+    /// The answer to a call that asks for input before it becomes a task, if it does.
+    pub(crate) async fn missing_input(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<CallToolResponse>, ErrorData> {
+        match self.fixtures_with(request) {
+            Some(fixtures) => fixtures.turn(context, self.input.clone()).missing_input(request).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The fixtures, if the called tool is one of them.
+    fn fixtures_with(&self, request: &CallToolRequestParams) -> Option<&Fixtures> {
+        self.fixtures().filter(|_| FIXTURES.tool(&request.name).is_some())
+    }
+
+    /// Calls a tool of the directory.
     pub(crate) async fn run(
         &self,
         request: CallToolRequestParams,
@@ -204,10 +234,10 @@ impl ServerHandler for Demo {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(request)?;
-        let fixtures = self.fixtures().into_iter().flat_map(Fixtures::tools);
+        let fixtures = self.fixtures().into_iter().flat_map(|fixtures| fixtures.tools(&context));
         let list = tools::offered_tools(self.tasks.is_some()).chain(fixtures).map(|declared| declared.tool.clone());
         let mut list = ListToolsResult::with_all_items(list.collect());
         self.conduct.fault.tools(&mut list);
@@ -219,14 +249,10 @@ impl ServerHandler for Demo {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if let Some(task) = tasks::instead(self, &request, &context)? {
-            return Ok(task);
+        match tasks::instead(self, &request, &context).await? {
+            Some(instead) => Ok(instead),
+            None => self.perform(request, &context).await,
         }
-        if let Some(fixtures) = self.fixtures().filter(|_| FIXTURES.tool(&request.name).is_some()) {
-            return fixtures.turn(&context, self.input.clone()).call(request).await;
-        }
-        let call = ToolCall::new(&self.conduct.fault, self, request, &context);
-        self.conduct.fault.call(call).await.map(Into::into)
     }
 
     async fn list_resources(

@@ -7,14 +7,13 @@ use indexmap::IndexMap;
 use mcprove_server::transport::Input;
 use parking_lot::{Mutex, MutexGuard};
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, ErrorData};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData};
 use rmcp::service::RequestContext;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::TaskProtocol;
 use super::task::{Stage, Task, Terms};
-use crate::faulty::ToolCall;
 use crate::random;
 use crate::server::Demo;
 
@@ -82,11 +81,9 @@ impl Tasks {
         own.extensions.insert(Arc::clone(&task));
         let (entered, mut input) = (Arc::clone(&task), self.input.clone());
         let running = tokio::spawn(async move {
-            let fault = Arc::clone(demo.fault());
-            let call = ToolCall::new(&fault, &demo, request, &own);
             let outcome = tokio::select! {
                 biased;
-                outcome = fault.call(call) => outcome,
+                outcome = demo.perform(request, &own) => outcome.and_then(result),
                 _ = input.wait_for(Input::is_over) => Err(ErrorData::internal_error("the input ended before the task", None)),
             };
             entered.settle(Stage::Ended(outcome));
@@ -156,6 +153,14 @@ impl Book {
         });
         tasks
     }
+}
+
+/// The result of a call that goes on as a task, which can no longer become one or start again with more input.
+fn result(response: CallToolResponse) -> Result<CallToolResult, ErrorData> {
+    let CallToolResponse::Complete(result) = response else {
+        return Err(ErrorData::internal_error("the call is a task already, and did not end as a call does", None));
+    };
+    Ok(result)
 }
 
 /// The error for a task that does not exist, belongs to somebody else, or has expired.

@@ -16,27 +16,42 @@ use serde_json::Value;
 use super::book::Tasks;
 use super::task::{Stage, State, Task};
 use super::{POLL, Support, TaskProtocol, task_id};
+use crate::fixtures;
 use crate::server::Demo;
 
 /// The time for which a task is kept, in milliseconds.
 const TTL: u64 = 300_000;
 
-/// The task that a call becomes, if it does.
-pub(crate) fn create(
+/// The task that a call becomes, if it does; a call that lacks input is told so first.
+pub(crate) async fn create(
     tasks: &Tasks,
     demo: &Demo,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<Option<CallToolResponse>, ErrorData> {
-    let takes_time = || request.arguments.as_ref().and_then(|given| given.get("delay_ms")?.as_f64()) > Some(0.0);
-    match Support::of(&request.name) {
+    match support(demo, &request.name) {
         Support::Required => require_extension(context)?,
-        Support::Optional if require_extension(context).is_ok() && takes_time() => {}
+        Support::Optional if require_extension(context).is_ok() && takes_time(request) => {}
         Support::Optional | Support::Forbidden | Support::Undeclared => return Ok(None),
+    }
+    if let Some(missing) = demo.missing_input(request, context).await? {
+        return Ok(Some(missing));
     }
     let task = tasks.start((TaskProtocol::Extension, Duration::from_millis(TTL)), demo, request, context)?;
     let created = CreateTaskResult::new(detail(&task, task.beginning()).task);
     Ok(Some(CallToolResponse::Task(created)))
+}
+
+/// True if a tool of the server can be called as a task; some fixtures can, in this revision alone.
+fn support(demo: &Demo, tool: &str) -> Support {
+    let of_fixture = demo.fixtures().and_then(|_| fixtures::task_support(tool));
+    of_fixture.unwrap_or_else(|| Support::of(tool))
+}
+
+/// Does a call say that it takes more than no time?
+fn takes_time(request: &CallToolRequestParams) -> bool {
+    let given = |name| request.arguments.as_ref().and_then(|given| given.get(name)?.as_f64());
+    given("delay_ms").or_else(|| given("seconds")) > Some(0.0)
 }
 
 /// The answer to a request about tasks; nothing for all others.

@@ -28,7 +28,7 @@ const POLL: u64 = 100;
 
 /// True if a tool can be called as a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Support {
+pub(crate) enum Support {
     /// Only as one.
     Required,
     /// Either way.
@@ -82,14 +82,14 @@ pub(crate) fn answer_task_call(
 }
 
 /// The answer to a call that becomes a task on the server's own account; an error if a plain call is not allowed.
-pub(crate) fn instead(
+pub(crate) async fn instead(
     demo: &Demo,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<Option<CallToolResponse>, ErrorData> {
     match (demo.tasks(), TaskProtocol::of(context.protocol_version().as_ref())) {
         (Some(_), Some(TaskProtocol::Legacy)) => legacy::admit(&request.name).map(|()| None),
-        (Some(tasks), Some(TaskProtocol::Extension)) => extension::create(tasks, demo, request, context),
+        (Some(tasks), Some(TaskProtocol::Extension)) => extension::create(tasks, demo, request, context).await,
         (None, _) | (_, None) => Ok(None),
     }
 }

@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rmcp::RoleServer;
-use rmcp::model::{
-    CallToolResult, ErrorData, InputRequest, InputRequests, NotificationMetaObject, ProgressNotificationParam,
-};
+use rmcp::model::{CallToolResult, ErrorData, InputRequests, NotificationMetaObject, ProgressNotificationParam};
 use rmcp::service::Peer;
 use rmcp::task_manager::current_timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -37,7 +35,13 @@ pub(crate) struct Task {
     turn: tokio::sync::Mutex<()>,
     /// Who can be told about progress: first who called, last who waits for the result.
     listeners: Mutex<Vec<Peer<RoleServer>>>,
-    answer: Mutex<Option<oneshot::Sender<Value>>>,
+    dialogue: Mutex<Option<Dialogue>>,
+}
+
+/// The answers to the questions of a task, until all are there.
+struct Dialogue {
+    answers: Map<String, Value>,
+    whoever_asked: oneshot::Sender<Map<String, Value>>,
 }
 
 /// The state of a task, and its time.
@@ -91,7 +95,7 @@ impl Task {
             running: OnceLock::new(),
             turn: tokio::sync::Mutex::default(),
             listeners: Mutex::new(vec![terms.caller]),
-            answer: Mutex::default(),
+            dialogue: Mutex::default(),
         }
     }
 
@@ -176,25 +180,35 @@ impl Task {
         }
     }
 
-    /// Asks the client, under `key`, and waits for its answer. Nobody can be asked in the middle of other tasks.
-    pub(crate) async fn ask(&self, key: &str, question: InputRequest) -> Option<Value> {
+    /// Asks the client, and waits until it has answered every question; each answer is under the key of its question.
+    /// Nobody can be asked in the middle of other tasks.
+    pub(crate) async fn ask(&self, questions: InputRequests) -> Option<Map<String, Value>> {
         if self.way == TaskProtocol::Legacy {
             return None;
         }
-        let (sender, answer) = oneshot::channel();
-        *self.answer.lock() = Some(sender);
-        self.settle(Stage::Asking([(key.to_owned(), question)].into()));
-        answer.await.ok()
+        let (whoever_asked, answers) = oneshot::channel();
+        *self.dialogue.lock() = Some(Dialogue { answers: Map::new(), whoever_asked });
+        self.settle(Stage::Asking(questions));
+        answers.await.ok()
     }
 
-    /// Takes the answers that the client sends; those that nobody asked for are dropped.
-    pub(crate) fn answer(&self, answers: &serde_json::Map<String, Value>) {
-        let Stage::Asking(questions) = self.state().stage else { return };
-        let Some(answer) = questions.keys().find_map(|key| answers.get(key)) else { return };
-        if let Some(sender) = self.answer.lock().take() {
+    /// Takes answers that the client sends, perhaps not all at once; those that nobody asked for are dropped.
+    pub(crate) fn answer(&self, answers: &Map<String, Value>) {
+        let mut dialogue = self.dialogue.lock();
+        let Stage::Asking(mut open) = self.state().stage else { return };
+        let Some(mut asked) = dialogue.take() else { return };
+        for (key, answer) in answers {
+            if open.remove(key).is_some() {
+                asked.answers.insert(key.clone(), answer.clone());
+            }
+        }
+        if open.is_empty() {
             self.settle(Stage::Working);
             // A task that was stopped meanwhile reads no answers.
-            let _ = sender.send(answer.clone());
+            let _ = asked.whoever_asked.send(asked.answers);
+        } else {
+            self.settle(Stage::Asking(open));
+            *dialogue = Some(asked);
         }
     }
 }

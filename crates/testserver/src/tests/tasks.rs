@@ -41,9 +41,13 @@ impl Answering for Peer {
     }
 }
 
-/// Runs the scripts of an era, each with a client of its own.
-pub(crate) async fn run<A: Answering>(era: Era, open: impl AsyncFn() -> A) {
-    let word = if era == Era::Legacy { "legacy: " } else { "modern: " };
+/// The word before the scripts of an era.
+pub(crate) fn word_of(era: Era) -> &'static str {
+    if era == Era::Legacy { "legacy: " } else { "modern: " }
+}
+
+/// Runs the scripts that begin with a word, each with a client of its own.
+pub(crate) async fn run<A: Answering>(word: &str, open: impl AsyncFn() -> A) {
     for script in include_str!("task_scripts.txt").split("\n\n").filter_map(|script| script.strip_prefix(word)) {
         let (mut client, mut id) = (open().await, String::new());
         let lines: Vec<_> = script.lines().skip(1).collect();
@@ -94,8 +98,10 @@ fn includes(actual: &Value, expected: &Value) -> bool {
 #[tokio::test(start_paused = true)]
 async fn scripts() {
     for era in ERAS {
-        run(era, async || opened(era).await).await;
+        run(word_of(era), async || opened(era).await).await;
     }
+    let with_fixtures = Settings { conformance_fixtures: true, ..with_tasks() };
+    run("fixtures: ", async || Peer::connect_to(Era::Modern, with_fixtures.clone())).await;
 }
 
 /// What a call that is to be a task is answered with: the name of the task.

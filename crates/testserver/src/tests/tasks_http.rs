@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Era, bound, serve};
 use super::peer::ERAS;
-use super::tasks::{Answering, run, with_tasks};
+use super::tasks::{Answering, run, with_tasks, word_of};
 use crate::Settings;
 use crate::faulty::ServerFault;
 
@@ -27,7 +27,7 @@ async fn told(settings: Settings) -> String {
 #[tokio::test]
 async fn scripts() {
     for era in ERAS {
-        run(era, async || Client::at(told(with_tasks()).await, era, "2025-11-25").await).await;
+        run(word_of(era), async || Client::at(told(with_tasks()).await, era, "2025-11-25").await).await;
     }
 }
 

@@ -104,8 +104,8 @@ async fn goes_on(context: &RequestContext<RoleServer>) -> bool {
         },
     });
     let Ok(question) = serde_json::from_value::<InputRequest>(question) else { return true };
-    match task.ask("go-on", question).await {
-        Some(answer) => answer["action"] == "accept" && answer["content"]["go_on"] == true,
+    match task.ask([("go-on".to_owned(), question)].into()).await {
+        Some(answers) => answers["go-on"]["action"] == "accept" && answers["go-on"]["content"]["go_on"] == true,
         None => true,
     }
 }
