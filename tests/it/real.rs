@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -73,50 +73,143 @@ fn releases_of_real_servers_differ_where_they_do() {
     scene.assert_nothing_survives();
 }
 
-/// What the rules of OAuth say of an example of the TypeScript SDK, whose authorization server may check the resource.
+/// Where the processes of a server with OAuth listen: variables of their environment, and of its suites.
+const SERVER_PORT: &str = "SERVER_PORT";
+const AUTHORIZATION_PORT: &str = "AUTHORIZATION_PORT";
+
+/// The authorization server of `oidc-provider`, under the Node that comes with the packages.
+const OIDC_PROVIDER: OAuthProcess = OAuthProcess {
+    command: "tests/real/node_modules/.bin/node tests/real/servers/oidc.mjs",
+    listens_at: &[AUTHORIZATION_PORT],
+};
+
+/// A program with a part in OAuth.
+#[derive(Clone, Copy)]
+struct OAuthProcess {
+    command: &'static str,
+    listens_at: &'static [&'static str],
+}
+
+impl OAuthProcess {
+    /// A server, and perhaps its authorization server in the same process.
+    const fn server(command: &'static str) -> Self {
+        Self { command, listens_at: &[SERVER_PORT] }
+    }
+}
+
+/// An example whose authorization server may check the resource.
 #[test]
 fn what_rules_of_oauth_say_of_the_typescript_sdk() {
+    const EXAMPLE: [&str; 2] = [
+        "node tests/real/node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js --oauth",
+        "node tests/real/node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js --oauth \
+         --oauth-strict",
+    ];
+    let example = EXAMPLE.map(|command| OAuthProcess { command, listens_at: &[SERVER_PORT, AUTHORIZATION_PORT] });
+    let ways = [("--oauth", &example[..1]), ("--oauth-strict", &example[1..])];
+    judge_oauth("typescript-sdk", &ways, &["typescript-sdk"]);
+}
+
+/// Its endpoints, and a server of ours behind them that may check the resource.
+#[test]
+fn what_rules_of_oauth_say_of_the_python_sdk() {
+    let lax = OAuthProcess::server("tests/real/venv/bin/python tests/real/servers/sdk2_auth.py any-resource");
+    let strict = OAuthProcess::server("tests/real/venv/bin/python tests/real/servers/sdk2_auth.py");
+    judge_oauth("python-sdk", &[("any-resource", &[lax]), ("strict", &[strict])], &["python-sdk"]);
+}
+
+/// An authorization server of its own, and a server on `FastMCP` that reads its tokens.
+#[test]
+fn what_rules_of_oauth_say_of_oidc_provider() {
+    let fastmcp = OAuthProcess::server("tests/real/venv/bin/python tests/real/servers/fastmcp_auth.py remote");
+    let suites = ["oidc-provider", "oidc-provider-grants"];
+    judge_oauth("oidc-provider", &[("FastMCP behind it", &[OIDC_PROVIDER, fastmcp])], &suites);
+}
+
+/// `FastMCP` between its clients and an authorization server.
+#[test]
+fn what_rules_of_oauth_say_of_the_proxy_of_fastmcp() {
+    let proxy = OAuthProcess::server("tests/real/venv/bin/python tests/real/servers/fastmcp_auth.py proxy");
+    judge_oauth("fastmcp-proxy", &[("before oidc-provider", &[OIDC_PROVIDER, proxy])], &["fastmcp-proxy"]);
+}
+
+/// `FastMCP` as an authorization server.
+#[test]
+fn what_rules_of_oauth_say_of_the_provider_of_fastmcp() {
+    let provider = OAuthProcess::server("tests/real/venv/bin/python tests/real/servers/fastmcp_auth.py provider");
+    judge_oauth("fastmcp-provider", &[("in memory", &[provider])], &["fastmcp-provider"]);
+}
+
+/// A process that ends with its test.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // It has ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs suites against servers that are started in several ways, and compares the verdicts with a snapshot.
+fn judge_oauth(name: &str, ways: &[(&str, &[OAuthProcess])], suites: &[&str]) {
     if !is_installed() {
         return;
     }
-    let scene = Scene::new("real/authorization");
-    let suite = root().join("tests/real/authorization/typescript-sdk.yml");
+    let scene = Scene::new(&format!("real/oauth-{name}"));
     let mut seen = String::new();
-    for mode in ["--oauth", "--oauth-strict"] {
+    for (way, processes) in ways {
         let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-        let (port, of_authorization) = (free(), free());
-        let example =
-            "tests/real/node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js";
-        let mut server = Command::new("node")
-            .args([example, "--oauth", mode])
-            .current_dir(root())
-            .envs([("MCP_PORT", &port), ("MCP_AUTH_PORT", &of_authorization)])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let listens = |port: &String| TcpStream::connect(format!("localhost:{port}")).is_ok();
-        scene.wait_until("the example listens", || listens(&port) && listens(&of_authorization));
-        let line = format!("mcprove run '{}' --state-dir state --report json=oauth.json", suite.display());
-        let status = scene.line(&format!("SERVER_PORT={port} {line}")).status;
-        server.kill().unwrap();
-        server.wait().unwrap();
-        let report: Value =
-            serde_json::from_str(&fs::read_to_string(scene.folder.join("oauth.json")).unwrap()).unwrap();
-        let _ = writeln!(seen, "{mode}: exit {status}");
-        let mut verdicts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for case in report["suites"][0]["cases"].as_array().unwrap() {
-            let outcome = case["outcome"].as_str().unwrap().to_owned();
-            let name = case["case"]["name"].as_str().unwrap().to_owned();
-            verdicts.entry(outcome).or_default().push(name.trim_start_matches("authorization: ").to_owned());
+        let ports = BTreeMap::from([(SERVER_PORT, free()), (AUTHORIZATION_PORT, free())]);
+        let started: Vec<Started> = processes.iter().map(|process| start(&scene, *process, &ports)).collect();
+        for suite in suites {
+            let path = root().join(format!("tests/real/authorization/{suite}.yml"));
+            let line = format!("mcprove run '{}' --state-dir state --report json=oauth.json", path.display());
+            let variables: Vec<_> = ports.iter().map(|(name, port)| format!("{name}={port}")).collect();
+            let status = scene.line(&format!("{} {line}", variables.join(" "))).status;
+            let report = fs::read_to_string(scene.folder.join("oauth.json")).unwrap();
+            let _ = writeln!(seen, "{suite}, {way}: exit {status}");
+            seen += &verdicts(&serde_json::from_str(&report).unwrap());
         }
-        for (outcome, mut names) in verdicts {
-            names.sort_unstable();
-            let _ = writeln!(seen, "  {outcome}: {}", names.join(", "));
-        }
+        drop(started);
     }
-    snapshot("oauth-typescript-sdk", &seen);
+    snapshot(&format!("oauth-{name}"), &seen);
     scene.assert_nothing_survives();
+}
+
+/// Starts a process, and waits until it listens.
+fn start(scene: &Scene, process: OAuthProcess, ports: &BTreeMap<&str, String>) -> Started {
+    let (program, arguments) = process.command.split_once(' ').unwrap();
+    let started = Command::new(program)
+        .args(arguments.split_whitespace())
+        .current_dir(root())
+        .envs(ports)
+        .envs([("MCP_PORT", &ports[SERVER_PORT]), ("MCP_AUTH_PORT", &ports[AUTHORIZATION_PORT])])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = Started(started);
+    scene.wait_until(process.command, || {
+        process.listens_at.iter().all(|name| TcpStream::connect(format!("localhost:{}", ports[name])).is_ok())
+    });
+    started
+}
+
+/// The cases of a report, a line for each outcome.
+fn verdicts(report: &Value) -> String {
+    let mut verdicts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let cases = report["suites"].as_array().unwrap().iter().flat_map(|suite| suite["cases"].as_array().unwrap());
+    for case in cases {
+        let name = case["case"]["name"].as_str().unwrap().trim_start_matches("authorization: ");
+        verdicts.entry(case["outcome"].as_str().unwrap()).or_default().push(name);
+    }
+    let mut text = String::new();
+    for (outcome, mut names) in verdicts {
+        names.sort_unstable();
+        let _ = writeln!(text, "  {outcome}: {}", names.join(", "));
+    }
+    text
 }
 
 /// The findings and the providers of a report, a line each.
