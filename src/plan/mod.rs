@@ -47,6 +47,7 @@ pub use self::chosen_tools::{ChosenTools, chosen_tools};
 pub use self::expand::expand;
 pub use self::filter::Filter;
 pub use self::offer::Offer;
+pub(crate) use self::offer::is_authorized;
 pub use self::order::{replan, shuffle};
 pub(crate) use self::parts::{PartFile, missing, repeated};
 pub use self::probe::{TargetPlan, by_target};

@@ -103,7 +103,7 @@ fn is_allowed_reader(suite: &Suite, tool: &Tool) -> bool {
 }
 
 /// Returns true if the suite sends credentials.
-fn is_authorized(suite: &Suite) -> bool {
+pub(crate) fn is_authorized(suite: &Suite) -> bool {
     let is_credential = |name: &str| name.eq_ignore_ascii_case("authorization");
     suite.servers.values().any(|server| match &server.kind {
         ServerKind::Url(http) => http.all_credentials().any(|credentials| {

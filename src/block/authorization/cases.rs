@@ -7,7 +7,7 @@ use super::rule::AuthorizationRule;
 use super::{AuthorizationSettings, NamedCall, OAuthUser};
 use crate::event::Reason;
 use crate::plan::planner::Planner;
-use crate::plan::{Body, Case, Offer};
+use crate::plan::{Body, Case, Offer, is_authorized};
 use crate::suite::ToolSelection;
 use crate::transport::TransportKind;
 
@@ -17,8 +17,12 @@ pub(crate) fn cases(
     settings: &Arc<AuthorizationSettings>,
     offer: &Offer<'_>,
 ) -> Vec<Case> {
-    let named = settings.named_calls().map(|call| call.call.clone());
-    let mut cases = planner.unknown_tools(template, &ToolSelection::of_names(named), offer.catalog);
+    let mut cases = Vec::new();
+    // A server may hide the tools that a token may not call.
+    if !is_authorized(planner.suite) {
+        let named = settings.named_calls().map(|call| call.call.clone());
+        cases = planner.unknown_tools(template, &ToolSelection::of_names(named), offer.catalog);
+    }
     for rule in settings.chosen() {
         let name = format!("{}: {}", template.name, rule.as_str());
         for user in users_of(settings, rule) {
@@ -56,31 +60,33 @@ fn body(
     if let Some(why) = not_given(settings, rule, user) {
         return Body::skipped(Reason::NotGiven(why.to_owned()));
     }
-    let mut calls = called(settings, rule, user).filter_map(|call| offer.catalog.tool(&call.call.value));
-    if let Some(reason) = calls.find_map(|tool| planner.left_out(tool)) {
-        return Body::skipped(reason);
+    let of_user = user.map(|user| calls_of(&settings.users[user].1, rule)).unwrap_or_default();
+    let step_up = settings.step_up.iter().filter(|_| needs_step_up(rule));
+    for call in step_up.clone().chain(of_user) {
+        if let Some(reason) = offer.catalog.tool(&call.call.value).and_then(|tool| planner.left_out(tool)) {
+            return Body::skipped(reason);
+        }
+    }
+    if let Some(hidden) = step_up.map(|call| &call.call.value).find(|name| offer.catalog.tool(name).is_none()) {
+        let why = format!(
+            "the server lists no tool `{hidden}`; if it hides tools that a token may not call, name the scopes of the \
+             tool under `scopes` of the server's `auth`"
+        );
+        return Body::skipped(Reason::NotGiven(why));
     }
     Body::Check(Arc::new(RuleCheck { settings: Arc::clone(settings), rule, user }))
 }
 
-/// The calls that the check of a rule makes, but for those that only other users make as a control.
-fn called(
-    settings: &AuthorizationSettings,
-    rule: AuthorizationRule,
-    user: Option<usize>,
-) -> impl Iterator<Item = &NamedCall> {
-    let needs_step_up = matches!(rule, AuthorizationRule::Scope | AuthorizationRule::StepUp);
-    let of_user = user.map(|user| calls_of(&settings.users[user].1, rule)).unwrap_or_default();
-    settings.step_up.iter().filter(move |_| needs_step_up).chain(of_user)
+fn needs_step_up(rule: AuthorizationRule) -> bool {
+    matches!(rule, AuthorizationRule::Scope | AuthorizationRule::StepUp)
 }
 
 /// What a rule needs that the suite does not give.
 fn not_given(settings: &AuthorizationSettings, rule: AuthorizationRule, user: Option<usize>) -> Option<&'static str> {
-    let needs_call = matches!(rule, AuthorizationRule::Scope | AuthorizationRule::StepUp);
     if rule == AuthorizationRule::Audience && settings.other_resource.is_empty() {
         return Some("no other resource is known; name one for which tokens are issued under `other_resource`");
     }
-    if needs_call && settings.step_up.is_none() {
+    if needs_step_up(rule) && settings.step_up.is_none() {
         return Some("no call is known that needs more scopes; name one under `step_up`");
     }
     if rule == AuthorizationRule::SessionUser && settings.users.is_empty() {
@@ -129,6 +135,23 @@ mod tests {
             ]);
             let suite = format!("{{ suite: s, authorization: {settings} }}");
             check_lines(settings, &planned(&suite, &[], &tools), expected);
+        }
+    }
+
+    #[test]
+    fn a_tool_that_is_not_listed_may_be_hidden_from_the_token() {
+        let expected = ["authorization: scope: skipped, the server lists no tool `hide`; if it hides tools"];
+        for (server, found) in [
+            (
+                "{ command: [x] }",
+                &["authorization / hide: unknown-tool, the server lists no tool `hide`", expected[0]][..],
+            ),
+            ("{ url: \"http://localhost:1/mcp\", auth: { bearer: t } }", &expected),
+        ] {
+            let suite = format!(
+                "{{ suite: s, server: {server}, authorization: {{ rules: [scope], step_up: {{ call: hide }} }} }}"
+            );
+            check_lines(server, &planned(&suite, &[], &json!([])), found);
         }
     }
 }
