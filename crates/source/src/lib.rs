@@ -46,8 +46,8 @@ pub use self::text::{beginning, legible_json, map_texts, replace_path, shorten, 
 pub use self::visible::{
     command_brackets, is_hidden, printable, replace_command_brackets, visible, visible_line, without_commands,
 };
-pub use self::yaml::parse;
-pub use self::yaml_format::format_yaml;
+pub use self::yaml::{parse, parse_documents};
+pub use self::yaml_format::{format_yaml, yaml_comments};
 
 /// A text and the name under which messages mention it.
 #[derive(Debug)]

@@ -23,27 +23,35 @@ const MAX_COPIED: usize = 16 << 20;
 
 /// Reads a text of `sources` as one YAML document; an empty document is `Null`.
 pub fn parse(sources: &Sources, source: SourceId) -> Result<Node, Diagnostic> {
-    let text = &sources.file(source).text;
-    let mut options = Options::default();
-    options.emit_comments = false;
-    options.flow_nesting_limit = MAX_DEPTH;
-    options.block_nesting_limit = MAX_DEPTH;
-    let reader = YamlReader {
-        parser: Parser::new_from_str_with_options(text, options),
-        text,
-        source,
-        anchors: BTreeMap::new(),
-        has_aliases: false,
-        nodes: 0,
-        copied: 0,
-    };
-    reader.document()
+    let reader = YamlReader::new(sources, source, Dialect::Suite);
+    let empty = Node { value: Value::Null, span: reader.span(0, 0) };
+    Ok(reader.documents()?.pop().unwrap_or(empty))
+}
+
+/// Reads a text of `sources` as YAML that another program wrote its own way: with any number of documents, and with tags
+/// whose values are taken as texts.
+///
+/// # Errors
+///
+/// Fails with the first mistake in the syntax.
+pub fn parse_documents(sources: &Sources, source: SourceId) -> Result<Vec<Node>, Diagnostic> {
+    YamlReader::new(sources, source, Dialect::Foreign).documents()
+}
+
+/// The YAML that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    /// One document, without tags of others.
+    Suite,
+    /// What other programs write.
+    Foreign,
 }
 
 struct YamlReader<'t> {
     parser: Parser<'t, granit_parser::StrInput<'t>>,
     text: &'t str,
     source: SourceId,
+    dialect: Dialect,
     /// The values of anchors.
     anchors: BTreeMap<usize, (Node, CopySize)>,
     has_aliases: bool,
@@ -79,9 +87,27 @@ enum NodeKind {
 }
 
 impl<'t> YamlReader<'t> {
-    fn document(mut self) -> Result<Node, Diagnostic> {
+    fn new(sources: &'t Sources, source: SourceId, dialect: Dialect) -> Self {
+        let text = &sources.file(source).text;
+        let mut options = Options::default();
+        options.emit_comments = false;
+        options.flow_nesting_limit = MAX_DEPTH;
+        options.block_nesting_limit = MAX_DEPTH;
+        Self {
+            parser: Parser::new_from_str_with_options(text, options),
+            text,
+            source,
+            dialect,
+            anchors: BTreeMap::new(),
+            has_aliases: false,
+            nodes: 0,
+            copied: 0,
+        }
+    }
+
+    fn documents(mut self) -> Result<Vec<Node>, Diagnostic> {
         let mut open: Vec<Open> = Vec::new();
-        let mut root = None;
+        let mut roots = Vec::new();
         while let Some(event) = self.parser.next_event() {
             let (event, place) = event.map_err(|error| self.syntax(&error))?;
             let (start, end) = (self.offset(place.start), self.offset(place.end));
@@ -114,7 +140,7 @@ impl<'t> YamlReader<'t> {
                     let (node, _) = &self.anchors[&anchor];
                     Node { span: self.span(start, end), value: node.value.clone() }
                 }
-                Event::DocumentStart(..) if root.is_some() => {
+                Event::DocumentStart(..) if !roots.is_empty() && self.dialect == Dialect::Suite => {
                     return Err(self.mistake("a second document starts here", start, end));
                 }
                 Event::StreamStart
@@ -128,10 +154,10 @@ impl<'t> YamlReader<'t> {
             };
             match open.last_mut() {
                 Some(parent) => self.add(parent, finished)?,
-                None => root = Some(finished),
+                None => roots.push(finished),
             }
         }
-        Ok(root.unwrap_or(Node { value: Value::Null, span: self.span(0, 0) }))
+        Ok(roots)
     }
 
     fn open(&mut self, open: &mut Vec<Open>, start: u32, anchor: usize, kind: NodeKind) -> Result<(), Diagnostic> {
@@ -281,7 +307,7 @@ impl<'t> YamlReader<'t> {
         match tag.core_suffix() {
             Some("str") => Ok(Value::Text(text.into_owned())),
             Some("int" | "float" | "bool" | "null") => Ok(plain(text)),
-            _ if tag.parts() == ("", "!") => Ok(Value::Text(text.into_owned())),
+            _ if tag.parts() == ("", "!") || self.dialect == Dialect::Foreign => Ok(Value::Text(text.into_owned())),
             _ => Err(self.mistake(&format!("suites do not support the tag `{}`", tag.original()), start, start)),
         }
     }
@@ -403,6 +429,16 @@ mod tests {
         ] {
             assert_eq!(read(&hostile).1.unwrap_err().code, "yaml-syntax");
         }
+    }
+
+    #[test]
+    fn files_of_others_have_several_documents_and_tags() {
+        let mut sources = Sources::default();
+        let id = sources.add(SourceFile::new("t.yml", "a: !!re \"x+\"\n---\nb: [!own 1]\n--- {}\n"));
+        let documents: Vec<_> = parse_documents(&sources, id).unwrap().iter().map(Node::to_json).collect();
+        assert_eq!(documents, [serde_json::json!({"a": "x+"}), serde_json::json!({"b": ["1"]}), serde_json::json!({})]);
+        let id = sources.add(SourceFile::new("empty.yml", "# nothing\n"));
+        assert!(parse_documents(&sources, id).unwrap().is_empty());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use granit_parser::{ScalarStyle, Scanner, StrInput, TokenType};
 
-use super::{Diagnostic, SourceFile, SourceId, Sources, parse};
+use super::{Diagnostic, Located, SourceFile, SourceId, Sources, Span, parse};
 
 /// The columns of a level.
 const STEP: usize = 2;
@@ -27,6 +27,18 @@ pub fn format_yaml(sources: &Sources, source: SourceId) -> Result<Option<String>
     let says_the_same = parse(&copy, copied).is_ok_and(|after| after.to_json() == before.to_json());
     let is_settled = || Layout::of(&formatted).as_ref() == Some(&formatted);
     Ok((says_the_same && comments(text) == comments(&formatted) && is_settled()).then_some(formatted))
+}
+
+/// The comments of a source without their `#`, each with the place where its line ends or the comment does.
+pub fn yaml_comments(sources: &Sources, source: SourceId) -> Vec<Located<String>> {
+    let tokens = Scanner::new(StrInput::new(&sources.file(source).text)).map_while(Result::ok);
+    let located = tokens.filter_map(|token| {
+        let TokenType::Comment(comment) = token.token_type() else { return None };
+        let text = comment.text().trim().trim_start_matches('#').trim().to_owned();
+        let end = u32::try_from(token.into_parts().0.byte_range()?.end).unwrap_or(u32::MAX);
+        Some(Located::new(text, Span { source, start: end, end }))
+    });
+    located.collect()
 }
 
 /// The texts of all comments.
