@@ -19,6 +19,9 @@ pub mod check;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod convert;
 #[doc(hidden)]
 pub mod coverage;
 #[cfg(feature = "cli")]
@@ -42,9 +45,6 @@ pub mod findings;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod init;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod invariants;
 #[doc(hidden)]
 pub mod lint;
 #[doc(hidden)]

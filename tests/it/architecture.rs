@@ -29,7 +29,7 @@ const LAYERS: &[&[&str]] = &[
     &["check"],
     &["block", "demo", "doctor"],
     &["runner", "report"],
-    &["chaos", "prove", "findings", "invariants", "show", "testing"],
+    &["chaos", "convert", "prove", "findings", "show", "testing"],
     &["diff", "init", "merge", "mock", "monitor"],
     &["cli"],
 ];

@@ -2,19 +2,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{ConvertedSuite, convert};
-use crate::source::Sources;
+use super::{ConvertedInvariants, convert};
+use crate::source::{SourceFile, Sources};
 
-fn converted(text: &str) -> ConvertedSuite {
+fn converted(text: &str) -> ConvertedInvariants {
     let mut sources = Sources::default();
-    convert("invariants.yaml", text, &BTreeMap::new(), &mut sources)
-        .unwrap_or_else(|found| panic!("{}", found[0].message))
+    let file = sources.add(SourceFile::new("invariants.yaml", text));
+    convert(file, &BTreeMap::new(), &mut sources).unwrap_or_else(|found| panic!("{}", found[0].message))
 }
 
 /// The property that one invariant becomes, and why parts of it are left out.
 fn invariant(text: &str) -> (Value, Vec<String>) {
     let text = format!("version: 2\ninvariants:\n  - {{ name: it holds, tool: search, {text} }}\n");
-    let ConvertedSuite { suite, left_out } = converted(&text);
+    let ConvertedInvariants { suite, left_out } = converted(&text);
     (suite.pointer("/properties/0").cloned().unwrap_or_default(), left_out.into_iter().map(|why| why.message).collect())
 }
 
@@ -92,7 +92,7 @@ fn what_has_no_counterpart_is_a_skipped_test_that_says_why() {
             "version: 2\ninvariants: [{{ name: it holds, tool: t, fixed: {{}}, assert: [{{ kind: {assertion} }}, \
              {{ kind: is_type, path: $.response.n, type: integer }}] }}]"
         );
-        let ConvertedSuite { suite, left_out } = converted(&text);
+        let ConvertedInvariants { suite, left_out } = converted(&text);
         assert!(left_out.len() == 1 && left_out[0].message.contains(why), "{assertion}: {left_out:?}");
         let skip = suite["tests"][0]["skip"].as_str().unwrap();
         assert!(skip.contains(why), "{skip}");
@@ -138,7 +138,7 @@ fn loops_over_tools_keep_their_conditions() {
             "version: 3\ninvariants: []\nfor_each_tool:\n  - name: 'ok.{{{{tool_name}}}}'\n    where: {{ {condition} }}\n    \
              apply: {{ input: schema_valid, assert: [{{ kind: equals, lhs: $.response.isError, rhs: false }}] }}"
         );
-        let ConvertedSuite { suite, left_out } = converted(&text);
+        let ConvertedInvariants { suite, left_out } = converted(&text);
         (suite["properties"][0].clone(), left_out.first().map(|why| why.message.clone()))
     };
     for (condition, expected) in [
@@ -190,7 +190,7 @@ sequences:
   - name: unbound
     steps: [{ call: show, with: { id: '{{steps.other.response.id}}' } }]
 ";
-    let ConvertedSuite { suite, left_out } = converted(text);
+    let ConvertedInvariants { suite, left_out } = converted(text);
     let id = json!("{{ made.structuredContent.id }}");
     assert_eq!(
         suite["properties"],

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::source::{Diagnostic, Node, SourceFile, Sources, parse};
+use crate::source::{Diagnostic, Node, SourceFile, SourceId, Sources, parse};
 
 use self::invariant::{Invariants, for_each_tool};
 use self::sequence::sequence;
@@ -47,32 +47,41 @@ const PACKS: [(&str, &str); 13] = [
 /// A part of the file that has no counterpart, as its place and the reason.
 type Unconverted = Diagnostic;
 
+/// The tool that reads such files.
+pub(crate) const TOOL: &str = "mcp-wallfacer";
+
 /// A converted file.
-pub struct ConvertedSuite {
+pub(crate) struct ConvertedInvariants {
     /// The suite, without a server.
-    pub suite: Value,
+    pub(crate) suite: Value,
     /// Warnings about everything that it leaves out.
-    pub left_out: Vec<Diagnostic>,
+    pub(crate) left_out: Vec<Diagnostic>,
 }
 
-/// Converts the text of a file; `given` are the values of its parameters that replace their defaults.
+/// A text has a line that begins with one of the lists of invariants, or only a version.
+pub(crate) fn recognises(text: &str) -> bool {
+    let begins = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
+    let has = |keys: &[&str]| text.lines().any(|line| keys.iter().any(|key| begins(line, key)));
+    has(&["invariants", "for_each_tool", "sequences"])
+}
+
+/// Converts a file; `given` are the values of its parameters that replace their defaults.
 ///
 /// # Errors
 ///
 /// Mistakes in the file: no YAML, another version, a parameter that it does not declare.
-pub fn convert(
-    name: &str,
-    text: &str,
+pub(crate) fn convert(
+    file: SourceId,
     given: &BTreeMap<String, String>,
     sources: &mut Sources,
-) -> Result<ConvertedSuite, Vec<Diagnostic>> {
-    let source = sources.add(SourceFile::new(name.to_owned(), text.to_owned()));
-    let filled = parameters::fill(text, source, given)?;
-    let source = if filled == text { source } else { sources.add(SourceFile::new(name.to_owned(), filled)) };
+) -> Result<ConvertedInvariants, Vec<Diagnostic>> {
+    let (name, text) = (sources.file(file).name.clone(), sources.file(file).text.clone());
+    let filled = parameters::fill(&text, file, given)?;
+    let source = if filled == text { file } else { sources.add(SourceFile::new(name.clone(), filled)) };
     let root = parse(sources, source).map_err(|mistake| vec![mistake])?;
     check_version(&root)?;
     let mut left_out = unknown_members(&root, &MEMBERS, "the file");
-    let mut suite = json!({ "suite": suite_name(&root, name) });
+    let mut suite = json!({ "suite": suite_name(&root, &name) });
     let packs = packs(&root, &mut left_out);
     if !packs.is_empty() {
         suite["include"] = json!(packs);
@@ -84,7 +93,7 @@ pub fn convert(
     if !skipped.is_empty() {
         suite["tests"] = json!(skipped);
     }
-    Ok(ConvertedSuite { suite, left_out })
+    Ok(ConvertedInvariants { suite, left_out })
 }
 
 fn check_version(root: &Node) -> Result<(), Vec<Diagnostic>> {

@@ -1,0 +1,1 @@
+mcprove convert convert.json
