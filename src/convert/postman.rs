@@ -147,7 +147,10 @@ impl Collection {
         let action = action(&method, params, message.get("id").is_some());
         if action.contains_key("notify") {
             // A notification has no answer; that the server bears it is what shows.
-            test.insert("steps".to_owned(), json!([action, { "alive": true }]));
+            test.insert(
+                "steps".to_owned(),
+                json!([action, { "list": "tools", "expect": [{ "at": "result", "exists": true }] }]),
+            );
         } else {
             test.extend(action);
         }
