@@ -43,6 +43,11 @@ pub trait CaseSource: SuiteSettings + Debug + Send + Sync {
         false
     }
 
+    /// Returns true if it calls a tool that the server may hide from the token of the suite.
+    fn calls_hidden(&self, _tool: &str) -> bool {
+        false
+    }
+
     /// Values for templates by name: `{{ hints.slow_tool }}`.
     fn hints(&self) -> Option<&BTreeMap<String, Node>> {
         None

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::case::{Body, Case, Mistake, Plan, SuitePlan};
+use super::offer::is_authorized;
 use super::planner::{Planner, unknown_tool};
 use super::records;
 use crate::schema;
@@ -37,7 +38,12 @@ pub fn invalid_tool_settings(
     };
     // Flags are told of as flags.
     let is_written = suite.suite.asked.is_none();
+    let is_hidden =
+        |tool: &str| is_authorized(&suite.suite) && suite.blocks.iter().any(|block| block.settings.calls_hidden(tool));
     let unknown = suite.suite.names.iter().filter(|_| is_written).filter_map(|named| {
+        if is_hidden(&named.tool.name.value) {
+            return None;
+        }
         let mistake = unlisted_tool(&named.tool, catalogs)?;
         Some(case(named.key, &named.tool.name.value, mistake))
     });

@@ -1,6 +1,9 @@
 //! One case for each rule.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use serde_json::json;
 
 use super::check::RuleCheck;
 use super::rule::AuthorizationRule;
@@ -10,6 +13,7 @@ use crate::plan::planner::Planner;
 use crate::plan::{Body, Case, Offer, is_authorized};
 use crate::suite::ToolSelection;
 use crate::transport::TransportKind;
+use crate::wire::{Catalog, Tool};
 
 pub(crate) fn cases(
     planner: &Planner<'_>,
@@ -62,19 +66,24 @@ fn body(
     }
     let of_user = user.map(|user| calls_of(&settings.users[user].1, rule)).unwrap_or_default();
     let step_up = settings.step_up.iter().filter(|_| needs_step_up(rule));
-    for call in step_up.clone().chain(of_user) {
-        if let Some(reason) = offer.catalog.tool(&call.call.value).and_then(|tool| planner.left_out(tool)) {
-            return Body::skipped(reason);
-        }
-    }
-    if let Some(hidden) = step_up.map(|call| &call.call.value).find(|name| offer.catalog.tool(name).is_none()) {
+    if let Some(hidden) = step_up.clone().map(|call| &call.call.value).find(|name| offer.catalog.tool(name).is_none()) {
         let why = format!(
             "the server lists no tool `{hidden}`; if it hides tools that a token may not call, name the scopes of the \
              tool under `scopes` of the server's `auth`"
         );
         return Body::skipped(Reason::NotGiven(why));
     }
+    for call in step_up.chain(of_user) {
+        if let Some(reason) = planner.left_out(&known_tool(offer.catalog, &call.call.value)) {
+            return Body::skipped(reason);
+        }
+    }
     Body::Check(Arc::new(RuleCheck { settings: Arc::clone(settings), rule, user }))
+}
+
+/// A tool as the server lists it; one that it hides from the token of the suite has no hints.
+fn known_tool<'a>(catalog: &'a Catalog, name: &str) -> Cow<'a, Tool> {
+    catalog.tool(name).map_or_else(|| Cow::Owned(Tool::new(json!({ "name": name }))), Cow::Borrowed)
 }
 
 fn needs_step_up(rule: AuthorizationRule) -> bool {
@@ -152,6 +161,23 @@ mod tests {
                 "{{ suite: s, server: {server}, authorization: {{ rules: [scope], step_up: {{ call: hide }} }} }}"
             );
             check_lines(server, &planned(&suite, &[], &json!([])), found);
+        }
+    }
+
+    #[test]
+    fn a_hidden_tool_is_called_only_where_it_is_allowed() {
+        for (permission, expected) in [
+            ("allow: [other]", "skipped, `hide` may change data"),
+            ("allow: [hide]", "check"),
+            ("never: [hide]", "skipped, `hide` is never called"),
+            ("allow: [hide], never: [hide]", "skipped, `hide` is never called"),
+        ] {
+            let suite = format!(
+                "{{ suite: s, server: {{ url: \"http://localhost:1/mcp\", auth: {{ bearer: t }} }}, {permission}, authorization: \
+                 {{ rules: [user_may], users: {{ ben: {{ login: {{ u: ben }}, may: [{{ call: hide }}] }} }} }} }}"
+            );
+            let expected = format!("authorization: user_may: {expected}");
+            check_lines(permission, &planned(&suite, &[], &json!([])), &[&expected]);
         }
     }
 }

@@ -185,6 +185,10 @@ impl CaseSource for AuthorizationSettings {
     fn calls(&self, tool: &str) -> bool {
         self.named_calls().any(|call| call.call.value == tool)
     }
+
+    fn calls_hidden(&self, tool: &str) -> bool {
+        self.calls(tool)
+    }
 }
 
 #[cfg(test)]

@@ -98,11 +98,25 @@ async fn judge_user(owner: &UserSession<'_>, other: &UserSession<'_>) -> Judged 
     if other.listens(&owner.id).await && !other.listens(UNKNOWN_SESSION).await {
         return Err(stolen("opens a stream of events for"));
     }
-    other.walk.head("DELETE", Some(&other.token), &owner.id).await;
+    let ended = || CheckEnd::inconclusive("the owner is no longer served in the session, for an unclear reason");
     if !is_served(&owner.ping(&owner.id).await?) {
-        return Err(stolen("ends the session for"));
+        return Err(ended());
     }
-    Ok(format!("requests, streams and the end of the session are refused to `{name}`"))
+    let deleted = other.walk.head("DELETE", Some(&other.token), &owner.id).await;
+    match is_ended_by(deleted.map(|head| head.status), &owner.ping(&owner.id).await?) {
+        Some(true) => Err(stolen("ends the session for")),
+        Some(false) => Ok(format!("requests, streams and the end of the session are refused to `{name}`")),
+        None => Err(ended()),
+    }
+}
+
+/// True if a `DELETE` with this status ended a session, whose owner then gets this answer; `None` where that is unclear.
+fn is_ended_by(deleted: Option<u16>, owner: &ServerAnswer) -> Option<bool> {
+    if is_served(owner) {
+        return Some(false);
+    }
+    let is_taken = deleted.is_some_and(|status| (200..300).contains(&status));
+    (is_taken && owner.status == 404).then_some(true)
 }
 
 pub(crate) async fn token(walk: &Walk<'_>) -> Judged {
@@ -150,6 +164,23 @@ mod tests {
         ] {
             let answer = ServerAnswer { status, challenge: None, clock: None, message };
             assert_eq!(is_served(&answer), expected, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_ends_for_a_delete_that_is_taken() {
+        let served = json!({ "result": {} });
+        for (deleted, status, message, expected) in [
+            (Some(200), 404, Value::Null, Some(true)),
+            (Some(204), 404, Value::Null, Some(true)),
+            (Some(200), 200, served.clone(), Some(false)),
+            (Some(403), 200, served, Some(false)),
+            (Some(403), 404, Value::Null, None),
+            (None, 404, Value::Null, None),
+            (Some(200), 500, Value::Null, None),
+        ] {
+            let owner = ServerAnswer { status, challenge: None, clock: None, message };
+            assert_eq!(is_ended_by(deleted, &owner), expected, "{deleted:?} {owner:?}");
         }
     }
 }

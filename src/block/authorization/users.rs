@@ -15,8 +15,24 @@ const SERVED: &str = "a request with the token of the user was served";
 /// A user's token, which the server serves.
 struct UserToken {
     text: String,
+    /// The scopes that were asked for.
+    asked: String,
     /// The scopes that it has: those that were asked for, or others where the authorization server says so.
     scopes: String,
+}
+
+impl UserToken {
+    /// Why it says nothing of a call that must be served (RFC 6749, 3.3).
+    fn lack(&self) -> Option<CheckEnd> {
+        let why = || format!("the token has fewer scopes than were asked for: `{}`", shown_text(&self.scopes));
+        (!covers(&self.scopes, &self.asked)).then(|| CheckEnd::inconclusive(why()))
+    }
+
+    /// Why it says nothing of a call that must be refused; whoever asks for no scopes gets those that are usual.
+    fn excess(&self) -> Option<CheckEnd> {
+        let why = || format!("the token has more scopes than were asked for: `{}`", shown_text(&self.scopes));
+        (!self.asked.is_empty() && !covers(&self.asked, &self.scopes)).then(|| CheckEnd::inconclusive(why()))
+    }
 }
 
 async fn token(walk: &Walk<'_>) -> Result<UserToken, CheckEnd> {
@@ -29,7 +45,8 @@ async fn token(walk: &Walk<'_>) -> Result<UserToken, CheckEnd> {
     if answer.status != 200 {
         return Err(token_not_served(&answer));
     }
-    Ok(UserToken { text, scopes: tokens.granted().unwrap_or(authority.resource.scopes) })
+    let asked = authority.resource.scopes;
+    Ok(UserToken { text, scopes: tokens.granted().unwrap_or_else(|| asked.clone()), asked })
 }
 
 /// The calls of the user whom a case is about.
@@ -49,6 +66,9 @@ pub(crate) async fn may(walk: &Walk<'_>) -> Judged {
         match answer.status {
             _ if is_served(&answer) => {}
             status @ (401 | 403) => {
+                if let Some(unclear) = token.lack() {
+                    return Err(unclear);
+                }
                 let scopes = shown_text(&token.scopes);
                 let message =
                     format!("`{name}` may call `{tool}`, and with the scopes `{scopes}` is refused with {status}");
@@ -70,6 +90,9 @@ pub(crate) async fn may_not(walk: &Walk<'_>) -> Judged {
     for call in calls {
         let (tool, answer) = (&call.call.value, make(walk, &token, call).await?);
         if is_served(&answer) {
+            if let Some(unclear) = token.excess() {
+                return Err(unclear);
+            }
             let scopes = shown_text(&token.scopes);
             let message = format!("`{name}` may not call `{tool}`, and with the scopes `{scopes}` is served");
             return Err(broken(AuthorizationRule::UserMayNot, message, SERVED));
@@ -84,22 +107,39 @@ pub(crate) async fn may_not(walk: &Walk<'_>) -> Judged {
 pub(crate) async fn insufficient_scope(walk: &Walk<'_>) -> Judged {
     let (token, name) = (token(walk).await?, walk.user_name());
     let calls = calls(walk, AuthorizationRule::InsufficientScope);
+    let mut refused = Vec::new();
     for call in calls {
         let (tool, answer) = (&call.call.value, make(walk, &token, call).await?);
         if is_served(&answer) {
             let why = format!("the call of `{tool}` by `{name}` is served; see the rule `user_may_not`");
             return Err(CheckEnd::inconclusive(why));
         }
-        let Some(fault) = refusal_fault(&answer, &token.scopes) else { continue };
+        let Some(fault) = refusal_fault(&answer, &token.scopes) else {
+            refused.push(call);
+            continue;
+        };
         let control = if matches!(answer.status, 401 | 403) {
             SERVED.to_owned()
+        } else if hides(&walk.list_tools(&token.text).await?, tool) {
+            // A tool that the user does not have is unknown, and no scope is missing.
+            continue;
         } else {
             is_served_to_another(walk, call).await?
         };
         let message = format!("the refusal of `{tool}` to `{name}` {fault}");
         return Err(broken(AuthorizationRule::InsufficientScope, message, &control));
     }
-    Ok(format!("the refusals of {} name the missing scopes", names(calls)))
+    if refused.is_empty() {
+        let why = format!("the server hides {} from `{name}`, so no refusal names a scope", names(calls));
+        return Err(CheckEnd::not_applicable(why));
+    }
+    Ok(format!("the refusals of {} name the missing scopes", names(refused)))
+}
+
+/// True if a list of tools leaves out a tool; a list of several pages is judged by the first.
+fn hides(list: &ServerAnswer, tool: &str) -> bool {
+    let tools = list.message["result"]["tools"].as_array();
+    tools.is_some_and(|tools| tools.iter().all(|listed| listed["name"] != tool))
 }
 
 /// What is wrong with the refusal of a call for the scopes of its token, as half a sentence (RFC 6750, 3.1).
@@ -142,15 +182,45 @@ async fn is_served_to_another(walk: &Walk<'_>, call: &NamedCall) -> Result<Strin
     Err(CheckEnd::inconclusive(why))
 }
 
-fn names(calls: &[NamedCall]) -> String {
-    calls.iter().map(|call| format!("`{}`", call.call.value)).collect::<Vec<_>>().join(", ")
+fn names<'a>(calls: impl IntoIterator<Item = &'a NamedCall>) -> String {
+    calls.into_iter().map(|call| format!("`{}`", call.call.value)).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn other_scopes_than_those_asked_for_leave_a_call_unclear() {
+        for (asked, granted, lacks, exceeds) in [
+            ("read", "read", false, false),
+            ("read write", "write read", false, false),
+            ("read write", "read", true, false),
+            ("read", "read write", false, true),
+            ("read", "write", true, true),
+            ("", "read write", false, false),
+        ] {
+            let token = UserToken { text: String::new(), asked: asked.to_owned(), scopes: granted.to_owned() };
+            assert_eq!((token.lack().is_some(), token.excess().is_some()), (lacks, exceeds), "{asked}: {granted}");
+        }
+    }
+
+    #[test]
+    fn only_a_list_hides_a_tool() {
+        for (message, expected) in [
+            (json!({"result": {"tools": [{"name": "show"}]}}), true),
+            (json!({"result": {"tools": []}}), true),
+            (json!({"result": {"tools": [{"name": "show"}, {"name": "wipe"}]}}), false),
+            (json!({"result": {}}), false),
+            (json!({"error": {"code": -32600}}), false),
+            (Value::Null, false),
+        ] {
+            let list = ServerAnswer { status: 200, challenge: None, clock: None, message };
+            assert_eq!(hides(&list, "wipe"), expected, "{list:?}");
+        }
+    }
 
     #[test]
     fn a_refusal_says_which_scopes_are_missing() {

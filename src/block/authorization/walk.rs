@@ -614,9 +614,19 @@ impl<'a> Walk<'a> {
         Ok(answer)
     }
 
-    /// Calls a tool with a token, in a session of its own where there are sessions.
+    /// Calls a tool with a token.
     pub(crate) async fn call(&self, token: &str, tool: &str, arguments: &Value) -> Result<ServerAnswer, CheckEnd> {
-        let body = self.request("tools/call", call_params(tool, arguments));
+        self.request_alone(token, "tools/call", call_params(tool, arguments)).await
+    }
+
+    /// Lists the tools that a token may see, those of the first page.
+    pub(crate) async fn list_tools(&self, token: &str) -> Result<ServerAnswer, CheckEnd> {
+        self.request_alone(token, "tools/list", json!({})).await
+    }
+
+    /// Sends a request in a session of its own where there are sessions.
+    async fn request_alone(&self, token: &str, method: &str, params: Value) -> Result<ServerAnswer, CheckEnd> {
+        let body = self.request(method, params);
         if !self.is_in_sessions() {
             return Ok(self.post(Some(token), None, &body).await?.0);
         }

@@ -23,19 +23,34 @@ pub fn address_fault(text: &str) -> Option<&'static str> {
     if !matches!(url.scheme(), "http" | "https") {
         return Some("is neither an `https` nor an `http` URL");
     }
-    let has_credentials = !url.username().is_empty() || url.password().is_some();
-    has_credentials.then_some("has credentials in it")
+    has_credentials(&url).then_some("has credentials in it")
+}
+
+fn has_credentials(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
 }
 
 /// An announced address in a sentence: in one line, not too long, and without credentials.
 pub fn shown_address(text: &str) -> String {
-    let bare = Url::parse(text).ok().filter(|url| !url.username().is_empty() || url.password().is_some());
-    let bare = bare.and_then(|mut url| {
+    let without = |mut url: Url| {
         url.set_username("").ok()?;
         url.set_password(None).ok()?;
         Some(url.to_string())
-    });
+    };
+    let bare = match Url::parse(text) {
+        Ok(url) if has_credentials(&url) => without(url),
+        Ok(_) => None,
+        Err(_) => unparsed_without_credentials(text),
+    };
     shorten(&visible_line(bare.as_deref().unwrap_or(text)), MOST_SHOWN)
+}
+
+/// What is no URL, without what would be its credentials (RFC 3986, 3.2); `None` where it has none.
+fn unparsed_without_credentials(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("//")?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let at = rest[..end].rfind('@')?;
+    Some(format!("{scheme}//{}", &rest[at + 1..]))
 }
 
 #[cfg(test)]
@@ -47,6 +62,10 @@ mod tests {
         for (text, expected) in [
             ("https://user:word@a.example/x", "https://a.example/x"),
             ("https://user@a.example/", "https://a.example/"),
+            ("https://user:word@a.example:99999/@x", "https://a.example:99999/@x"),
+            ("https://user:w@rd@a.example:99999", "https://a.example:99999"),
+            ("https://a.example:99999/?user@x", "https://a.example:99999/?user@x"),
+            ("//user:word@a.example", "//a.example"),
             ("a:$(id)", "a:$(id)"),
             ("/x\ny", r"/x\u{a}y"),
         ] {

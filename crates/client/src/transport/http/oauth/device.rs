@@ -7,7 +7,7 @@ use tokio::time::{Duration, sleep};
 
 use super::asking::{Asking, Problem};
 use super::code::LoginBy;
-use super::discovery::{Found, plain_address, secure_endpoint};
+use super::discovery::{Found, secure_endpoint};
 use super::login::{Login, LoginEnd, LoginForm, LoginPlace, hosts};
 use super::token_request::{TokenClient, TokenSet};
 use super::{TokenGrant, TokenRequest};
@@ -38,8 +38,6 @@ struct Begun {
 /// A device that waits to be allowed.
 pub(crate) struct BegunDevice {
     begun: Begun,
-    /// The question that began it and its answer, as half a sentence.
-    summary: String,
     /// Where it was asked.
     endpoint: Url,
     client: TokenClient,
@@ -58,7 +56,7 @@ impl DeviceCode {
         let begun = self.begin(asking, grant, found, needed, by).await?;
         asking.redactor.learn_foreign(begun.user_code());
         let place = LoginPlace {
-            start: begun.page()?,
+            start: begun.page(grant, needed)?,
             end: LoginEnd::LastForm,
             hosts: hosts(&self.login_hosts, grant, found, &[&begun.endpoint, needed.url]),
             issuer: grant.issuer.as_deref().and_then(|issuer| Url::parse(issuer).ok()),
@@ -91,7 +89,7 @@ impl DeviceCode {
             Problem::of(format!("{}, which is no beginning for a device: {error}", answer.summary()))
         })?;
         asking.redactor.learn_foreign(&begun.device_code);
-        Ok(BegunDevice { begun, summary: answer.summary(), endpoint: at, client })
+        Ok(BegunDevice { begun, endpoint: at, client })
     }
 }
 
@@ -101,11 +99,10 @@ impl BegunDevice {
         &self.begun.user_code
     }
 
-    /// The page on which the device is allowed.
-    pub(crate) fn page(&self) -> Result<Url, Problem> {
+    /// The page on which the device is allowed; codes are typed there, so it must be as secure as an endpoint.
+    pub(crate) fn page(&self, grant: &TokenGrant, needed: &TokenRequest<'_>) -> Result<Url, Problem> {
         let page = self.begun.verification_uri_complete.as_deref().unwrap_or(&self.begun.verification_uri);
-        plain_address(page, "page for the code of the device")?;
-        Url::parse(page).map_err(|_| Problem::of(format!("{}, whose page is no URL", self.summary)))
+        secure_endpoint(Some(page), "page for the code of the device", grant, needed)
     }
 
     /// Asks for the token until it comes; whoever calls it limits the time.

@@ -85,7 +85,7 @@ pub(crate) fn secure_endpoint(
 }
 
 /// An address that a server announces, unless no client may open it.
-pub(crate) fn plain_address(written: &str, what: &str) -> Result<(), Problem> {
+fn plain_address(written: &str, what: &str) -> Result<(), Problem> {
     let Some(fault) = address_fault(written) else { return Ok(()) };
     let message = format!("the {what} `{}` {fault}; it is not opened", shown_address(written));
     Err(Problem::of(message)

@@ -153,7 +153,8 @@ impl TokenSource {
             TokenFlow::DeviceCode(device) => {
                 let begun = device.begin(asking, grant, &found, needed, LoginBy::Person);
                 let begun = timeout(FETCH_TIMEOUT, begun).await.map_err(slow)??;
-                tell(LoginPrompt::Enter { address: begun.page()?.as_str(), code: begun.user_code() });
+                let page = begun.page(grant, needed)?;
+                tell(LoginPrompt::Enter { address: page.as_str(), code: begun.user_code() });
                 in_time(begun.wait(asking)).await?
             }
             TokenFlow::ClientCredentials => {

@@ -465,6 +465,12 @@ async fn a_device_is_allowed_by_the_forms_of_the_suite() {
     );
     let scripts = [discovered(&metadata), vec![json("200 OK", "", "{}")]].concat();
     check_grant(&of_device, scripts, &[&why], &[&DISCOVERY[..], &heard[..1]].concat()).await;
+    let why = failed(
+        "the page for the code of the device `http://as.example/go` has no TLS; secrets are sent without TLS only within this machine",
+    );
+    let elsewhere = begun.replace("ROOT/go", "http://as.example/go");
+    let scripts = [discovered(&metadata), vec![json("200 OK", "", &elsewhere)]].concat();
+    check_grant(&of_device, scripts, &[&why], &[&DISCOVERY[..], &heard[..1]].concat()).await;
     check_grant(
         &of_device,
         discovered(METADATA),
