@@ -10,6 +10,7 @@ use super::equal_requests::EqualRequests;
 use super::recording::{RunRecording, TargetRecording};
 use super::refusal::RefusalKind;
 use super::replay::MutatedReplies;
+use super::suggest::may_lose_task;
 use crate::event::{MutantSubject, SubjectKind};
 use crate::fault::{
     AppliedFault, ExchangeHistory, Fault, FaultPlace, Match, MatchedSubjects, MessageExchange, NotApplied, ServerReply,
@@ -169,7 +170,8 @@ pub(crate) struct InjectionSite {
     pub(crate) at: usize,
     /// Who asked.
     pub(crate) owner: Owner,
-    /// An equal request was answered otherwise at the place, though nothing was written in between.
+    /// An equal request was answered otherwise at the place, though nothing was written in between, or the server may lose
+    /// the task that the answer is about.
     is_fleeting: bool,
 }
 
@@ -323,7 +325,10 @@ impl Placement {
             }
             let name = refusal.map_or_else(|| place.field.clone(), |refusal| refusal.name(&place.field));
             match struck {
-                Ok(struck) => found.places.entry(name).or_default().add(site, struck, Some(place), target),
+                Ok(struck) => {
+                    site.is_fleeting |= may_lose_task(&target.recorded.exchanges, at, &struck.replies);
+                    found.places.entry(name).or_default().add(site, struck, Some(place), target);
+                }
                 Err(NotApplied::NoChange) => found.is_idle = true,
                 Err(NotApplied::NoMaterial(reason)) if !place.field.is_empty() => {
                     found.places.entry(name).or_default().leave(at, reason);
@@ -369,7 +374,8 @@ impl MutantInjection {
         self.lacks.get_or_insert(reason);
     }
 
-    /// Its values change by themselves, as far as the recording tells: that they change goes unnoticed rightly.
+    /// Its values change by themselves, as far as the recording tells, or its task need not be kept: that goes unnoticed
+    /// rightly.
     pub(crate) fn is_fleeting(&self) -> bool {
         !self.sites.is_empty() && self.sites.iter().all(|site| site.is_fleeting)
     }

@@ -39,7 +39,8 @@ impl MutantVerdict {
         }
     }
 
-    /// The same, but for the survivor at a place whose values change by themselves: the server behaves like it.
+    /// The same, but for the survivor at a place whose values change by themselves, or whose task need not be kept: the
+    /// server behaves like it.
     pub(crate) fn unless_fleeting(self, injection: &MutantInjection) -> Self {
         let is_excused = self.verdict == Verdict::Survived && injection.is_fleeting();
         if is_excused { Self { verdict: Verdict::Redundant, ..self } } else { self }

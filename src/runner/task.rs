@@ -158,8 +158,8 @@ impl TaskRun<'_> {
         if let Some(found) = look.judge_state(&state.message, begun.elapsed()) {
             return Err(found);
         }
-        // A cancelled task has a state, and no result.
-        if self.wanted.cancel || end.status == "cancelled" {
+        // A task that may be gone has no result any more, and a cancelled one has none.
+        if state.message.get("error").is_some() || self.wanted.cancel || end.status == "cancelled" {
             return Ok(());
         }
         let result = match era {
@@ -219,17 +219,23 @@ impl SecondLook<'_> {
         let had_result = self.answer.get("result").is_some();
         match (message.get("error"), message.get("result")) {
             (Some(_), _) if had_result => self.judge_loss("tasks/result", message, elapsed),
-            (Some(error), _) => (error["code"] != self.answer["error"]["code"]).then(|| changed_result(self.end)),
+            (Some(error), _) => {
+                let is_other = error["code"] != self.answer["error"]["code"];
+                (is_other && !self.may_be_gone(elapsed)).then(|| changed_result(self.end))
+            }
             (None, Some(result)) if had_result && content(result) == content(&self.answer["result"]) => None,
             (None, Some(_)) => Some(changed_result(self.end)),
             (None, None) => None,
         }
     }
 
-    /// A task may be gone once its time is over, and at any time once it is cancelled.
     fn judge_loss(&self, method: &str, message: &Value, elapsed: Duration) -> Option<Finding> {
-        let may_be_gone = self.end.status == "cancelled" || self.end.ttl.may_be_over(elapsed);
-        (!may_be_gone).then(|| gone(self.end, method, message))
+        (!self.may_be_gone(elapsed)).then(|| gone(self.end, method, message))
+    }
+
+    /// A task may be gone once its time is over, and at any time once it is cancelled.
+    fn may_be_gone(&self, elapsed: Duration) -> bool {
+        self.end.status == "cancelled" || self.end.ttl.may_be_over(elapsed)
     }
 }
 
@@ -487,6 +493,7 @@ mod tests {
     fn a_task_is_kept_as_long_as_its_ttl_says() {
         let gone = json!({ "error": { "code": -32602, "message": "there is no such task" } });
         let answer = json!({ "result": { "content": [] } });
+        let failure = json!({ "error": { "code": -32603, "message": "it broke" } });
         for (status, ttl, age, expected) in [
             ("completed", json!({ "ttlMs": null }), 60, Some("task-gone")),
             ("completed", json!({ "ttl": 60_000 }), 59, Some("task-gone")),
@@ -509,6 +516,9 @@ mod tests {
                 expected.map(Into::into),
                 "{status} {ttl}"
             );
+            let look = SecondLook { answer: &failure, ..look };
+            let expected = expected.map(|_| "task-result-changed".into());
+            assert_eq!(look.judge_result(&gone, age).map(|found| found.code), expected, "{status} {ttl}");
         }
     }
 

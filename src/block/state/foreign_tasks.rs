@@ -76,6 +76,10 @@ async fn look(settings: &StateSettings, users: &[TaskUser<'_>]) -> Result<CheckR
             let why = format!("the same call of `{}` became no task for `{}`", made.tool(), other.name);
             return Err(CheckEnd::inconclusive(why));
         };
+        if own.id == made.id {
+            let why = format!("a task of `{}` and one of `{}` have the same id", owner.name, other.name);
+            return Err(CheckEnd::inconclusive(why));
+        }
         other.expect_own(&own).await?;
         let TaskAnswer { message, reply } = other.ask(&made.id).await?;
         match judge(&message, &made.id) {
@@ -149,13 +153,17 @@ impl<'a> TaskUser<'a> {
         Ok(None)
     }
 
-    /// Makes a call as a task; `None` where it becomes none.
+    /// Makes a call as a task; `None` where it becomes none, or where the user may not make it.
     async fn make(&self, call: Value) -> Result<Option<MadeTask>, CheckEnd> {
         let mut params = self.session.session().declaring_tasks(call.clone());
         if self.era() == Era::Session {
             params["task"] = json!({});
         }
-        let reply = self.session.request(CheckRequest::new("tools/call", params)).await?;
+        let reply = match self.session.request(CheckRequest::new("tools/call", params)).await {
+            Ok(reply) => reply,
+            Err(CheckEnd::Unanswered(failure)) if refusal(&failure.reason).is_some() => return Ok(None),
+            Err(end) => return Err(end),
+        };
         let result = &reply.message["result"];
         let task = if self.era() == Era::Session { &result["task"] } else { result };
         Ok(task["taskId"].as_str().map(|id| MadeTask { id: id.to_owned(), call }))

@@ -28,7 +28,7 @@ use crate::fault::{MessageExchange, ServerReply};
 use crate::wire::Catalog;
 
 pub(crate) use self::suite_file::{last_expect, requests, shared_name};
-pub(crate) use self::tasks::call_of;
+pub(crate) use self::tasks::{call_of, may_lose_task};
 pub(crate) use self::test::SuggestedTest;
 pub(crate) use self::unique_names::keep_names_apart;
 

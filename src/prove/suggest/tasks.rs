@@ -93,6 +93,23 @@ pub(crate) fn call_of(exchanges: &[MessageExchange], at: usize) -> usize {
     exchanges[..at].iter().rposition(makes).unwrap_or(at)
 }
 
+/// Whether a changed answer loses or reopens a task after its end, where a server may do that: its `ttl` is over when a step
+/// with `again` asks, or the server names none.
+pub(crate) fn may_lose_task(exchanges: &[MessageExchange], at: usize, changed: &[ServerReply]) -> bool {
+    let call = call_of(exchanges, at);
+    let task = if call == at { None } else { Task::of(exchanges, call, &[]) };
+    let may_be_gone = task.is_some_and(|task| at > task.ended_by && task.may_be_gone);
+    if !may_be_gone {
+        return false;
+    }
+    let sent = &exchanges[at].sent;
+    let answers = ExchangeAnswer::of(sent, &exchanges[at].replies).zip(ExchangeAnswer::of(sent, changed));
+    answers.is_some_and(|(healthy, changed)| {
+        let is_gone = changed.message.get("error").is_some() && healthy.message.get("error").is_none();
+        is_gone || changed.message["result"]["status"] != healthy.message["result"]["status"]
+    })
+}
+
 /// The task that the answer to a call creates.
 fn created(exchange: &MessageExchange) -> Option<&Value> {
     exchange.tool()?;
@@ -107,6 +124,8 @@ struct Task {
     /// The index of the exchange that brought it.
     ended_by: usize,
     is_cancelled: bool,
+    /// The server need not know it any more when a client asks again.
+    may_be_gone: bool,
 }
 
 impl Task {
@@ -118,7 +137,8 @@ impl Task {
         };
         let made = answer(call)?;
         let is_older = made.message["result"].get("task").is_some();
-        let mut interval = interval(if is_older { &made.message["result"]["task"] } else { &made.message["result"] });
+        let state = if is_older { &made.message["result"]["task"] } else { &made.message["result"] };
+        let (mut interval, mut ttl) = (interval(state), ttl(state));
         let (mut elapsed, mut is_cancelled) = (made.elapsed, false);
         for at in (call + 1..exchanges.len()).filter(|at| call_of(exchanges, *at) == call) {
             let said = answer(at)?;
@@ -126,6 +146,9 @@ impl Task {
             let state = &said.message["result"];
             elapsed += said.elapsed + if method == "tasks/get" { interval } else { Duration::ZERO };
             is_cancelled |= method == "tasks/cancel";
+            if method == "tasks/get" {
+                (interval, ttl) = (self::interval(state), self::ttl(state));
+            }
             let is_over = matches!(state["status"].as_str(), Some("completed" | "failed" | "cancelled"));
             let end = match method {
                 _ if said.message.get("error").is_some() => Some(("error", &said.message["error"])),
@@ -138,10 +161,7 @@ impl Task {
                 let mut message = json!({ "jsonrpc": "2.0", "id": made.message["id"] });
                 message[member] = value.clone();
                 let reply = ServerReply { after: elapsed, content: ReplyContent::Message(message), http: None };
-                return Some(Self { reply, ended_by: at, is_cancelled });
-            }
-            if method == "tasks/get" {
-                interval = self::interval(state);
+                return Some(Self { reply, ended_by: at, is_cancelled, may_be_gone: ttl <= elapsed + interval });
             }
         }
         None
@@ -170,4 +190,63 @@ fn end_of(state: &Value, is_cancelled: bool) -> (&'static str, &Value) {
 fn interval(state: &Value) -> Duration {
     let named = state["pollIntervalMs"].as_u64().or(state["pollInterval"].as_u64());
     Duration::from_millis(named.map_or(USUAL_INTERVAL, |named| named.clamp(INTERVALS.0, INTERVALS.1)))
+}
+
+/// The time for which a server keeps a task; none where it does not say.
+fn ttl(state: &Value) -> Duration {
+    match state.get("ttlMs").or(state.get("ttl")) {
+        Some(Value::Null) => Duration::MAX,
+        Some(ttl) => Duration::from_millis(ttl.as_u64().unwrap_or_default()),
+        None => Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::Owner;
+
+    #[test]
+    fn a_server_may_lose_a_task_whose_time_is_over() {
+        let (working, done) = (json!({ "status": "working" }), json!({ "status": "completed" }));
+        let gone = json!({ "error": { "code": -32602, "message": "there is no such task" } });
+        for (ttl, at, changed, expected) in [
+            (json!({ "ttl": 100, "pollInterval": 300 }), 3, gone.clone(), true),
+            (json!({ "ttl": 100, "pollInterval": 300 }), 3, json!({ "result": working }), true),
+            (json!({ "ttl": 100, "pollInterval": 300 }), 4, gone.clone(), true),
+            (json!({ "pollInterval": 300 }), 3, gone.clone(), true),
+            (json!({ "ttl": 60_000, "pollInterval": 300 }), 3, gone.clone(), false),
+            (json!({ "ttl": null, "pollInterval": 300 }), 4, gone.clone(), false),
+            // Nothing is lost, or something that the suite waits for.
+            (json!({ "ttl": 100, "pollInterval": 300 }), 3, json!({ "result": done }), false),
+            (json!({ "ttl": 100, "pollInterval": 300 }), 2, gone, false),
+        ] {
+            let state = |status: &str| {
+                let mut state = ttl.clone();
+                (state["taskId"], state["status"]) = (json!("t1"), json!(status));
+                state
+            };
+            let about =
+                |method: &str, result: Value| exchange(method, json!({ "taskId": "t1" }), json!({ "result": result }));
+            let made = json!({ "result": { "task": state("working") } });
+            let exchanges = [
+                exchange("tools/call", json!({ "name": "job", "arguments": {}, "task": {} }), made),
+                about("tasks/get", state("completed")),
+                about("tasks/result", json!({ "content": [] })),
+                about("tasks/get", state("completed")),
+                about("tasks/result", json!({ "content": [] })),
+            ];
+            assert_eq!(may_lose_task(&exchanges, at, &[reply(changed.clone())]), expected, "{ttl} {at} {changed}");
+        }
+    }
+
+    fn exchange(method: &str, params: Value, answer: Value) -> MessageExchange {
+        let sent = ClientMessage::Message { id: Some(json!(1)), method: method.to_owned(), params };
+        MessageExchange { owner: Owner::Session, session: 0, occurrence: 0, sent, replies: vec![reply(answer)] }
+    }
+
+    fn reply(mut message: Value) -> ServerReply {
+        (message["jsonrpc"], message["id"]) = (json!("2.0"), json!(1));
+        ServerReply { after: Duration::ZERO, content: ReplyContent::Message(message), http: None }
+    }
 }
