@@ -146,7 +146,7 @@ fn is_yaml(path: &Path) -> bool {
 }
 
 /// Files that others include and nobody runs begin with an underscore.
-fn is_part(path: &Path) -> bool {
+pub(crate) fn is_part(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
 }
 
@@ -163,6 +163,11 @@ enum SuiteLikeness {
 /// A suite with a slip in its first key, or one that cannot be read, must not drop out of a run unseen.
 fn likeness_of(path: &Path) -> SuiteLikeness {
     file::read_text(path, file::WRITTEN).map_or(SuiteLikeness::Suite, |text| likeness(&text))
+}
+
+/// Returns true if a text says that it is a suite.
+pub(crate) fn is_suite(text: &str) -> bool {
+    likeness(text) == SuiteLikeness::Suite
 }
 
 /// Returns true if a text has what only suites and their parts have.

@@ -114,15 +114,15 @@ fn mistakes_are_told_while_a_suite_is_written() {
         let _ = write!(text, "{}", editor.shown());
     }
     // What is open counts, not what is saved.
-    let _ = write!(text, "== the part, corrected\n");
+    let _ = writeln!(text, "== the part, corrected");
     editor.write("_part.yml", "suite: part\ntests:\n  - { name: part, call: add, args: {}, expect: [] }\n");
     for _ in 0..2 {
         let _ = write!(text, "{}", editor.shown());
     }
-    let _ = write!(text, "== no YAML\n");
+    let _ = writeln!(text, "== no YAML");
     editor.change("s.yml", "suite: [\n");
     let _ = write!(text, "{}", editor.shown());
-    let _ = write!(text, "== right\n");
+    let _ = writeln!(text, "== right");
     editor.change("s.yml", &SUITE.replace("eror", "error"));
     let _ = write!(text, "{}", editor.shown());
     snapshot("editors", &text);
@@ -156,6 +156,8 @@ fn what_is_no_suite_is_left_alone() {
     let scene = Scene::bare("editors-others");
     let mut editor = Editor::open(&scene);
     editor.write("compose.yml", "services: { a: { image: b } }\n");
+    editor.write("application.yml", "server: { port: 8080 }\nspring: { name: b }\n");
+    editor.change("application.yml", "server: { port: 8081 }\nspring: { name: b }\n");
     let untitled = json!({ "uri": "untitled:1", "languageId": "yaml", "version": 1, "text": SUITE });
     editor.tell("textDocument/didOpen", json!({ "textDocument": untitled }));
     editor.tell("textDocument/didOpen", json!({}));

@@ -1,6 +1,6 @@
 //! The texts that an editor has open, and what it knows of their mistakes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::mistakes::{self, PositionEncoding};
 use super::text_at;
 use crate::block;
-use crate::cli::paths::reads_like_a_suite;
+use crate::cli::paths::{is_part, is_suite, reads_like_a_suite};
 use crate::cli::suites::{ChosenRegistry, read_suite};
 use crate::plan::{self, Selection};
 use crate::source::{Diagnostic, SourceFile, Sources, format_yaml};
@@ -23,8 +23,8 @@ use crate::suite::{Files, Servers};
 pub(super) struct Documents {
     encoding: PositionEncoding,
     open: BTreeMap<PathBuf, OpenDocument>,
-    /// The files of whose mistakes the editor knows.
-    told: BTreeSet<PathBuf>,
+    /// The files of whose mistakes the editor knows, and the addresses by which it was told.
+    told: BTreeMap<PathBuf, String>,
     /// Whether anything has changed since the editor was told.
     has_changed: bool,
 }
@@ -45,7 +45,7 @@ impl Files for Documents {
 
 impl Documents {
     pub(super) fn new(encoding: PositionEncoding) -> Self {
-        Self { encoding, open: BTreeMap::new(), told: BTreeSet::new(), has_changed: false }
+        Self { encoding, open: BTreeMap::new(), told: BTreeMap::new(), has_changed: false }
     }
 
     /// Takes in what the editor tells.
@@ -55,7 +55,11 @@ impl Documents {
         let Some(path) = path_of(uri) else { return };
         let text = match told.method.as_str() {
             "textDocument/didOpen" => text_at(&told.params, "/textDocument/text"),
-            "textDocument/didChange" => text_at(&told.params, "/contentChanges/0/text"),
+            // Each change is the whole text.
+            "textDocument/didChange" => {
+                let changes = told.params.get("contentChanges").and_then(Value::as_array);
+                changes.and_then(|changes| text_at(changes.last()?, "/text"))
+            }
             "textDocument/didClose" => {
                 self.open.remove(&path);
                 None
@@ -72,21 +76,25 @@ impl Documents {
     /// The parameters of `textDocument/publishDiagnostics` for each file of which there is something new to say: the
     /// files with mistakes, and those that had some.
     pub(super) fn news(&mut self) -> Vec<Value> {
-        if !std::mem::take(&mut self.has_changed) {
-            return Vec::new();
-        }
-        let mut found = self.mistakes();
-        let before = std::mem::replace(&mut self.told, found.keys().cloned().collect());
-        for path in before {
-            found.entry(path).or_default();
-        }
-        found.into_iter().map(|(path, mistakes)| json!({ "uri": self.uri(&path), "diagnostics": mistakes })).collect()
+        self.has_changed = false;
+        let found = self.mistakes();
+        let addresses = found.keys().map(|path| (path.clone(), self.uri(path))).collect();
+        let mut gone = std::mem::replace(&mut self.told, addresses);
+        gone.retain(|path, _| !found.contains_key(path));
+        let cleared = gone.into_values().map(|uri| json!({ "uri": uri, "diagnostics": [] }));
+        let told = found.iter().map(|(path, mistakes)| json!({ "uri": self.told[path], "diagnostics": mistakes }));
+        cleared.chain(told).collect()
+    }
+
+    /// Whether anything has changed since the editor was told.
+    pub(super) fn has_changed(&self) -> bool {
+        self.has_changed
     }
 
     /// The mistakes in every open suite, by the file in which they are.
     fn mistakes(&self) -> BTreeMap<PathBuf, Vec<Value>> {
         let mut found: BTreeMap<PathBuf, Vec<Value>> = BTreeMap::new();
-        for (suite, _) in self.open.iter().filter(|(path, document)| is_suite(path, &document.text)) {
+        for (suite, _) in self.open.iter().filter(|(path, document)| !is_part(path) && is_suite(&document.text)) {
             let (diagnostics, sources) = self.check(suite);
             for diagnostic in diagnostics {
                 let label = diagnostic.label.as_ref().map(|label| label.span);
@@ -124,7 +132,7 @@ impl Documents {
     pub(super) fn formatted(&self, params: &Value) -> Option<Value> {
         let path = path_of(text_at(params, "/textDocument/uri")?)?;
         let text = &self.open.get(&path)?.text;
-        if !reads_like_a_suite(text) {
+        if !is_suite(text) && !(is_part(&path) && reads_like_a_suite(text)) {
             return None;
         }
         let mut sources = Sources::default();
@@ -144,12 +152,6 @@ impl Documents {
     fn uri(&self, path: &Path) -> String {
         self.open.get(path).map_or_else(|| uri_of(path), |document| document.uri.clone())
     }
-}
-
-/// Files that others include are looked at with them.
-fn is_suite(path: &Path, text: &str) -> bool {
-    let is_part = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'));
-    !is_part && reads_like_a_suite(text)
 }
 
 /// The path of a `file:` address (RFC 8089); `None` for any other.

@@ -4,6 +4,7 @@ mod documents;
 mod mistakes;
 
 use std::io::{IsTerminal as _, stdin};
+use std::time::Duration;
 
 use clap::Args;
 use lsp_server::{Connection, Message, Notification, ProtocolError, Request, Response};
@@ -35,12 +36,14 @@ pub(crate) fn lsp(_: &LspArgs, console: &Console) -> Result<Exit, Exit> {
     // What writes ends when nobody can send any more.
     drop(connection);
     threads.join().map_err(|error| console.fail(Exit::Environment, error, None))?;
-    served.map_err(|error| console.fail(Exit::Environment, error, None))?;
-    Ok(Exit::Passed)
+    served.map_err(|error| console.fail(Exit::Environment, error, None))
 }
 
+/// How long an editor says nothing before it is told of mistakes: nobody reads those of half a word.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Answers the editor until it says goodbye, or is gone.
-fn serve(connection: &Connection) -> Result<(), ProtocolError> {
+fn serve(connection: &Connection) -> Result<Exit, ProtocolError> {
     let (id, asked) = connection.initialize_start()?;
     let encoding = PositionEncoding::chosen_from(&asked["capabilities"]["general"]["positionEncodings"]);
     let capabilities = json!({
@@ -53,25 +56,27 @@ fn serve(connection: &Connection) -> Result<(), ProtocolError> {
     let server = json!({ "name": "mcprove", "version": env!("CARGO_PKG_VERSION") });
     connection.initialize_finish(id, json!({ "capabilities": capabilities, "serverInfo": server }))?;
     let mut documents = Documents::new(encoding);
-    for message in &connection.receiver {
-        match message {
-            Message::Request(request) => {
+    loop {
+        let pause = if documents.has_changed() { PAUSE } else { Duration::MAX };
+        match connection.receiver.recv_timeout(pause) {
+            Ok(Message::Request(request)) => {
                 if connection.handle_shutdown(&request)? {
-                    return Ok(());
+                    return Ok(Exit::Passed);
                 }
                 send(connection, answer(request, &documents).into());
             }
-            Message::Notification(notification) => documents.take_in(&notification),
-            Message::Response(_) => {}
-        }
-        // Of texts that came at once only the last counts.
-        if connection.receiver.is_empty() {
-            for params in documents.news() {
-                send(connection, Notification::new("textDocument/publishDiagnostics".to_owned(), params).into());
+            // Without a goodbye before it, the protocol wants 1.
+            Ok(Message::Notification(notification)) if notification.method == "exit" => return Ok(Exit::Findings),
+            Ok(Message::Notification(notification)) => documents.take_in(&notification),
+            Ok(Message::Response(_)) => {}
+            Err(error) if error.is_disconnected() => return Ok(Exit::Passed),
+            Err(_) => {
+                for params in documents.news() {
+                    send(connection, Notification::new("textDocument/publishDiagnostics".to_owned(), params).into());
+                }
             }
         }
     }
-    Ok(())
 }
 
 /// An editor that is gone reads no more; the end of its messages ends the program.
