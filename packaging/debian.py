@@ -30,7 +30,7 @@ def zipped(content: bytes) -> bytes:
 def files(archive: Archive) -> list[Member]:
     """What is installed, below `/`."""
     documents = "usr/share/doc/mcprove"
-    changes = project.filled(HERE / "changelog", date=debian_date())
+    changes = project.filled(HERE / "changelog", date=debian_date(), debian_version=project.DEBIAN_VERSION)
     found = [
         archive.program._replace(name="usr/bin/mcprove"),
         Member(f"{documents}/copyright", project.filled(HERE / "copyright").encode()),
@@ -51,12 +51,13 @@ def debian_date() -> str:
 
 
 def write(archive: Archive, out: Path) -> Path:
-    path = out / f"mcprove_{project.VERSION}_{archive.platform.debian}.deb"
+    path = out / f"mcprove_{project.DEBIAN_VERSION}_{archive.platform.debian}.deb"
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "mcprove"
         installed = files(archive)
         control = project.filled(
             HERE / "control",
+            debian_version=project.DEBIAN_VERSION,
             architecture=archive.platform.debian,
             size=str(sum(len(member.content) for member in installed) // 1024),
         )

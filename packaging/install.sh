@@ -28,7 +28,8 @@ target() {
   esac
   case "$(uname -m)" in
     x86_64 | amd64) processor=x86_64 ;;
-    aarch64 | arm64) processor=aarch64 ;;
+    # Windows runs programs for x86_64 there, too.
+    aarch64 | arm64) case $system in *windows*) processor=x86_64 ;; *) processor=aarch64 ;; esac ;;
     *) fail "there is no archive for $(uname -m)" 'build mcprove with `cargo install --locked mcprove`' ;;
   esac
   echo "$processor-$system"
@@ -105,11 +106,13 @@ main() {
   cp "mcprove-$version-$target/$program" "$bin/.mcprove-$$"
   chmod 755 "$bin/.mcprove-$$"
   mv -f "$bin/.mcprove-$$" "$bin/$program"
-  echo "installed $("$bin/mcprove" --version) as $bin/mcprove"
+  said=$("$bin/$program" --version) ||
+    fail "$bin/$program does not run here" 'see whether the folder allows programs; `MCPROVE_BIN` names another one'
+  echo "installed $said as $bin/$program"
   found=$(command -v mcprove || true)
   if [ -z "$found" ]; then
     echo "add it to your path: export PATH=\"$bin:\$PATH\""
-  elif [ "$found" != "$bin/mcprove" ]; then
+  elif [ "$found" != "$bin/$program" ] && [ "$found" != "$bin/mcprove" ]; then
     echo "your path finds $found first"
   fi
 }

@@ -16,6 +16,12 @@ def said(key: str) -> str:
 
 
 VERSION = said("version")
+# `-rc.1` and the like are written otherwise by Python and Debian.
+PARTS = re.fullmatch(r"(\d+\.\d+\.\d+)(?:-(alpha|beta|rc)\.(\d+))?", VERSION)
+if not PARTS:
+    raise SystemExit(f"Cargo.toml has version {VERSION}; packages need one such as 1.2.3 or 1.2.3-rc.1")
+PYTHON_VERSION = PARTS[1] + ({"alpha": "a", "beta": "b", "rc": "rc"}[PARTS[2]] + PARTS[3] if PARTS[2] else "")
+DEBIAN_VERSION = VERSION.replace("-", "~")
 DESCRIPTION = said("description")
 REPOSITORY = said("repository")
 LICENSE = said("license")

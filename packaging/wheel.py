@@ -13,7 +13,7 @@ from pathlib import Path
 import project
 from archive import Archive, Member, write_zip
 
-FOLDER = f"mcprove-{project.VERSION}"
+FOLDER = f"mcprove-{project.PYTHON_VERSION}"
 # Fields of metadata are never folded.
 POLICY = EmailPolicy(max_line_length=0, utf8=True)
 
@@ -58,7 +58,7 @@ def metadata() -> bytes:
     pairs = [
         ("Metadata-Version", "2.4"),
         ("Name", "mcprove"),
-        ("Version", project.VERSION),
+        ("Version", project.PYTHON_VERSION),
         ("Summary", project.DESCRIPTION),
         ("Author", project.AUTHORS),
         ("License-Expression", project.LICENSE),

@@ -36,15 +36,6 @@ function program() {
 
 const started = program();
 
-// Where Node can become the program, nothing stands between it and its signals.
-if (typeof process.execve === 'function' && process.platform !== 'win32') {
-  try {
-    process.execve(started, [started, ...process.argv.slice(2)], process.env);
-  } catch {
-    // The permission model of Node may forbid it; a child does the same.
-  }
-}
-
 const child = spawn(started, process.argv.slice(2), { stdio: 'inherit' });
 // A terminal sends its Ctrl-C to both; a second one would end the run without a report.
 const fromTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;

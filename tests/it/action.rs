@@ -34,9 +34,12 @@ fn runner(name: &str) -> Scene {
     script(
         &scene,
         "bin/gh",
-        r#"printf '%s\n' "$*" | sed "s|$PWD|.|; s|@.*/comment.md|@comment.md|" | head -n 1 >>asked
+        r#"printf '%s' "$*" | tr -s '\n ' ' ' | sed "s|$PWD|.|; s|@.*/comment.md|@comment.md|" >>asked
+echo >>asked
+[ ! -e refused ] || exit 1
 case "$*" in
-  *"actions/artifacts?"*) cat artifact ;;
+  'api user '*) echo '{}'; exit 1 ;;
+  *"actions/artifacts "*) cat artifact ;;
   */zip*) cat before.zip ;;
   *--method*) for word; do case $word in body=@*) cat "${word#body=@}" >comment ;; esac; done ;;
   *--paginate*) cat comments ;;
@@ -167,6 +170,17 @@ fn a_cached_program_is_used() {
     assert_eq!(fs::read_to_string(scene.folder.join("path")).unwrap(), format!("{bin}\n"));
 }
 
+/// What an earlier step left in the folder is not told again.
+#[test]
+fn a_run_that_does_nothing_leaves_no_reports() {
+    let scene = runner("action-twice");
+    scene.write("suites/sums.yml", &suite(6));
+    run(&scene, "run", "suites/");
+    let again = run(&scene, "run", "nowhere/");
+    assert_eq!(again.stdout, "", "{}", again.text());
+    assert_eq!(scene.line("list reports").stdout, "");
+}
+
 /// A pull request is compared with the newest run of the default branch, and has one comment, which changes.
 #[test]
 fn pull_requests_are_compared_with_the_default_branch() {
@@ -177,27 +191,30 @@ fn pull_requests_are_compared_with_the_default_branch() {
     run(&scene, "run", "suites/");
     let reports = scene.folder.join("reports").display().to_string();
     let mut text = String::new();
-    let mut compare = |is_fork: &str| {
+    let mut compare = |is_elsewhere: &str| {
         let values = [
             ("inputs.token", "t"),
             ("steps.run.outputs.reports", reports.as_str()),
             ("inputs.name", "mcprove"),
             ("github.event.repository.default_branch", "main"),
             ("github.event.number", "7"),
-            ("github.event.pull_request.head.repo.fork", is_fork),
+            ("github.event.pull_request.head.repo.full_name != github.repository", is_elsewhere),
         ];
         let seen = step(&scene, "Compare with the default branch", &values);
         assert_eq!(seen.status, 0, "{}", seen.text());
         let _ = writeln!(text, "{}", seen.text());
     };
     compare("false");
-    let zip = "cd reports && python3 -m zipfile -c ../before.zip recording.ndjson && echo 41 >../artifact";
+    let zip = "cd reports && python3 -m zipfile -c ../before.zip recording.ndjson && echo 2026-01-01 41 >../artifact";
     assert_eq!(scene.line(&format!("sh -c {}", shell_words::quote(zip))).status, 0);
     scene.write("suites/sums.yml", &suite(6));
     run(&scene, "run", "suites/");
     compare("true");
     compare("false");
     scene.write("comments", "99\n");
+    compare("false");
+    // A token that may do nothing keeps no job from its verdict.
+    scene.write("refused", "");
     compare("false");
     let _ = write!(text, "== asked\n{}", scene.line("show asked").stdout);
     let _ = write!(text, "== comment\n{}", scene.line("show comment").stdout);

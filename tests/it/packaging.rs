@@ -145,16 +145,13 @@ fn a_cancelled_job_ends_what_npm_started() {
     );
     let place = "node_modules/@mcprove/linux-\"$(node -p process.arch)\"/bin";
     shell(&scene, &format!("mkdir -p {place} && cp program {place}/mcprove"));
-    for launcher in ["", "delete process.execve;"] {
-        scene.write("before.js", launcher);
-        for signal in ["INT", "TERM"] {
-            let script = format!(
-                "node --require ./before.js node_modules/mcprove/bin/mcprove.js serve demo --http 127.0.0.1:0 2>said & \
-                 until grep -q serving said 2>/dev/null; do sleep 0.1; done; kill -{signal} $!; wait $!; rm said"
-            );
-            shell(&scene, &script);
-            scene.assert_nothing_survives();
-        }
+    for signal in ["INT", "TERM"] {
+        let script = format!(
+            "node node_modules/mcprove/bin/mcprove.js serve demo --http 127.0.0.1:0 2>said & \
+             until grep -q serving said 2>/dev/null; do sleep 0.1; done; kill -{signal} $!; wait $!; rm said"
+        );
+        shell(&scene, &script);
+        scene.assert_nothing_survives();
     }
 }
 
@@ -167,7 +164,7 @@ fn the_package_for_debian_has_what_debian_wants() {
     let installed = shell(&scene, "dpkg-deb -x out/mcprove_*_amd64.deb tree && tree/usr/bin/mcprove --version").stdout;
     assert_eq!(installed, scene.run("--version").stdout);
     let listed = "dpkg-deb --field out/*_amd64.deb Package Architecture Section; \
-                  cd tree && find . -type f | LC_ALL=C sort | xargs stat --format '%A %n'";
+                  cd tree && find . -type f | grep -v /mcprove- | LC_ALL=C sort | xargs stat --format '%A %n'";
     snapshot("packaging-debian", &shell(&scene, listed).stdout);
     if has("lintian") {
         // The program in the package of this test is a script.
@@ -194,6 +191,10 @@ fn the_installer_installs_only_what_the_checksum_knows() {
         "MCPROVE_FROM=http://127.0.0.1:9 MCPROVE_BIN=none sh out/install.sh 2>&1 | grep -v '^curl'",
         "MCPROVE_FROM=out MCPROVE_BIN=file/bin sh out/install.sh",
         "MCPROVE_FROM=out MCPROVE_BIN=none PATH=.:$PATH sh out/install.sh",
+        // What was built for another system.
+        "cp -r out broken; cd broken; for file in *.tar.gz; do mkdir t; tar -xzf $file -C t; for program in t/*/mcprove; do printf 'exit 126' >$program; done; \
+         tar -czf $file -C t $(ls t); rm -r t; done; sha256sum *.tar.gz >SHA256SUMS; cd ..; \
+         MCPROVE_FROM=broken MCPROVE_BIN=none sh out/install.sh",
         // A download that broke off.
         "head -n 40 out/install.sh | sh",
     ] {
@@ -215,7 +216,7 @@ fn manifests_name_the_archives_and_their_checksums() {
     let mut text = String::new();
     for file in scene.line("list out").stdout.lines().filter(|file| file.matches('/').count() > 1) {
         let mut content = fs::read_to_string(scene.folder.join(file)).unwrap();
-        if file.ends_with(".json") {
+        if file.contains("/scoop/") {
             serde_json::from_str::<Value>(&content).unwrap();
         }
         for line in sums.lines() {
