@@ -132,7 +132,7 @@ impl Documents {
     pub(super) fn formatted(&self, params: &Value) -> Option<Value> {
         let path = path_of(text_at(params, "/textDocument/uri")?)?;
         let text = &self.open.get(&path)?.text;
-        if !is_suite(text) && !(is_part(&path) && reads_like_a_suite(text)) {
+        if !(is_suite(text) || is_part(&path) && reads_like_a_suite(text)) {
             return None;
         }
         let mut sources = Sources::default();
