@@ -4,21 +4,33 @@ import json
 from pathlib import Path
 
 import project
-from archive import Archive
+from archive import Archive, folder_of
 
 HERE = Path(__file__).resolve().parent
 
+# The systems of Homebrew, as the template of the formula names them.
+HOMEBREW = {
+    "mac_arm": "aarch64-apple-darwin",
+    "mac_intel": "x86_64-apple-darwin",
+    "linux_arm": "aarch64-unknown-linux-musl",
+    "linux_intel": "x86_64-unknown-linux-musl",
+}
+
 
 def make(archives: list[Archive], out: Path) -> list[Path]:
-    """Writes `SHA256SUMS` over the archives, the installer, and the manifests of each package manager."""
+    """Writes `SHA256SUMS` over the archives, the installer, and the manifests of each package manager that has an archive
+    for its system."""
     sums = [f"{archive.sha256}  {archive.path.name}\n" for archive in archives]
     paths = [
         written(out / "SHA256SUMS", "".join(sums)),
         written(out / "install.sh", project.filled(HERE / "install.sh")),
     ]
     by_target = {archive.platform.target: archive for archive in archives}
-    for make_one in [homebrew, scoop, winget]:
-        paths += make_one(by_target, out)
+    if by_target.keys() >= set(HOMEBREW.values()):
+        paths += homebrew(by_target, out)
+    for_windows = by_target.get("x86_64-pc-windows-msvc")
+    if for_windows:
+        paths += scoop(for_windows, out) + winget(for_windows, out)
     return paths
 
 
@@ -33,27 +45,16 @@ def address(archive: Archive) -> str:
 
 
 def homebrew(archives: dict[str, Archive], out: Path) -> list[Path]:
-    """The formula of a tap; none without all systems of Homebrew."""
-    targets = {
-        "mac_arm": "aarch64-apple-darwin",
-        "mac_intel": "x86_64-apple-darwin",
-        "linux_arm": "aarch64-unknown-linux-musl",
-        "linux_intel": "x86_64-unknown-linux-musl",
-    }
-    if not archives.keys() >= set(targets.values()):
-        return []
+    """The formula of a tap."""
     values = {}
-    for name, target in targets.items():
+    for name, target in HOMEBREW.items():
         values |= {f"{name}_url": address(archives[target]), f"{name}_sha256": archives[target].sha256}
     return [written(out / "homebrew/mcprove.rb", project.filled(HERE / "homebrew/mcprove.rb", **values))]
 
 
-def scoop(archives: dict[str, Archive], out: Path) -> list[Path]:
+def scoop(archive: Archive, out: Path) -> list[Path]:
     """The manifest of a bucket."""
-    archive = archives.get("x86_64-pc-windows-msvc")
-    if not archive:
-        return []
-    folder = archive.path.name.removesuffix(archive.platform.suffix)
+    folder = folder_of(archive.platform)
     manifest = {
         "version": project.VERSION,
         "description": project.DESCRIPTION,
@@ -74,16 +75,12 @@ def scoop(archives: dict[str, Archive], out: Path) -> list[Path]:
     return [written(out / "scoop/mcprove.json", json.dumps(manifest, indent=4) + "\n")]
 
 
-def winget(archives: dict[str, Archive], out: Path) -> list[Path]:
+def winget(archive: Archive, out: Path) -> list[Path]:
     """The three manifests of a package, as the community repository keeps them."""
-    archive = archives.get("x86_64-pc-windows-msvc")
-    if not archive:
-        return []
-    folder = archive.path.name.removesuffix(archive.platform.suffix)
     values = {
         "url": address(archive),
         "sha256": archive.sha256.upper(),
-        "file": f"{folder}\\{archive.platform.program}",
+        "file": f"{folder_of(archive.platform)}\\{archive.platform.program}",
         "tags": "".join(f"\n- {word}" for word in project.KEYWORDS),
     }
     place = out / f"winget/manifests/m/mcprove/mcprove/{project.VERSION}"
