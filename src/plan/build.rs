@@ -8,7 +8,7 @@ use super::case::{Body, Case, Plan, SessionNeed, SuitePlan};
 use super::planner::Planner;
 use super::target::Target;
 use super::{Selection, snapshot};
-use crate::source::{Diagnostic, Sources, Span, did_you_mean};
+use crate::source::{Diagnostic, Sources, Span, did_you_mean, map_many};
 use crate::suite::{LoadedSuite, RestartPolicy, Suite, Test};
 use crate::taxonomy::Registry;
 
@@ -136,11 +136,13 @@ fn plan_suite(suite: Arc<Suite>, blocks: Arc<[Block]>, sources: &Sources) -> Sui
     for (index, target) in targets.iter().enumerate() {
         let planner = Planner { suite: &suite, blocks: &blocks, target, index, sources, has_only };
         let first = cases.len();
-        cases.extend(suite.tests.iter().filter(|test| test.is_for(&target.server)).flat_map(|test| {
+        let tests = suite.tests.iter().filter(|test| test.is_for(&target.server)).collect();
+        let of_test = |test: &Test| {
             let derived = of_tests.get(&test.span).into_iter().flatten();
             let derived = derived.map(|block| block::case_of_test(&planner, test, block));
             planner.test(test).into_iter().chain(derived).collect::<Vec<_>>()
-        }));
+        };
+        cases.extend(map_many(tests, of_test).into_iter().flatten());
         let own = blocks.iter().filter(|block| block.test.is_none());
         cases.extend(own.flat_map(|block| block::cases(&planner, block)));
         planner.number(&mut cases[first..], &mut taken, &|_| false);

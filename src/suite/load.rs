@@ -16,9 +16,12 @@ use super::{builtin, decode, lint, merge, rows};
 use crate::source::grammar::{self, Shape};
 use crate::source::settings::Setting;
 use crate::source::{
-    self, Diagnostic, Located, MistakeKind, Node, SourceFile, SourceId, Sources, Span, Value, did_you_mean,
+    self, Diagnostic, Located, MistakeKind, Node, SourceFile, SourceId, Sources, Span, Value, did_you_mean, map_many,
     visible_line,
 };
+
+/// The tests whose trees are kept while they are read.
+const TESTS_AT_ONCE: usize = 4096;
 
 /// The origin of the servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -296,12 +299,21 @@ impl<S> Loader<'_, S> {
         let faults = decode::named_faults(keys.faults.as_ref(), found);
         let mut loaded = LoadedSuite { suite, blocks: Vec::new() };
         let mut reader = Reader { loader: self, suite: &mut loaded.suite, included, id, folder, faults: &faults };
-        // Each is gone once it is read: the tree of a large suite takes more memory than its tests.
-        for node in take_tests(&mut root) {
-            let Some(test) = decode::test(&node, &faults, &mut reader.loader.found) else { continue };
-            let span = test.span;
-            reader.add_test(test, &node);
-            loaded.blocks.extend(reader.blocks_of_test(&node, span));
+        let mut nodes = take_tests(&mut root).into_iter();
+        while nodes.len() > 0 {
+            // A part is gone once it is read: the tree of a large suite takes more memory than its tests.
+            let part = nodes.by_ref().take(TESTS_AT_ONCE).collect();
+            let decoded = map_many(part, |node| {
+                let mut found = Vec::new();
+                (decode::test(&node, &faults, &mut found), found, node)
+            });
+            for (test, found, node) in decoded {
+                reader.loader.found.extend(found);
+                let Some(test) = test else { continue };
+                let span = test.span;
+                reader.add_test(test, &node);
+                loaded.blocks.extend(reader.blocks_of_test(&node, span));
+            }
         }
         loaded.blocks.extend(reader.blocks(&root));
         Some(loaded)
