@@ -10,7 +10,7 @@ mod cases;
 mod examples;
 mod faulty;
 mod golden;
-#[expect(dead_code, reason = "`tests/it` uses more of it")]
+#[expect(dead_code, unused_imports, reason = "`tests/it` uses more of it")]
 #[path = "../harness/mod.rs"]
 mod harness;
 mod hostile;

@@ -18,7 +18,7 @@ use regex::Regex;
 
 mod real;
 
-pub(crate) use self::real::{alone_with, is_installed};
+pub(crate) use self::real::{alone_with, has_browser, is_installed, tell};
 
 /// The real program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mcprove");
@@ -457,7 +457,8 @@ fn redact(text: &str) -> String {
     REDACTIONS.iter().fold(text.to_owned(), |text, (pattern, with)| pattern.replace_all(&text, *with).into_owned())
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies the files and folders of a folder.
+pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry.unwrap();
         let target = to.join(entry.path().strip_prefix(from).unwrap());

@@ -3,10 +3,14 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::process::Command;
 
 use super::root;
 
 const NOT_INSTALLED: &str = "the real servers are not installed: run `tests/real/install`";
+
+const NO_BROWSER: &str = "Chromium, its driver or axe-core is not installed: run `apt-get install chromium chromium-driver` \
+                          and `tests/real/install`, or set `MCPROVE_SKIP_REAL=1` to go without";
 
 /// Fails where the servers are missing, unless the environment says that this is known.
 pub(crate) fn is_installed() -> bool {
@@ -21,6 +25,15 @@ pub(crate) fn is_installed() -> bool {
     false
 }
 
+/// Fails where there is no browser, unless the environment says that this is known.
+pub(crate) fn has_browser() -> bool {
+    let answers = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let has_axe = root().join("tests/real/node_modules/axe-core").exists();
+    let is_there = has_axe && answers("chromium") && answers("chromedriver");
+    assert!(is_there || super::env::is_set("MCPROVE_SKIP_REAL"), "{NO_BROWSER}");
+    is_there
+}
+
 /// Waits until no other test, in this process or another, uses the files that a server works on; they are free again
 /// when the file is dropped.
 pub(crate) fn alone_with(server: &str) -> File {
@@ -31,6 +44,6 @@ pub(crate) fn alone_with(server: &str) -> File {
 }
 
 /// Not with `eprintln!`, which the test runner swallows: nobody shall take this for a pass.
-fn tell(sentence: &str) {
+pub(crate) fn tell(sentence: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{sentence}\n").as_bytes());
 }

@@ -13,7 +13,7 @@
 //! `login` is a person with a browser.
 //! `auditing` looks for bugs of many kinds with one command.
 //! `agents` puts models behind HTTP in the place of those of providers.
-//! `page` opens the HTML report in a browser.
+//! `page` opens the HTML report in a browser, and `site` the documentation.
 //! `monitor` watches servers that come and go, and `monitor_otlp` what OpenTelemetry is told of them.
 //! `progress` looks at what logs are told while a run lasts.
 //! `real` drives servers that nobody here wrote, and `conformance` has our server judged by the protocol's own suite;
@@ -70,6 +70,7 @@ mod scale;
 mod security;
 mod serve_mcp;
 mod shards;
+mod site;
 mod starts;
 mod stores;
 mod strays;

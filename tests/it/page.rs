@@ -6,10 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{Scene, root};
-
-const NO_BROWSER: &str = "Chromium, its driver or axe-core is not installed: run `apt-get install chromium chromium-driver` \
-                          and `tests/real/install`, or set `MCPROVE_SKIP_REAL=1` to go without";
+use crate::harness::{Scene, has_browser, root};
 
 /// Every kind of outcome, with hostile text in every place, beside an earlier run in which all of it passed.
 #[test]
@@ -47,14 +44,4 @@ fn look_at(page: &Path) {
     let output = Command::new("node").arg(script).arg(page).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// Fails where there is no browser, unless the environment says that this is known.
-#[expect(clippy::disallowed_methods, reason = "how a person says that there is none")]
-fn has_browser() -> bool {
-    let answers = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    let has_axe = root().join("tests/real/node_modules/axe-core").exists();
-    let is_there = has_axe && answers("chromium") && answers("chromedriver");
-    assert!(is_there || std::env::var_os("MCPROVE_SKIP_REAL").is_some_and(|value| value == "1"), "{NO_BROWSER}");
-    is_there
 }

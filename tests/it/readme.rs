@@ -11,7 +11,7 @@ use mcprove::demo::AuthorizationFlaw;
 use regex::Regex;
 
 use crate::documents::{bare, documents, scene, split};
-use crate::harness::{files, is_update, root};
+use crate::harness::{Scene, files, is_update, python, root};
 
 /// A file, the name of a part of it, and what makes that part.
 type Part = (&'static str, &'static str, fn() -> String);
@@ -44,6 +44,22 @@ const PARTS: &[Part] = &[
 fn flaws() -> String {
     let rows = AuthorizationFlaw::ALL.iter().map(|flaw| format!("| `{}` | {} |\n", flaw.name(), flaw.wrong()));
     format!("\n| flaw | what is wrong |\n| --- | --- |\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn the_picture_of_a_terminal_shows_what_a_run_prints() {
+    let scene = Scene::bare("readme/terminal");
+    let mut make = python();
+    make.arg(root().join("docs/pictures/make")).args(["terminal", "--out"]).arg(&scene.folder);
+    let output = make.env("MCPROVE", env!("CARGO_BIN_EXE_mcprove")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let seen = fs::read_to_string(scene.folder.join("terminal.svg")).unwrap();
+    let path = root().join("docs/pictures/terminal.svg");
+    if is_update() {
+        fs::write(&path, &seen).unwrap();
+    }
+    let shown = fs::read_to_string(path).unwrap();
+    assert!(shown == seen, "docs/pictures/terminal.svg is out of date; run `UPDATE=1 cargo test readme`");
 }
 
 /// Behind `--` stands the command of a server, which would get the flag.
