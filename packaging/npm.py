@@ -1,4 +1,5 @@
-"""Packages for npm: `mcprove`, which every platform installs, and one for each platform with its program.
+"""Packages for npm: `mcprove`, which every platform installs, one for each platform with its program, and the plugin for
+Vitest.
 
 `mcprove` names the others as optional dependencies with their `os` and `cpu`, and npm installs the one that fits: no
 script runs while packages are installed.
@@ -12,6 +13,7 @@ from archive import Archive, Member, write_tar
 from platforms import Platform
 
 HERE = Path(__file__).resolve().parent / "npm"
+PLUGIN = Path(__file__).resolve().parent / "vitest"
 SCOPE = "@mcprove"
 
 
@@ -33,7 +35,7 @@ def about(name: str, description: str) -> dict[str, object]:
 
 
 def make(archives: list[Archive], out: Path) -> list[Path]:
-    """Writes a file for `npm install` or `npm publish` for each platform, and one that names them all."""
+    """Writes a file for `npm install` or `npm publish` for each platform, one that names them all, and the plugin."""
     paths = []
     for archive in archives:
         system, processor = archive.platform.node
@@ -51,7 +53,9 @@ def make(archives: list[Archive], out: Path) -> list[Path]:
     }
     launcher = Member("bin/mcprove.js", (HERE / "launcher.js").read_bytes(), is_program=True)
     paths.append(write(out, manifest, [launcher, Member("README.md", project.README.read_bytes())]))
-    return paths
+    manifest = json.loads((PLUGIN / "package.json").read_text(encoding="utf-8")) | {"version": project.VERSION}
+    files = [Member(name, (PLUGIN / name).read_bytes()) for name in [*manifest["files"], "README.md"]]
+    return [*paths, write(out, manifest, files)]
 
 
 def write(out: Path, manifest: dict[str, object], members: list[Member]) -> Path:

@@ -7,11 +7,11 @@ ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
 
 
-def said(key: str) -> str:
-    """The first value of a key of Cargo.toml, such as `version`."""
-    found = re.search(rf'^{key} = "([^"]*)"', MANIFEST, re.MULTILINE)
+def said(key: str, manifest: str = MANIFEST) -> str:
+    """The first value of a key of a manifest, such as `version` of Cargo.toml."""
+    found = re.search(rf'^{key} = "([^"]*)"', manifest, re.MULTILINE)
     if not found:
-        raise SystemExit(f"Cargo.toml has no `{key}`")
+        raise SystemExit(f"a manifest has no `{key}`")
     return found[1]
 
 

@@ -1,4 +1,5 @@
-"""Wheels for PyPI: the program of a platform, which `pip install` and `uvx` put on the path as it is.
+"""Wheels for PyPI: the program of a platform, which `pip install` and `uvx` put on the path as it is, and the plugin for
+pytest, which looks for it there.
 
 A wheel is a ZIP file whose `RECORD` lists each file with its hash (the binary distribution format of the Python
 Packaging User Guide).
@@ -6,6 +7,7 @@ Packaging User Guide).
 
 import base64
 import hashlib
+import re
 from email.message import EmailMessage
 from email.policy import EmailPolicy
 from pathlib import Path
@@ -13,30 +15,57 @@ from pathlib import Path
 import project
 from archive import Archive, Member, write_zip
 
-FOLDER = f"mcprove-{project.PYTHON_VERSION}"
+PLUGIN = Path(__file__).resolve().parent / "pytest"
 # Fields of metadata are never folded.
 POLICY = EmailPolicy(max_line_length=0, utf8=True)
 
 
 def make(archives: list[Archive], out: Path) -> list[Path]:
-    """Writes a wheel for each platform."""
-    return [write(archive, out) for archive in archives]
+    """Writes a wheel for each platform, and one of the plugin for all of them."""
+    return [*[write_program(archive, out) for archive in archives], write_plugin(out)]
 
 
-def write(archive: Archive, out: Path) -> Path:
-    tags = archive.platform.wheel
+def write_program(archive: Archive, out: Path) -> Path:
+    program = archive.program._replace(name=f"{folder_of('mcprove')}.data/scripts/{archive.platform.program}")
+    about = metadata("mcprove", project.DESCRIPTION, project.README, [("Requires-Python", ">=3.8")])
+    # It has a program, so it belongs to one platform and to no version of Python.
+    tags = [f"py3-none-{tag}" for tag in archive.platform.wheel]
+    return write("mcprove", [program], about, tags, out)
+
+
+def write_plugin(out: Path) -> Path:
+    text = (PLUGIN / "pyproject.toml").read_text(encoding="utf-8")
+    needs = re.findall(r'"([^"]*)"', re.search(r"^dependencies = \[(.*)\]", text, re.MULTILINE)[1])
+    fields = [("Requires-Python", project.said("requires-python", text)), ("Classifier", "Framework :: Pytest")]
+    fields += [("Requires-Dist", need) for need in needs]
+    about = metadata("pytest-mcprove", project.said("description", text), PLUGIN / "README.md", fields)
+    module = "pytest_mcprove"
     members = [
-        archive.program._replace(name=f"{FOLDER}.data/scripts/{archive.platform.program}"),
-        Member(f"{FOLDER}.dist-info/METADATA", metadata()),
-        Member(f"{FOLDER}.dist-info/WHEEL", description(tags)),
+        Member(f"{module}.py", (PLUGIN / f"{module}.py").read_bytes()),
+        Member(f"{folder_of(module)}.dist-info/entry_points.txt", f"[pytest11]\nmcprove = {module}\n".encode()),
     ]
-    members += [
-        Member(f"{FOLDER}.dist-info/licenses/{path.name}", path.read_bytes()) for path in project.LICENSES
+    return write(module, members, about, ["py3-none-any"], out)
+
+
+def folder_of(name: str) -> str:
+    return f"{name}-{project.PYTHON_VERSION}"
+
+
+def write(name: str, members: list[Member], about: bytes, tags: list[str], out: Path) -> Path:
+    """Writes a wheel with these files and its own descriptions; its name begins with that of the package."""
+    described = f"{folder_of(name)}.dist-info"
+    members = [
+        *members,
+        Member(f"{described}/METADATA", about),
+        Member(f"{described}/WHEEL", description(tags)),
+        *[Member(f"{described}/licenses/{path.name}", path.read_bytes()) for path in project.LICENSES],
     ]
-    record = f"{FOLDER}.dist-info/RECORD"
+    record = f"{described}/RECORD"
     lines = [f"{member.name},sha256={digest(member.content)},{len(member.content)}\n" for member in sorted(members)]
     members.append(Member(record, "".join([*lines, f"{record},,\n"]).encode()))
-    path = out / f"{FOLDER}-py3-none-{'.'.join(tags)}.whl"
+    # The platforms of all tags, whose other parts are the same.
+    platforms = ".".join(tag.removeprefix("py3-none-") for tag in tags)
+    path = out / f"{folder_of(name)}-py3-none-{platforms}.whl"
     write_zip(path, members)
     return path
 
@@ -53,25 +82,26 @@ def fields(pairs: list[tuple[str, str]], body: str = "") -> bytes:
     return bytes(message) + body.encode()
 
 
-def metadata() -> bytes:
+def metadata(name: str, summary: str, readme: Path, more: list[tuple[str, str]]) -> bytes:
     """The core metadata, version 2.4 (PEP 639)."""
     pairs = [
         ("Metadata-Version", "2.4"),
-        ("Name", "mcprove"),
+        ("Name", name),
         ("Version", project.PYTHON_VERSION),
-        ("Summary", project.DESCRIPTION),
+        ("Summary", summary),
         ("Author", project.AUTHORS),
         ("License-Expression", project.LICENSE),
         *[("License-File", path.name) for path in project.LICENSES],
         ("Keywords", ",".join(project.KEYWORDS)),
         ("Project-URL", f"Source, {project.REPOSITORY}"),
-        ("Requires-Python", ">=3.8"),
+        *more,
         ("Description-Content-Type", "text/markdown"),
     ]
-    return fields(pairs, project.README.read_text(encoding="utf-8"))
+    return fields(pairs, readme.read_text(encoding="utf-8"))
 
 
-def description(tags: tuple[str, ...]) -> bytes:
-    """What the wheel is; it has a program, so it belongs to one platform and to no version of Python."""
-    pairs = [("Wheel-Version", "1.0"), ("Generator", "mcprove"), ("Root-Is-Purelib", "false")]
-    return fields([*pairs, *[("Tag", f"py3-none-{tag}") for tag in tags]])
+def description(tags: list[str]) -> bytes:
+    """What the wheel is."""
+    is_pure = "true" if tags == ["py3-none-any"] else "false"
+    pairs = [("Wheel-Version", "1.0"), ("Generator", "mcprove"), ("Root-Is-Purelib", is_pure)]
+    return fields([*pairs, *[("Tag", tag) for tag in tags]])
