@@ -8,6 +8,7 @@ use super::{Finding, Reason, RequirementLevel, RuleInfo};
 
 /// The identity of a case and its place in the suite.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct CaseInfo {
     /// `file::test name[row]@server/revision`, unique in a run.
     pub id: String,
@@ -82,6 +83,7 @@ impl Outcome {
 
 /// One case with everything a report may want to show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct CaseResult {
     /// The identity of the case.
     pub case: CaseInfo,

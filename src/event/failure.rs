@@ -106,6 +106,7 @@ impl fmt::Display for FailureClass {
 
 /// One thing that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Finding {
     /// A stable name: the matcher's, the scan's or the failure class's, kebab-case.
     pub code: Code,

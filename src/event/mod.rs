@@ -60,6 +60,7 @@ pub const FORMAT: u32 = 1;
 /// One thing that happened in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Event {
     /// The first event of every run.
     RunStarted(RunStarted),

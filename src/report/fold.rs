@@ -36,6 +36,7 @@ pub struct Report {
 
 /// The number of cases by outcome; every case is counted once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Totals {
     /// Passed at the first attempt.
     pub passed: usize,

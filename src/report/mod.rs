@@ -44,6 +44,7 @@ use crate::source::Style;
 #[cfg(feature = "cli")]
 pub(crate) use self::by_server::server_of;
 pub use self::fold::{Report, Totals};
+pub(crate) use self::headline::misses_a_threshold;
 pub use self::json::{schema_of_event, schema_of_report};
 pub use self::limit::{TEXT_LIMIT, cut};
 #[cfg(feature = "cli")]

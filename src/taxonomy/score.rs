@@ -7,6 +7,7 @@ use super::VariantSeverity;
 
 /// Coverage at one level of evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Score {
     /// The registry of faults that is counted.
     #[serde(default)]

@@ -1,9 +1,12 @@
-//! Runs a suite inside a Rust test, against a server in the same process: no child process, no socket.
+//! Runs a suite inside a Rust test: against a server in the same process, without child process or socket, or against
+//! one that is started.
 //!
 //! [`Suite`] is a suite and the servers to run it on; [`Run`] is what came of it. Nothing here prints, reads the
 //! environment or listens for signals, and all waiting goes through tokio's clock: under `tokio::time::pause` a test
-//! of a timeout takes no time. Works on both kinds of tokio's runtimes.
+//! of a timeout takes no time. Works on both kinds of tokio's runtimes, and without one.
 //! Knows nothing about command lines. Start reading in [`Suite`].
+//!
+//! # A server in the process of the test
 //!
 //! The server is any [`rmcp`] service; [`Suite::connect`] takes every other kind.
 //!
@@ -65,6 +68,53 @@
 //!     Ok(())
 //! }
 //! ```
+//!
+//! # A server that is a program
+//!
+//! [`Suite::command`] starts it; a suite whose own `server:` is to be started needs neither.
+//!
+//! ```no_run
+//! use mcprove::testing::{Error, Suite};
+//!
+//! # const SERVER: &str = "target/debug/server";
+//! // #[test]
+//! fn the_users_suite_passes() -> Result<(), Error> {
+//!     let suite = Suite::load("tests/users.mcprove.yml")?;
+//!     // In a test of a package with the binary `server`: env!("CARGO_BIN_EXE_server")
+//!     suite.command([SERVER]).env("TOKEN", "t").threshold(30.0).run_blocking()?.assert_passed();
+//!     Ok(())
+//! }
+//! # the_users_suite_passes().unwrap();
+//! ```
+//!
+//! # A test for each case
+//!
+//! Generated cases are known only when the server has listed its tools, so the suite runs first, and each of its results
+//! becomes a test of [libtest-mimic](https://docs.rs/libtest-mimic), in a target with `harness = false`:
+//!
+//! ```no_run
+//! use libtest_mimic::{Arguments, Trial};
+//! use mcprove::testing::{Error, Outcome, Suite};
+//!
+//! # const SERVER: &str = "target/debug/server";
+//! fn main() -> Result<(), Error> {
+//!     let arguments = Arguments::from_args();
+//!     let run = Suite::load("tests/users.mcprove.yml")?.command([SERVER]).run_blocking()?;
+//!     let cases = run.cases().into_iter().map(|result| {
+//!         // Neither skipped cases nor those that could not be judged look passed.
+//!         let is_ignored = matches!(result.outcome, Outcome::Skipped | Outcome::Inconclusive);
+//!         let verdict = match result.outcome {
+//!             Outcome::Passed | Outcome::Warned => Ok(()),
+//!             _ => Err(run.text_of(result).into()),
+//!         };
+//!         Trial::test(result.case.id.clone(), move || verdict).with_ignored_flag(is_ignored)
+//!     });
+//!     // What a server does outside of any case, and the threshold.
+//!     let whole = if run.is_passed() { Ok(()) } else { Err(run.text().into()) };
+//!     let trials = cases.chain([Trial::test("the whole run", move || whole)]).collect();
+//!     libtest_mimic::run(&arguments, trials).exit()
+//! }
+//! ```
 
 mod error;
 mod run;
@@ -77,6 +127,6 @@ pub use rmcp;
 pub use self::error::Error;
 pub use self::run::Run;
 pub use self::suite::Suite;
-pub use crate::event::{CaseResult, Event, Outcome};
+pub use crate::event::{CaseInfo, CaseResult, Event, Finding, Outcome};
 pub use crate::report::Totals;
 pub use crate::taxonomy::score::Score;

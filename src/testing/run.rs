@@ -23,26 +23,33 @@ impl Run {
 
     /// Stops the test unless every case passed, with the text that a terminal would show.
     ///
-    /// Warnings and skipped cases are no failures, as on the command line; a run that judged nothing is one.
+    /// Warnings and skipped cases are no failures, as on the command line; a run that judged nothing is one, and so is one
+    /// below [`Suite::threshold`](super::Suite::threshold).
     ///
     /// # Panics
     ///
     /// Panics where [`Run::is_passed`] is false.
     #[track_caller]
     pub fn assert_passed(&self) {
-        assert!(self.is_passed(), "{}\n\n{}", self.verdict(), self.text().trim_end());
-    }
-
-    /// Something was judged, and nothing failed or broke.
-    pub fn is_passed(&self) -> bool {
-        self.summary.failed == 0 && self.summary.errored == 0 && self.summary.judged > 0
-    }
-
-    fn verdict(&self) -> &'static str {
-        if self.summary.failed + self.summary.errored > 0 {
-            return "the suite does not pass";
+        if let Some(problem) = self.problem() {
+            panic!("{problem}\n\n{}", self.text().trim_end());
         }
-        if self.summary.judged == 0 { "no case reached a verdict" } else { "the suite passes" }
+    }
+
+    /// Something was judged, nothing failed or broke, and the threshold is reached where there is one.
+    pub fn is_passed(&self) -> bool {
+        self.problem().is_none()
+    }
+
+    fn problem(&self) -> Option<&'static str> {
+        let Summary { failed, errored, judged, .. } = self.summary;
+        if failed + errored > 0 {
+            return Some("the suite does not pass");
+        }
+        if judged == 0 {
+            return Some("no case reached a verdict");
+        }
+        report::misses_a_threshold(&self.report).then_some("coverage is below the threshold")
     }
 
     /// The number of cases of each outcome.
@@ -86,6 +93,11 @@ impl Run {
     /// The text that a terminal shows at the end of the run.
     pub fn text(&self) -> String {
         self.render("text").unwrap_or_default()
+    }
+
+    /// The text that a terminal shows of one case that did not pass, such as a failure of a test of its own.
+    pub fn text_of(&self, result: &CaseResult) -> String {
+        report::failure(result, &self.style)
     }
 
     /// The run as JUnit XML.

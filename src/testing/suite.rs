@@ -13,8 +13,8 @@ use super::{Error, Run, serve};
 use crate::block;
 use crate::plan::{self, Block, Filter, Selection};
 use crate::recorded;
-use crate::runner::{self, InProcess, Options, Purpose, Snapshots, Stop};
-use crate::source::{Color, Diagnostic, Sources, Style, did_you_mean, file, render_all};
+use crate::runner::{self, InProcess, Options, Purpose, Snapshots, Stop, Thresholds};
+use crate::source::{Color, Diagnostic, Node, Sources, Style, Value, did_you_mean, file, render_all};
 use crate::suite::{self, LoadedSuite, Server, ServerKind, Servers, SuiteSource};
 use crate::taxonomy::Registry;
 
@@ -34,11 +34,20 @@ pub struct Suite {
     blocks: Vec<Block>,
     sources: Sources,
     warnings: Vec<Diagnostic>,
-    given: Vec<(Option<String>, InProcess)>,
+    given: Vec<(Option<String>, GivenServer)>,
     environment: BTreeMap<String, String>,
     filters: Vec<String>,
     parallel: usize,
+    threshold: Option<f64>,
     style: Style,
+}
+
+/// A server in the place of one that the suite names.
+#[derive(Debug)]
+enum GivenServer {
+    InProcess(InProcess),
+    /// A program and its arguments.
+    Command(Vec<String>),
 }
 
 impl Suite {
@@ -82,7 +91,8 @@ impl Suite {
         let LoadedSuite { suite: read, blocks } = suite::load(&from, &mut sources, &mut warnings)
             .map_err(|mistakes| Error::new(mistakes, &sources, style))?;
         let (given, environment, filters) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Ok(Self { read, blocks, sources, warnings, given, environment, filters, parallel: 1, style })
+        let (parallel, threshold) = (1, None);
+        Ok(Self { read, blocks, sources, warnings, given, environment, filters, parallel, threshold, style })
     }
 
     /// The warnings about the suite, as text; empty without any.
@@ -99,7 +109,7 @@ impl Suite {
         F: Fn() -> S + Send + Sync + 'static,
         S: Service<RoleServer>,
     {
-        self.give(None, serve::service(make))
+        self.give(None, GivenServer::InProcess(serve::service(make)))
     }
 
     /// Runs one of several servers in this process, by its name under `servers:`.
@@ -109,7 +119,7 @@ impl Suite {
         F: Fn() -> S + Send + Sync + 'static,
         S: Service<RoleServer>,
     {
-        self.give(Some(name), serve::service(make))
+        self.give(Some(name), GivenServer::InProcess(serve::service(make)))
     }
 
     /// Speaks to the suite's only server, of whatever make, over a fresh pair of streams for every session: what it
@@ -137,7 +147,7 @@ impl Suite {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        self.give(None, serve::streams(open))
+        self.give(None, GivenServer::InProcess(serve::streams(open)))
     }
 
     /// The same for one of several servers, by its name under `servers:`.
@@ -148,19 +158,53 @@ impl Suite {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        self.give(Some(name), serve::streams(open))
+        self.give(Some(name), GivenServer::InProcess(serve::streams(open)))
     }
 
-    fn give(mut self, name: Option<&str>, server: InProcess) -> Self {
+    /// Starts a program as the suite's only server, over stdio; what else the suite says of the server, such as `env`,
+    /// still holds.
+    ///
+    /// Cargo builds the binaries of a package before its integration tests, and names their files:
+    ///
+    /// ```no_run
+    /// use mcprove::testing::Suite;
+    ///
+    /// # const SERVER: &str = "target/debug/server";
+    /// // In a test of a package with the binary `server`: env!("CARGO_BIN_EXE_server")
+    /// let suite = Suite::load("tests/users.mcprove.yml")?.command([SERVER, "--in-memory"]);
+    /// suite.run_blocking()?.assert_passed();
+    /// # Ok::<(), mcprove::testing::Error>(())
+    /// ```
+    #[must_use]
+    pub fn command<W: Into<String>>(self, words: impl IntoIterator<Item = W>) -> Self {
+        self.give(None, GivenServer::Command(words.into_iter().map(Into::into).collect()))
+    }
+
+    /// Starts a program as one of several servers, by its name under `servers:`.
+    #[must_use]
+    pub fn command_named<W: Into<String>>(self, name: &str, words: impl IntoIterator<Item = W>) -> Self {
+        self.give(Some(name), GivenServer::Command(words.into_iter().map(Into::into).collect()))
+    }
+
+    fn give(mut self, name: Option<&str>, server: GivenServer) -> Self {
         self.given.push((name.map(str::to_owned), server));
         self
     }
 
-    /// Sets a variable for `{{ env.NAME }}`, whose value is kept out of everything that a run shows; the variables of
-    /// this process are not read.
+    /// Sets a variable for `{{ env.NAME }}`, whose value is kept out of everything that a run shows, and for servers that
+    /// are started; the variables of this process are not read.
     #[must_use]
-    pub fn env(mut self, name: &str, value: &str) -> Self {
-        self.environment.insert(name.to_owned(), value.to_owned());
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.environment.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets several variables, such as those of this process: `.envs(std::env::vars())`.
+    ///
+    /// A server that is started is found on this `PATH`, and gets the variables that `mcprove run` would pass on.
+    #[must_use]
+    pub fn envs<N: Into<String>, V: Into<String>>(mut self, variables: impl IntoIterator<Item = (N, V)>) -> Self {
+        self.environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
         self
     }
 
@@ -178,7 +222,15 @@ impl Suite {
         self
     }
 
-    /// Runs the cases; every session has ended when this returns.
+    /// Fails the run if it exercises less than this share of the faults, in percent; see [`Run::exercised_score`].
+    #[must_use]
+    pub fn threshold(mut self, percent: f64) -> Self {
+        self.threshold = Some(percent);
+        self
+    }
+
+    /// Runs the cases, with the servers of the suite that no other was given for; every session has ended when this
+    /// returns.
     ///
     /// Answers are compared with the snapshots beside the suite; `mcprove run --update` writes them.
     ///
@@ -186,14 +238,14 @@ impl Suite {
     ///
     /// # Errors
     ///
-    /// Fails where a server has no place in the suite or the suite's servers are not all in this process, where the
-    /// registry lacks what the suite judges, and on a wrong filter. Cases that fail are no error: see [`Run`].
+    /// Fails where a server has no place in the suite or the suite has none, where the registry lacks what the suite
+    /// judges, and on a wrong filter. Cases that fail, also because a server does not start, are no error: see [`Run`].
     pub async fn run(mut self) -> Result<Run, Error> {
         let style = self.style;
         let mut mistakes = Vec::new();
-        let in_process = self.in_process(&mut mistakes);
+        let in_process = self.place_servers(&mut mistakes);
         let selection = self.selection(&mut mistakes);
-        let Self { mut read, blocks, sources, environment, parallel, .. } = self;
+        let Self { mut read, blocks, sources, environment, parallel, threshold, .. } = self;
         let environment = Arc::new(environment);
         read.environment = Some(Arc::clone(&environment));
         if !mistakes.is_empty() {
@@ -213,6 +265,7 @@ impl Suite {
             processors: parallel,
             environment,
             in_process,
+            thresholds: Thresholds { plain: threshold, weighted: None },
             snapshots: Arc::new(Snapshots { known: recorded::read_texts(&plan), purpose: Purpose::Compare }),
             ..Options::new(now, Stop::new().1)
         };
@@ -221,30 +274,51 @@ impl Suite {
         Ok(Run::new(seen, summary, style))
     }
 
-    /// The given servers by the names that the suite has for them; it takes over names where it has none.
-    fn in_process(&mut self, mistakes: &mut Vec<Diagnostic>) -> BTreeMap<String, InProcess> {
+    /// Does the same without a runtime, in a plain `#[test]`.
+    ///
+    /// # Errors
+    ///
+    /// Fails where [`Suite::run`] does.
+    ///
+    /// # Panics
+    ///
+    /// Panics inside of a runtime, where `run().await` is the way, and where the system has no resources for one.
+    pub fn run_blocking(self) -> Result<Run, Error> {
+        match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime.block_on(self.run()),
+            Err(error) => panic!("no runtime for the suite: {error}"),
+        }
+    }
+
+    /// Puts the given servers in their places; returns those in this process, by the names that the suite has for them.
+    /// It takes over names where it has none.
+    fn place_servers(&mut self, mistakes: &mut Vec<Diagnostic>) -> BTreeMap<String, InProcess> {
         if self.read.servers.is_empty() {
             let span = self.read.name.span;
             let names = self.given.iter().map(|(name, _)| name.clone().unwrap_or_else(|| ONLY.to_owned()));
             self.read.servers = names.map(|name| (name, Server::external(span))).collect();
         }
         let mut in_process = BTreeMap::new();
-        for (name, server) in std::mem::take(&mut self.given) {
-            match self.place_of(name) {
-                Ok(name) => drop(in_process.insert(name, server)),
-                Err(mistake) => mistakes.push(mistake),
+        for (name, given) in std::mem::take(&mut self.given) {
+            match (self.place_of(name), given) {
+                (Ok(name), GivenServer::InProcess(server)) => drop(in_process.insert(name, server)),
+                (Ok(name), GivenServer::Command(words)) => self.start(&name, words),
+                (Err(mistake), _) => mistakes.push(mistake),
             }
         }
-        let is_elsewhere = |name: &String, server: &Server| {
-            !in_process.contains_key(name) && !matches!(server.kind, ServerKind::Builtin(_))
-        };
-        let elsewhere = self.read.servers.iter().filter(|(name, server)| is_elsewhere(name, server));
-        mistakes.extend(elsewhere.map(|(name, server)| not_given(name, server, self.read.servers.len())));
         if self.read.servers.is_empty() {
             let none = Diagnostic::error("missing-server", "the suite has no server to test", self.read.name.span);
-            mistakes.push(none.with_help("give it one with `.server(|| …)`".to_owned()));
+            mistakes.push(none.with_help("give it one with `.server(|| …)` or `.command([…])`".to_owned()));
         }
         in_process
+    }
+
+    /// Has a server of the suite started by this command.
+    fn start(&mut self, name: &str, words: Vec<String>) {
+        if let Some(server) = self.read.servers.get_mut(name) {
+            let word = |text| Node { value: Value::Text(text), span: server.span };
+            server.kind = ServerKind::Command(words.into_iter().map(word).collect());
+        }
     }
 
     /// The name that the suite has for a given server.
@@ -262,7 +336,7 @@ impl Suite {
                 _ => {
                     let message = "the suite has several servers, and one is given without a name";
                     let names: Vec<String> = known().map(|name| format!("`{name}`")).collect();
-                    let help = format!("say with `.server_named(…)` which of {} it is", names.join(" and "));
+                    let help = format!("say which of {} it is, as in `.server_named(…)`", names.join(" and "));
                     Err(Diagnostic::error("unknown-server", message, self.read.name.span).with_help(help))
                 }
             },
@@ -280,14 +354,4 @@ impl Suite {
         }
         Selection { filters, ..Selection::default() }
     }
-}
-
-fn not_given(name: &str, server: &Server, servers: usize) -> Diagnostic {
-    let help = if servers == 1 {
-        "give it one with `.server(|| …)`".to_owned()
-    } else {
-        format!("give it one with `.server_named({name:?}, || …)`")
-    };
-    let message = format!("the server `{name}` is not in this process");
-    Diagnostic::error("missing-server", message, server.span).with_help(help)
 }

@@ -144,6 +144,11 @@ impl Scene {
         self.start("sh", &format!("mcprove {arguments}"), &words, variables)
     }
 
+    /// Starts a line of a shell, which begins with variables or a program, and does not wait for it.
+    pub(crate) fn begin_line(&self, line: &str) -> Running {
+        self.start("sh", line, &["-c".to_owned(), format!("exec env {line}")], &[])
+    }
+
     /// Starts `mcprove serve` with arguments that contain no quotes, over HTTP at a port that is free.
     pub(crate) fn serve(&self, arguments: &str) -> Served {
         let words = format!("serve {arguments} --http 127.0.0.1:0");

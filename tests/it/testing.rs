@@ -70,11 +70,11 @@ async fn run(yaml: &str) -> Run {
     Suite::parse(yaml).unwrap().server(Counter::default).run().await.unwrap()
 }
 
-/// Why a suite with several servers, one of them without a way to it in process, does not run.
+/// Why a suite with several servers does not run.
 async fn refused(give: fn(Suite) -> Suite) -> String {
     let yaml = COUNTS.replace(
         "server: { command: [never, started] }",
-        "servers: { users: { command: [a] }, other: { url: 'http://b' } }",
+        "servers: { users: { command: [a] }, other: { command: [b] } }",
     );
     give(Suite::parse(&yaml).unwrap()).run().await.unwrap_err().to_string()
 }
@@ -194,14 +194,71 @@ async fn any_pair_of_streams_will_do() {
 #[tokio::test]
 async fn servers_have_their_places() {
     let unnamed = refused(|suite| suite.server(Counter::default)).await;
-    assert!(unnamed.contains("say with `.server_named(…)` which of `users` and `other` it is"), "{unnamed}");
+    assert!(unnamed.contains("say which of `users` and `other` it is, as in `.server_named(…)`"), "{unnamed}");
     let wrong = refused(|suite| suite.server_named("user", Counter::default)).await;
     assert!(wrong.contains("the suite has no server `user`") && wrong.contains("did you mean `users`?"), "{wrong}");
-    let left = refused(|suite| suite.server_named("users", Counter::default)).await;
-    assert!(left.contains("the server `other` is not in this process"), "{left}");
-    assert!(left.contains("<inline>:3") && left.contains(r#".server_named("other", || …)"#), "{left}");
     let none = Suite::parse("suite: s\nnegative_path: { tools: '*' }").unwrap().run().await.unwrap_err();
     assert_eq!(none.codes().collect::<Vec<_>>(), ["missing-server"]);
+}
+
+const SUMS: &str = "
+suite: Sums
+server: { command: [no-such-program] }
+tests:
+  - name: two and three
+    call: add
+    args: { a: 2, b: 3 }
+    expect: [{ at: result.structuredContent.sum, equals: 5 }]
+  - name: two and two
+    call: add
+    args: { a: 2, b: 2 }
+    expect: [{ at: result.structuredContent.sum, equals: 4 }]
+";
+
+const DEMO: [&str; 3] = [env!("CARGO_BIN_EXE_mcprove"), "serve", "demo"];
+
+/// A plain test has no runtime; a program takes the place of the suite's server, by name or as the only one.
+#[test]
+fn a_program_is_started_without_a_runtime() {
+    let run = Suite::parse(SUMS).unwrap().command(DEMO).run_blocking().unwrap();
+    run.assert_passed();
+    let named = SUMS.replace("server: {", "servers: { sums: {").replace("program] }", "program] } }");
+    Suite::parse(&named).unwrap().command_named("sums", DEMO).run_blocking().unwrap().assert_passed();
+    Suite::parse(&SUMS.replace("server: { command: [no-such-program] }", ""))
+        .unwrap()
+        .command(DEMO)
+        .run_blocking()
+        .unwrap()
+        .assert_passed();
+}
+
+/// Without another server, the suite's own is started, with the variables that were given.
+#[test]
+fn the_suite_has_a_server_of_its_own() {
+    let own = SUMS.replace("[no-such-program]", "['{{ env.PROGRAM }}', serve, demo]");
+    let suite = || Suite::parse(&own).unwrap();
+    suite().env("PROGRAM", DEMO[0]).run_blocking().unwrap().assert_passed();
+    suite().envs([("PROGRAM", DEMO[0]), ("OTHER", "x")]).run_blocking().unwrap().assert_passed();
+    let missing = Suite::parse(SUMS).unwrap().run_blocking().unwrap();
+    assert_eq!(missing.outcome("two and two"), Some(Outcome::Errored));
+    assert!(missing.text().contains("no-such-program"), "{missing:?}");
+}
+
+#[test]
+fn each_case_has_its_text() {
+    let run = Suite::parse(&SUMS.replace("equals: 4", "equals: 5")).unwrap().command(DEMO).run_blocking().unwrap();
+    let texts: Vec<String> = run.cases().into_iter().map(|result| run.text_of(result)).collect();
+    assert!(texts[1].contains("two and two") && texts[1].contains("is 4, not 5"), "{texts:?}");
+    assert!(!texts[1].contains("two and three") && run.text().contains(texts[1].trim()), "{texts:?}");
+}
+
+#[test]
+fn a_missed_threshold_is_no_pass() {
+    let run = |threshold| Suite::parse(SUMS).unwrap().command(DEMO).threshold(threshold).run_blocking().unwrap();
+    run(1.0).assert_passed();
+    let panic = catch_unwind(AssertUnwindSafe(|| run(99.0).assert_passed())).unwrap_err();
+    let text = panic.downcast_ref::<String>().unwrap();
+    assert!(text.starts_with("coverage is below the threshold") && text.contains("threshold 99"), "{text}");
 }
 
 #[test]
