@@ -191,8 +191,9 @@ class Case(pytest.Item):
 
     def reportinfo(self):
         path = self.config.rootpath / self.planned["file"]
+        title = f"{self.planned['suite']}: {self.name}"
         # Suites that are part of mcprove are no files.
-        return (path, self.planned["line"] - 1, self.name) if path.is_file() else (self.path, 0, self.name)
+        return (path, self.planned["line"] - 1, title) if path.is_file() else (self.path, 0, title)
 
     @property
     def seconds(self):
@@ -211,7 +212,7 @@ class Case(pytest.Item):
         if red:
             count = [f"{len(red)} of {len(self.results)} cases failed"] if len(self.results) > 1 else []
             more = [f"✗ {result['case']['name']}" for result in red[QUOTED:]]
-            quoted = [result["text"].strip() for result in red[:QUOTED]]
+            quoted = [result["text"] for result in red[:QUOTED]]
             raise McproveError("\n\n".join([*count, *quoted, *more]))
         by_outcome = {result["outcome"]: result for result in reversed(self.results)}
         if doubtful := by_outcome.get("inconclusive"):
@@ -262,7 +263,7 @@ def read_texts(path):
         for case in ElementTree.parse(path).iter("testcase"):
             text = case.findtext("failure") or case.findtext("error") or case.findtext("skipped")
             if text:
-                texts[case.find("properties/property[@name='id']").get("value")] = text
+                texts[case.find("properties/property[@name='id']").get("value")] = text.strip("\n")
     return texts
 
 
