@@ -211,9 +211,9 @@ class Case(pytest.Item):
         red = [result for result in self.results if is_red(result)]
         if red:
             count = [f"{len(red)} of {len(self.results)} cases failed"] if len(self.results) > 1 else []
-            more = [f"✗ {result['case']['name']}" for result in red[QUOTED:]]
+            more = "\n".join(f"✗ {result['case']['name']}" for result in red[QUOTED:])
             quoted = [result["text"] for result in red[:QUOTED]]
-            raise McproveError("\n\n".join([*count, *quoted, *more]))
+            raise McproveError("\n\n".join(filter(None, [*count, *quoted, more])))
         by_outcome = {result["outcome"]: result for result in reversed(self.results)}
         if doubtful := by_outcome.get("inconclusive"):
             pytest.skip(f"not judged: {reason(doubtful)}")
