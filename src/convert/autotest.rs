@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use crate::source::template::literal_text;
 use crate::source::{Diagnostic, Located, Node, Sources, Value as NodeValue};
 
-use super::document::Document;
+use super::document::{Document, end_of_line};
 use super::left_out::LeftOut;
 use super::references::literal_value;
-use super::suite_parts::{ConvertedTest, SuiteParts};
+use super::suite_parts::{ConvertedTest, SuiteParts, TestPart};
 use super::{ConvertOptions, Format};
 
 pub(crate) const FORMAT: Format = Format { tool: "mcp-autotest", recognises, convert };
@@ -27,7 +27,10 @@ fn convert(documents: &[Document], sources: &Sources, options: &ConvertOptions) 
     parts.head.insert("suite".to_owned(), options.name.clone().into());
     for (at, document) in documents.iter().enumerate() {
         let made = case(document, at + 1, sources);
-        parts.tests.push(ConvertedTest { comments: document.comments.outside(&[]), ..made });
+        let after = (end_of_line(sources, document.root.span), u32::MAX);
+        let inner_comments = [(TestPart::End, document.comments.between(after.0, after.1))].into_iter().collect();
+        let comments = document.comments.outside(&[after]);
+        parts.tests.push(ConvertedTest { comments, inner_comments, ..made });
     }
     Ok(parts)
 }
@@ -83,7 +86,7 @@ fn case(document: &Document, number: usize, sources: &Sources) -> ConvertedTest 
         [Value::Object(only)] => test.extend(only.clone()),
         _ => drop(test.insert("steps".to_owned(), steps.into())),
     }
-    ConvertedTest { comments: Vec::new(), test, left_out }
+    ConvertedTest { test, left_out, ..ConvertedTest::default() }
 }
 
 /// A message that is sent, as a step.

@@ -51,7 +51,7 @@ impl Comments {
     fn texts(&self, is_wanted: impl Fn(u32) -> bool) -> Vec<String> {
         let wanted = self.0.iter().filter(|comment| is_wanted(comment.span.end));
         // The schema that an editor reads there is one of the other tool.
-        let own = wanted.filter(|comment| !comment.value.starts_with("yaml-language-server:"));
+        let own = wanted.filter(|comment| !comment.value.trim_start().starts_with("yaml-language-server:"));
         own.filter(|comment| !comment.value.is_empty())
             .map(|comment| visible_line(&comment.value).into_owned())
             .collect()
@@ -71,7 +71,7 @@ pub(crate) fn item_ranges(sources: &Sources, list: Span, items: &[Node]) -> Vec<
 }
 
 /// The end of the line on which a part ends.
-fn end_of_line(sources: &Sources, span: Span) -> u32 {
+pub(crate) fn end_of_line(sources: &Sources, span: Span) -> u32 {
     let file = sources.file(span.source);
     let (line, _) = file.position(span.end as usize);
     u32::try_from(file.line_start(line + 1)).unwrap_or(u32::MAX)

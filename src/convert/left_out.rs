@@ -18,7 +18,8 @@ impl LeftOut {
     /// The comment that stands in its place.
     pub(crate) fn comment(&self, sources: &Sources) -> String {
         let (file, line, _) = sources.place(self.span);
-        let of_file = if sources.ids().count() > 1 { format!(" of {file}") } else { String::new() };
+        let is_only_file = sources.ids().all(|id| sources.file(id).name == file);
+        let of_file = if is_only_file { String::new() } else { format!(" of {file}") };
         visible_line(&format!("not converted: `{}` of line {line}{of_file}: {}", self.key, self.why)).into_owned()
     }
 

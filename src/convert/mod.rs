@@ -17,7 +17,7 @@ mod wallfacer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::source::{Diagnostic, SourceId, Sources, yaml_writer};
+use crate::source::{Diagnostic, SourceId, Sources};
 
 use self::document::{Document, documents};
 use self::left_out::LeftOut;
@@ -49,6 +49,18 @@ pub struct ConvertedSuite {
     pub text: String,
     /// Warnings about everything that it leaves out.
     pub left_out: Vec<Diagnostic>,
+    /// Its tests and properties.
+    pub tests: ConvertedCounts,
+}
+
+/// How many tests and properties a suite has.
+pub struct ConvertedCounts {
+    /// All of them, with those of which nothing has a counterpart.
+    pub all: usize,
+    /// Those that lack nothing.
+    pub whole: usize,
+    /// Those that run, and lack something.
+    pub in_part: usize,
 }
 
 /// Makes one suite of the documents of a tool, or finds mistakes.
@@ -77,17 +89,34 @@ pub fn convert(
     options: &ConvertOptions,
     sources: &mut Sources,
 ) -> Result<ConvertedSuite, Vec<Diagnostic>> {
-    if let [file] = files
-        && wallfacer::recognises(&sources.file(*file).text)
-    {
-        let converted = wallfacer::convert(*file, &options.parameters, sources)?;
-        let (text, left_out) = (yaml_writer::block(&converted.suite, 0), converted.left_out);
-        return Ok(ConvertedSuite { tool: wallfacer::TOOL, has_server: false, text, left_out });
-    }
-    if let Some(name) = options.parameters.keys().next() {
+    let (invariants, others): (Vec<SourceId>, Vec<SourceId>) =
+        files.iter().copied().partition(|file| wallfacer::recognises(&sources.file(*file).text));
+    if let (true, Some(name)) = (invariants.is_empty(), options.parameters.keys().next()) {
         let message = format!("only a file of invariants has parameters such as `{name}`");
         return Err(vec![Diagnostic::without_place("bad-invariants", message)]);
     }
+    let mut read = read_documents(&others, sources)?;
+    let is_known = |document: &Document| FORMATS.iter().any(|format| (format.recognises)(document));
+    let is_optional = |document: &Document| options.in_folders.contains(&document.root.span.source);
+    let mut passed_over = Vec::new();
+    if !invariants.is_empty() || read.iter().any(is_known) {
+        let unknown = read.extract_if(.., |document| is_optional(document) && !is_known(document));
+        let why = "no tool is known whose tests look like this";
+        passed_over.extend(unknown.map(|document| LeftOut::new("file", document.root.span, why)));
+    }
+    let (tool, mut parts) = if let Some(first) = invariants.first() {
+        refuse_other_tools(&read, *first, sources)?;
+        (wallfacer::TOOL, wallfacer::convert(&invariants, options, sources)?)
+    } else {
+        let format = format_of(&read).map_err(|mistake| vec![mistake])?;
+        (format.tool, (format.convert)(&read, sources, options)?)
+    };
+    parts.left_out.extend(passed_over);
+    Ok(parts.into_suite(sources, tool))
+}
+
+/// The documents of all files.
+fn read_documents(files: &[SourceId], sources: &Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
     let mut read = Vec::new();
     for file in files {
         read.extend(documents(sources, *file).map_err(|mistake| vec![mistake])?);
@@ -97,18 +126,17 @@ pub fn convert(
             return Err(vec![Diagnostic::without_place("unknown-format", message).with_help(help)]);
         }
     }
-    let is_known = |document: &Document| FORMATS.iter().any(|format| (format.recognises)(document));
-    let is_optional = |document: &Document| options.in_folders.contains(&document.root.span.source);
-    let mut passed_over = Vec::new();
-    if read.iter().any(is_known) {
-        let unknown = read.extract_if(.., |document| is_optional(document) && !is_known(document));
-        let why = "no tool is known whose tests look like this";
-        passed_over.extend(unknown.map(|document| LeftOut::new("file", document.root.span, why)));
-    }
-    let format = format_of(&read).map_err(|mistake| vec![mistake])?;
-    let mut parts = (format.convert)(&read, sources, options)?;
-    parts.left_out.extend(passed_over);
-    Ok(parts.into_suite(sources, format.tool))
+    Ok(read)
+}
+
+/// A mistake if there are documents beside files of invariants.
+fn refuse_other_tools(read: &[Document], invariants: SourceId, sources: &Sources) -> Result<(), Vec<Diagnostic>> {
+    let Some(other) = read.first() else { return Ok(()) };
+    let format = format_of(read).map_err(|mistake| vec![mistake])?;
+    let name = &sources.file(invariants).name;
+    let message = format!("this file is for {}, and `{name}` for {}", format.tool, wallfacer::TOOL);
+    let mixed = Diagnostic::error("unknown-format", message, other.root.span);
+    Err(vec![mixed.with_help("convert the files of one tool at a time".to_owned())])
 }
 
 /// The one kind of all documents.

@@ -172,7 +172,10 @@ impl Collection {
             }
             test.insert("expect".to_owned(), expect.into());
         }
-        self.tests.push((number, ConvertedTest { comments: described(item, request), test, left_out }));
+        self.tests.push((
+            number,
+            ConvertedTest { comments: described(item, request), test, left_out, ..ConvertedTest::default() },
+        ));
     }
 
     fn server(&self, request: &Node, auth: Option<&Node>, left_out: &mut Vec<LeftOut>) -> Value {

@@ -108,7 +108,7 @@ fn test(node: &Node) -> ConvertedTest {
         expect.insert(0, json!({ "at": "result", "exists": true }));
     }
     test.insert("expect".to_owned(), expect.into());
-    ConvertedTest { comments: Vec::new(), test, left_out }
+    ConvertedTest { test, left_out, ..ConvertedTest::default() }
 }
 
 fn expectation(key: &str, value: &Node, is_call: bool) -> Result<Vec<Value>, String> {

@@ -34,7 +34,8 @@ pub fn yaml_comments(sources: &Sources, source: SourceId) -> Vec<Located<String>
     let tokens = Scanner::new(StrInput::new(&sources.file(source).text)).map_while(Result::ok);
     let located = tokens.filter_map(|token| {
         let TokenType::Comment(comment) = token.token_type() else { return None };
-        let text = comment.text().trim().trim_start_matches('#').trim().to_owned();
+        let text = comment.text().trim().trim_start_matches('#');
+        let text = text.strip_prefix(' ').unwrap_or(text).trim_end().to_owned();
         let end = u32::try_from(token.into_parts().0.byte_range()?.end).unwrap_or(u32::MAX);
         Some(Located::new(text, Span { source, start: end, end }))
     });

@@ -41,7 +41,9 @@ struct Expectations<'a> {
 /// The expectations of an answer; there is always one that fails if the answer is a JSON-RPC error, as all assertions do.
 pub(crate) fn expectations(expect: Option<&Node>, subject: Subject, left_out: &mut Vec<LeftOut>) -> Vec<Value> {
     let mut expectations = Expectations { subject, made: Vec::new(), demands_result: false, left_out };
-    for (key, value) in expect.map(Node::entries).unwrap_or_default() {
+    let entries = expect.map(Node::entries).unwrap_or_default();
+    let says_more = entries.iter().any(|(key, value)| demands_content(&key.value, value));
+    for (key, value) in entries.iter().filter(|(key, _)| !(key.value == "not_empty" && says_more)) {
         if let Err(why) = expectations.add(&key.value, value) {
             expectations.left_out.push(LeftOut::new(key.value.clone(), key.span, why));
         }
@@ -51,6 +53,18 @@ pub(crate) fn expectations(expect: Option<&Node>, subject: Subject, left_out: &m
         made.insert(0, any_result());
     }
     made
+}
+
+/// An expectation that no empty result meets, so that `not_empty` beside it says nothing more.
+fn demands_content(key: &str, value: &Node) -> bool {
+    let is_content = |text: &String| !["null", "[]", "{}"].iter().any(|empty| empty.contains(text.trim()));
+    match key {
+        "contains" | "in_order" => texts(value).is_ok_and(|texts| texts.iter().any(is_content)),
+        "contains_any" => texts(value).is_ok_and(|texts| !texts.is_empty() && texts.iter().all(is_content)),
+        "equals" => is_content(&value.to_text()),
+        "min_results" => value.whole().is_some_and(|least| least > 0),
+        _ => false,
+    }
 }
 
 /// An expectation that any result meets, and no error does.

@@ -17,6 +17,7 @@ use super::references::{Marks, optional_variable};
 use super::suite_parts::{ConvertedTest, SuiteParts};
 use super::{ConvertOptions, Format};
 
+use self::server::server_name;
 use self::test::{ConvertedAssertion, assertion};
 
 pub(crate) const FORMAT: Format = Format { tool: "mcp-assert", recognises, convert };
@@ -46,8 +47,8 @@ fn recognises(document: &Document) -> bool {
     BLOCKS.into_iter().any(is_block) && !has("tests") && !has("tools") && !has("suite")
 }
 
-fn convert(documents: &[Document], _: &Sources, options: &ConvertOptions) -> Result<SuiteParts, Vec<Diagnostic>> {
-    let assertions: Vec<ConvertedAssertion> = documents.iter().map(assertion).collect();
+fn convert(documents: &[Document], sources: &Sources, options: &ConvertOptions) -> Result<SuiteParts, Vec<Diagnostic>> {
+    let assertions: Vec<ConvertedAssertion> = documents.iter().map(|document| assertion(document, sources)).collect();
     let text =
         |assertion: &ConvertedAssertion| json!([assertion.server, assertion.answers, assertion.test.test]).to_string();
     let uses_fixture = assertions.iter().any(|assertion| text(assertion).contains("{{ fixture }}"));
@@ -57,7 +58,7 @@ fn convert(documents: &[Document], _: &Sources, options: &ConvertOptions) -> Res
         _ => options.name.clone().into(),
     };
     parts.head.insert("suite".to_owned(), name);
-    let assertions = with_shared_needs(assertions, &mut parts.head);
+    let assertions = with_shared_needs(without_prompts(assertions), &mut parts.head);
     let servers = Servers::of(&assertions);
     servers.add_to(&mut parts.head);
     if uses_fixture {
@@ -91,6 +92,24 @@ fn shared<'a>(
 ) -> Option<Value> {
     let first = of(assertions.first()?)?;
     assertions.iter().all(|assertion| of(assertion) == Some(first)).then(|| first.clone())
+}
+
+/// Servers that differ only in whether `npx` asks before it installs something are one, which does not ask.
+fn without_prompts(mut assertions: Vec<ConvertedAssertion>) -> Vec<ConvertedAssertion> {
+    let unasked = |server: &Value| {
+        let mut server = server.clone();
+        let command = server.get_mut("command").and_then(Value::as_array_mut)?;
+        (command.first()? == "npx" && command.get(1)? != "-y").then(|| command.insert(1, "-y".into()))?;
+        Some(server)
+    };
+    let servers: Vec<Option<Value>> = assertions.iter().map(|assertion| assertion.server.clone()).collect();
+    for assertion in &mut assertions {
+        let other = assertion.server.as_ref().and_then(unasked);
+        if other.is_some() && servers.contains(&other) {
+            assertion.server = other;
+        }
+    }
+    assertions
 }
 
 /// Moves `needs` to the suite where all assertions have the same, and tells servers of the variables that their
@@ -132,15 +151,21 @@ fn with_shared_needs(
 struct Servers(Vec<(String, Value)>);
 
 impl Servers {
+    /// Those that differ, named after what they start.
     fn of(assertions: &[ConvertedAssertion]) -> Self {
-        let mut different: Vec<&Value> = Vec::new();
+        let mut servers: Vec<(String, Value)> = Vec::new();
         for server in assertions.iter().filter_map(|assertion| assertion.server.as_ref()) {
-            if !different.contains(&server) {
-                different.push(server);
+            if servers.iter().any(|(_, known)| known == server) {
+                continue;
             }
+            let base = server_name(server);
+            let numbered = (2..).map(|number| format!("{base}_{number}"));
+            let free = std::iter::once(base.clone())
+                .chain(numbered)
+                .find(|name| servers.iter().all(|(known, _)| known != name));
+            servers.push((free.unwrap_or(base), server.clone()));
         }
-        let named = different.into_iter().enumerate();
-        Self(named.map(|(at, server)| (format!("server_{}", at + 1), server.clone())).collect())
+        Self(servers)
     }
 
     fn add_to(&self, head: &mut Map<String, Value>) {

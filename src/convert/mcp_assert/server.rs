@@ -48,6 +48,29 @@ pub(crate) fn server(node: &Node, left_out: &mut Vec<LeftOut>) -> Option<Value> 
     Some(server)
 }
 
+/// Words of a command that say how a program is started, and not which one.
+const LAUNCHERS: [&str; 16] = [
+    "npx", "bunx", "pnpm", "uvx", "uv", "pipx", "node", "bun", "deno", "python", "python3", "go", "dotnet", "docker",
+    "java", "run",
+];
+
+/// A name for a server after what its command starts: the last part of a path or package, without version and ending.
+pub(crate) fn server_name(server: &Value) -> String {
+    let words = server["command"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let is_program = |word: &&str| !word.starts_with('-') && !LAUNCHERS.contains(word) && !word.contains("{{");
+    let named = words.clone().find(is_program).or_else(|| words.clone().next()).unwrap_or("server");
+    let part = named.rsplit('/').find(|part| !part.is_empty()).unwrap_or(named);
+    let part = part.split('@').find(|part| !part.is_empty()).unwrap_or(part);
+    let stem =
+        [".js", ".mjs", ".ts", ".py", ".sh", ".jar", ".csproj"].iter().find_map(|ending| part.strip_suffix(ending));
+    let letters = stem
+        .unwrap_or(part)
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' });
+    let name: String = letters.collect();
+    if name.starts_with(|first: char| first.is_ascii_alphabetic()) { name } else { format!("server_{name}") }
+}
+
 fn at_address(node: &Node, url: &str, transport: &str, left_out: &mut Vec<LeftOut>) -> Value {
     let mut server = json!({ "url": literal_text(url) });
     match transport {

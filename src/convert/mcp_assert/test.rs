@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::source::template::literal_text;
-use crate::source::{Node, parse_duration};
+use crate::source::{Located, Node, Sources, parse_duration};
 
-use super::super::document::Document;
+use super::super::document::{Document, end_of_line, item_ranges};
 use super::super::left_out::{LeftOut, unknown_members};
 use super::super::references::{is_variable, path_within, template_name};
-use super::super::suite_parts::ConvertedTest;
+use super::super::suite_parts::{ConvertedTest, TestPart};
 use super::expect::{Subject, any_result, expectations, texts};
 use super::server::{answers, sampled, server};
 use super::{BLOCKS, MARKS};
@@ -34,7 +34,7 @@ const OTHERS: [&str; 8] = ["name", "server", "setup", "timeout", "skip", "skip_u
 type Captured = BTreeMap<String, String>;
 
 /// Makes a test of an assertion.
-pub(crate) fn assertion(document: &Document) -> ConvertedAssertion {
+pub(crate) fn assertion(document: &Document, sources: &Sources) -> ConvertedAssertion {
     let root = &document.root;
     let known: Vec<&str> = OTHERS.into_iter().chain(BLOCKS).collect();
     let mut left_out = unknown_members(root, &known, "an assertion");
@@ -62,16 +62,26 @@ pub(crate) fn assertion(document: &Document) -> ConvertedAssertion {
         let why = "mcp-assert runs one block of an assertion, and this is not the one";
         left_out.push(LeftOut::new(key.value.clone(), key.span, why));
     }
-    let comments = document.comments.outside(&[]);
+    let all_comments = || document.comments.outside(&[]);
     let Some((key, block)) = blocks.first() else {
         let why = LeftOut::new("assert", root.span, "the assertion calls nothing");
         let skipped = ConvertedTest::skipped(&name, why);
-        return ConvertedAssertion { test: ConvertedTest { comments, ..skipped }, server, answers, timeout };
+        return ConvertedAssertion {
+            test: ConvertedTest { comments: all_comments(), ..skipped },
+            server,
+            answers,
+            timeout,
+        };
     };
     if key.value == "trajectory" {
         let why = "a trace that the file holds is compared with itself; no server is asked";
         let skipped = ConvertedTest::skipped(&name, LeftOut::new("trajectory", key.span, why));
-        return ConvertedAssertion { test: ConvertedTest { comments, ..skipped }, server, answers, timeout };
+        return ConvertedAssertion {
+            test: ConvertedTest { comments: all_comments(), ..skipped },
+            server,
+            answers,
+            timeout,
+        };
     }
     let mut captured = Captured::new();
     if let Some(setup) = given("setup") {
@@ -98,7 +108,50 @@ pub(crate) fn assertion(document: &Document) -> ConvertedAssertion {
         "assert_notifications" => context.notifications(block, &mut test, &mut left_out),
         _ => context.call(block, &["capture_progress"], &mut test, &mut left_out),
     }
-    ConvertedAssertion { test: ConvertedTest { comments, test, left_out }, server, answers, timeout }
+    let (comments, inner_comments) = placed_comments(document, key, block, test.contains_key("expect"), sources);
+    ConvertedAssertion { test: ConvertedTest { comments, inner_comments, test, left_out }, server, answers, timeout }
+}
+
+/// The comments before the test, and those within it: a comment stays at the step, call or expectation at which it stands
+/// in the file.
+fn placed_comments(
+    document: &Document,
+    key: &Located<String>,
+    block: &Node,
+    has_expectations: bool,
+    sources: &Sources,
+) -> (Vec<String>, BTreeMap<TestPart, Vec<String>>) {
+    let mut parts: BTreeMap<TestPart, Vec<String>> = BTreeMap::new();
+    let mut ranges = Vec::new();
+    let mut place = |part: TestPart, from: u32, to: u32| {
+        let comments = document.comments.between(from, to);
+        if !comments.is_empty() {
+            parts.entry(part).or_default().extend(comments);
+        }
+        ranges.push((from, to));
+    };
+    let expect = block.entries().iter().position(|(key, _)| key.value == "expect").filter(|_| has_expectations);
+    let expect = expect.map(|at| {
+        let before = at.checked_sub(1).map_or(key.span, |before| block.entries()[before].1.span);
+        (end_of_line(sources, before), end_of_line(sources, block.entries()[at].1.span))
+    });
+    let setup = document.root.entries().iter().find(|(key, setup)| key.value == "setup" && !setup.items().is_empty());
+    if let Some((key, setup)) = setup {
+        let steps = item_ranges(sources, key.span, setup.items());
+        let end = steps.last().map_or(key.span.end, |(_, to)| *to);
+        for (at, (from, to)) in steps.into_iter().enumerate() {
+            place(TestPart::SetupStep(at), from, to);
+        }
+        let until = expect.map_or_else(|| end_of_line(sources, block.span), |(from, _)| from);
+        if end < until {
+            place(TestPart::Action, end, until);
+        }
+    }
+    if let Some((from, to)) = expect {
+        place(TestPart::Expectations, from, to);
+    }
+    place(TestPart::End, end_of_line(sources, document.root.span), u32::MAX);
+    (document.comments.outside(&ranges), parts)
 }
 
 /// A duration as Go writes it, such as `15s` or `1m30s`.

@@ -37,6 +37,18 @@ fn expectations_of_a_tool() {
             "{ not_empty: true, not_error: true }",
             json!([{ "text": { "not": { "matches": "^\\s*(null|\\[\\]|\\{\\})?\\s*$" } } }, { "is_error": false }]),
         ),
+        (
+            "{ not_empty: true, contains: [ul, here] }",
+            json!([
+                { "text": { "contains": "ul" } }, { "text": { "contains": "here" } },
+            ]),
+        ),
+        (
+            "{ not_empty: true, contains: [ul] }",
+            json!([
+                { "text": { "not": { "matches": "^\\s*(null|\\[\\]|\\{\\})?\\s*$" } } }, { "text": { "contains": "ul" } },
+            ]),
+        ),
         ("{ equals: ' a.b ' }", json!([{ "text": { "matches": "^\\s*a\\.b\\s*$" } }])),
         ("{ in_order: [a, 'b.'] }", json!([{ "text": { "matches": "(?s)a.*?b\\." } }])),
         ("{ matches_regex: ['^a'] }", json!([{ "text": { "matches": "^a" } }])),
@@ -131,8 +143,8 @@ fn several_assertions_share_what_is_the_same() {
     };
     assert_eq!(suite["tests"], json!([test("a", Some("15s")), test("a (2)", None)]));
     let (suite, _) = converted(&[&with("a", "15s", "ONE"), &with("b", "15s", "TWO")]);
-    assert_eq!(suite["servers"]["server_2"]["env"]["TOKEN"], "{{ env.TWO | default('') }}");
-    assert_eq!(suite["tests"][1]["server"], "server_2");
+    assert_eq!(suite["servers"]["s_2"]["env"]["TOKEN"], "{{ env.TWO | default('') }}");
+    assert_eq!(suite["tests"][1]["server"], "s_2");
 }
 
 #[test]
@@ -174,4 +186,45 @@ fn a_setup_captures() {
                                    assert: { tool: b, args: { id: '{{my-id}}' }, expect: { not_error: true } }\n"]);
     assert_eq!(suite["tests"][0]["setup"][0]["capture"], json!({ "my_id": "result.content[0].text.json().s.id" }));
     assert_eq!(suite["tests"][0]["args"], json!({ "id": "{{ my_id }}" }));
+}
+
+#[test]
+fn servers_are_named_after_what_they_start() {
+    for (command, name) in [
+        (json!(["npx", "-y", "@modelcontextprotocol/server-memory@latest", "--x"]), "server-memory"),
+        (json!(["uvx", "mcp-server-git"]), "mcp-server-git"),
+        (json!(["go", "run", "github.com/a/examples/everything@v0.49.0"]), "everything"),
+        (json!(["dotnet", "run", "--project", "samples/Weather.csproj"]), "Weather"),
+        (json!(["/tmp/mcp_server.sh", "{{ fixture }}"]), "mcp_server"),
+        (json!(["node", "{{ fixture }}/x.js"]), "node"),
+        (json!(["./1st"]), "server_1st"),
+    ] {
+        assert_eq!(super::server::server_name(&json!({ "command": command })), name);
+    }
+    assert_eq!(super::server::server_name(&json!({ "url": "http://127.0.0.1/mcp" })), "server");
+}
+
+#[test]
+fn npx_asks_nowhere_if_it_does_not_ask_somewhere() {
+    let with = |arguments: &str| {
+        format!(
+            "server: {{ command: npx, args: [{arguments}] }}\nassert: {{ tool: t, expect: {{ not_error: true }} }}\n"
+        )
+    };
+    let (suite, _) = converted(&[&with("server-memory"), &with("-y, server-memory")]);
+    assert_eq!(suite["server"], json!({ "command": ["npx", "-y", "server-memory"] }));
+    let (suite, _) = converted(&[&with("server-memory"), &with("-y, server-git")]);
+    assert_eq!(suite["servers"]["server-memory"], json!({ "command": ["npx", "server-memory"] }));
+}
+
+#[test]
+fn comments_stay_where_they_stand() {
+    let text = "# what it is\nname: n\nserver: { command: s }\nsetup:\n  # first\n  - tool: a\n    args: { long: \"a text that \
+                leaves no room for the step on the line of its key, which needs more than a hundred letters in all\" }\n  \
+                - tool: b # second\nassert: # then\n  tool: c\n  # well\n  expect:\n    contains:\n      - x # ends\ntimeout: 1s # soon\n";
+    let mut sources = Sources::default();
+    let file = sources.add(SourceFile::new("a.yaml", text));
+    let suite = convert(&[file], &ConvertOptions::default(), &mut sources);
+    let suite = suite.unwrap_or_else(|found| panic!("{}", found[0].message)).text;
+    insta::assert_snapshot!(suite);
 }

@@ -248,7 +248,7 @@ fn test(node: &Node, called: &str, default: Option<&Node>, variables: &Variables
     }
     test.insert("expect".to_owned(), made.expect.into());
     test.extend(made.snapshot.map(|snapshot| ("snapshot".to_owned(), snapshot)));
-    ConvertedTest { comments: Vec::new(), test, left_out }
+    ConvertedTest { test, left_out, ..ConvertedTest::default() }
 }
 
 /// What the assertions of a test become.

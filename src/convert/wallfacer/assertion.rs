@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::schema::satisfies;
 use crate::source::Node;
 
 use super::context_path::{ContextPath, PathRoot};
@@ -64,18 +65,50 @@ pub(crate) fn expectation(node: &Node, input: &CallInput) -> Result<Value, Uncon
         "length_eq" => length(node, input, |length| length),
         "length_at_most" => length(node, input, |length| json!({ "max": length })),
         "length_at_least" => length(node, input, |length| json!({ "min": length })),
-        "is_type" => Ok(json!({ "at": place(member("path")?, input)?, "type": literal(member("type")?) })),
+        "is_type" => {
+            let (path, kind) = (member("path")?, literal(member("type")?));
+            let (path, at) = place(path, input)?;
+            Ok(or_refused(json!({ "at": at, "type": kind }), &path, &json!({ "type": kind })))
+        }
         "matches_regex" => {
             check_pattern(member("pattern")?)?;
-            Ok(json!({ "at": place(member("path")?, input)?, "matches": literal(member("pattern")?) }))
+            let (path, pattern) = (member("path")?, member("pattern")?);
+            match of_tool(path) {
+                Some(value) => Ok(tool_matches(&value, &pattern.to_text())),
+                None => Ok(json!({ "at": place(path, input)?.1, "matches": literal(pattern) })),
+            }
         }
-        "matches_schema" => Ok(json!({ "at": place(member("path")?, input)?, "schema": literal(member("schema")?) })),
+        "matches_schema" => {
+            let (path, schema) = (member("path")?, literal(member("schema")?));
+            let (path, at) = place(path, input)?;
+            Ok(or_refused(json!({ "at": at, "schema": schema }), &path, &schema))
+        }
         "all_of" => Ok(json!({ "all": all("assert")? })),
         "any_of" => Ok(json!({ "any": all("assert")? })),
         "not" => Ok(json!({ "not": expectation(member("assertion")?, input)? })),
         "for_each" => item_schema::for_each(node, input),
         other => Err(cannot_convert(kind, format!("there is no assertion of the kind `{other}`"))),
     }
+}
+
+/// The expression for a path that leads into the tool.
+fn of_tool(path: &Node) -> Option<String> {
+    let path = ContextPath::parse(path.text()?).ok()?;
+    path.expression("tool").filter(|_| path.root == PathRoot::Tool)
+}
+
+/// An expectation of a text of the tool; one that is missing matches nothing.
+fn tool_matches(value: &str, pattern: &str) -> Value {
+    json!({ "assert": format!("{value} is defined and {value} is matching({})", Value::from(pattern)) })
+}
+
+/// An expectation that a refused call meets, too, where mcp-wallfacer says so: a JSON-RPC error is a result there, with the
+/// message as its text and `isError`.
+pub(crate) fn or_refused(item: Value, path: &ContextPath, schema: &Value) -> Value {
+    let refused = json!({ "content": [{ "type": "text", "text": "refused" }], "isError": true });
+    let value = path.value(&refused).filter(|_| path.root == PathRoot::Response);
+    let is_met = value.is_some_and(|value| satisfies(schema, value));
+    if is_met { json!({ "any": [item, { "error": true }] }) } else { item }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +168,7 @@ fn at_path(node: &Node, input: &CallInput, matcher: &str, sign: &str) -> Result<
 
 fn length(node: &Node, input: &CallInput, range: impl Fn(Value) -> Value) -> Result<Value, Unconverted> {
     let (path, bound) = path_and_value(node)?;
-    let at = place(path, input)?;
+    let (_, at) = place(path, input)?;
     match Operand::decode(bound, input)? {
         // Everything that has a length has at least none.
         Operand::Known(bound) if bound == json!(0) && range(json!(0)).get("min").is_some() => {
@@ -152,10 +185,13 @@ pub(crate) fn path_and_value(node: &Node) -> Result<(&Node, &Node), Unconverted>
     both.ok_or_else(|| cannot_convert(node, "the assertion has no `path` or no `value`"))
 }
 
-/// The place in the answer at which an assertion looks.
-fn place(path: &Node, input: &CallInput) -> Result<String, Unconverted> {
+/// The path into the answer at which an assertion looks, and how a suite writes it.
+fn place(path: &Node, input: &CallInput) -> Result<(ContextPath, String), Unconverted> {
     match Operand::at(path, input)? {
-        Operand::Answer(found) => found.in_answer().ok_or_else(|| cannot_convert(path, several())),
+        Operand::Answer(found) => {
+            let at = found.in_answer().ok_or_else(|| cannot_convert(path, several()))?;
+            Ok((found, at))
+        }
         Operand::Known(_) => Err(cannot_convert(path, "it looks at nothing of the answer")),
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::source::Node;
 
+use super::super::left_out::LeftOut;
 use super::context_path::ContextPath;
 use super::parameters::literal;
 use super::{Unconverted, cannot_convert, unknown_members};
@@ -76,10 +77,12 @@ fn value_schema(spec: &Node) -> Result<Value, Unconverted> {
         "integer" | "number" => &[("min", "minimum"), ("max", "maximum")],
         "array" => &[("min_items", "minItems"), ("max_items", "maxItems")],
         "boolean" => &[],
-        _ => return Err(cannot_convert(spec, format!("a generated value has no type `{kind}`"))),
+        _ => return Err(LeftOut::new("type", spec.span, format!("a generated value has no type `{kind}`"))),
     };
     let known: Vec<&str> = keywords.iter().map(|(key, _)| *key).chain(["type", "items"]).collect();
-    if let Some(unknown) = unknown_members(spec, &known, &format!("a generated {kind}")).into_iter().next() {
+    if let Some(unknown) =
+        unknown_members(spec, &known, &format!("a generated {kind} of mcp-wallfacer")).into_iter().next()
+    {
         return Err(unknown);
     }
     let mut schema = json!({ "type": kind });

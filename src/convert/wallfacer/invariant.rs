@@ -9,33 +9,10 @@ use super::input::CallInput;
 use super::parameters::{check_pattern, literal, literal_text};
 use super::{Unconverted, cannot_convert, unknown_members};
 
-/// The properties of a file, and what is left out of them, by name.
-pub(crate) struct Invariants {
-    pub(crate) properties: Vec<Value>,
-    pub(crate) left_out: Vec<(String, Unconverted)>,
-}
-
 /// A property, and the assertions that it lacks.
 pub(crate) struct ConvertedProperty {
     pub(crate) property: Map<String, Value>,
     pub(crate) left_out: Vec<Unconverted>,
-}
-
-impl Invariants {
-    /// Adds what was made of an invariant or a sequence.
-    pub(crate) fn add(&mut self, node: &Node, made: Result<ConvertedProperty, Unconverted>) {
-        let name = node.get("name").and_then(Node::text).map_or_else(|| "without a name".to_owned(), literal_text);
-        let (property, left_out) = match made {
-            Ok(ConvertedProperty { property, left_out }) => (Some(property), left_out),
-            Err(why) => (None, vec![why]),
-        };
-        self.properties.extend(property.map(Value::from));
-        // Names of tests are unique.
-        for (at, why) in left_out.into_iter().enumerate() {
-            let number = if at == 0 { String::new() } else { format!(" {}", at + 1) };
-            self.left_out.push((format!("{name} (left out{number})").replace("{{ tool.name }}", "TOOL"), why));
-        }
-    }
 }
 
 const OF_INVARIANT: [&str; 8] = ["name", "tool", "input", "generate", "fixed", "cases", "assert", "test_fixtures"];
@@ -66,6 +43,12 @@ pub(crate) fn for_each_tool(node: &Node) -> Result<ConvertedProperty, Unconverte
     made.left_out.extend(unknown_members(node, &OF_LOOP, "a loop over tools"));
     made.left_out.extend(unknown_members(apply, &OF_TEMPLATE, "an invariant"));
     Ok(made)
+}
+
+/// The name of an entry in a suite outside of a loop over tools.
+pub(crate) fn plain_name(node: &Node) -> String {
+    let name = node.get("name").and_then(Node::text).map_or_else(|| "without a name".to_owned(), literal_text);
+    name.replace("{{ tool.name }}", "TOOL")
 }
 
 fn name_of(node: &Node) -> Result<Map<String, Value>, Unconverted> {

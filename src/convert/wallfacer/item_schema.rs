@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::source::Node;
 
-use super::assertion::{Operand, path_and_value};
+use super::assertion::{Operand, or_refused, path_and_value};
 use super::context_path::{ContextPath, ContextStep, PathRoot};
 use super::input::CallInput;
 use super::parameters::literal;
@@ -19,7 +19,8 @@ pub(crate) fn for_each(node: &Node, input: &CallInput) -> Result<Value, Unconver
     let every = path.steps.iter().position(|step| *step == ContextStep::Every).unwrap_or(path.steps.len());
     let (list, rest) = path.steps.split_at(every);
     let list = ContextPath { root: path.root, steps: list.to_vec() };
-    Ok(json!({ "at": list.in_answer(), "schema": wrap_in_path(rest, schema) }))
+    let schema = wrap_in_path(rest, schema);
+    Ok(or_refused(json!({ "at": list.in_answer(), "schema": schema }), &list, &schema))
 }
 
 /// The path of a loop, and the schema of what it leads to.

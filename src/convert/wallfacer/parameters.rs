@@ -1,6 +1,6 @@
 //! Parameters of a file of invariants, which are filled in before it is read as YAML.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 use serde_json::Value;
@@ -11,24 +11,38 @@ use crate::source::{Diagnostic, Node, SourceId, Span, did_you_mean, yaml_writer}
 /// The name that stands for the tool of a loop, and is filled in by the suite.
 pub(crate) const TOOL_NAME: &str = "tool_name";
 
+/// Fails for values of parameters that none of the files declares.
+///
+/// # Errors
+///
+/// A mistake for each of them.
+pub(crate) fn check_given(texts: &[String], given: &BTreeMap<String, String>) -> Result<(), Vec<Diagnostic>> {
+    let declared: BTreeSet<String> = texts.iter().flat_map(|text| defaults(text).into_keys()).collect();
+    let unknown = given.keys().filter(|name| !declared.contains(*name));
+    let mistakes: Vec<Diagnostic> = unknown
+        .map(|name| {
+            let message = format!("the file declares no parameter `{name}`");
+            let help = did_you_mean(name, declared.iter().map(String::as_str));
+            Diagnostic::without_place("bad-invariants", message).with_help(help)
+        })
+        .collect();
+    if mistakes.is_empty() { Ok(()) } else { Err(mistakes) }
+}
+
 /// The text with the values of its parameters: the given ones, or else their defaults.
 ///
 /// # Errors
 ///
-/// A mistake for each parameter that the file uses or that is given, and that it does not declare.
+/// A mistake for each parameter that the file uses and does not declare.
 pub(crate) fn fill(text: &str, source: SourceId, given: &BTreeMap<String, String>) -> Result<String, Vec<Diagnostic>> {
     let defaults = defaults(text);
     let mut mistakes = Vec::new();
-    for name in given.keys().filter(|name| !defaults.contains_key(*name)) {
-        let message = format!("the file declares no parameter `{name}`");
-        let help = did_you_mean(name, defaults.keys().map(String::as_str));
-        mistakes.push(Diagnostic::without_place("bad-invariants", message).with_help(help));
-    }
     let mut filled = String::new();
     let mut at = 0;
     for (begin, end, name) in references(text) {
         filled += &text[at..begin];
-        match given.get(name).or_else(|| defaults.get(name)) {
+        let default = defaults.get(name);
+        match default.and_then(|_| given.get(name)).or(default) {
             Some(value) => filled += value,
             None if name == TOOL_NAME => filled += &text[begin..end],
             None => {
@@ -138,7 +152,7 @@ mod tests {
             ("a: \"{{ who }}\"", "who", Ok("a: \"given\"")),
             ("a: \"{{steps.x.response.id}} {{tool_name}}\"", "", Ok("a: \"{{steps.x.response.id}} {{tool_name}}\"")),
             ("a: \"{{whom}}\"", "", Err("`whom` is no parameter under `metadata`")),
-            ("a: 1", "whom", Err("the file declares no parameter `whom`")),
+            ("a: 1", "whom", Ok("a: 1")),
         ] {
             let text = format!("{declared}{text}");
             let source = Sources::default().add(SourceFile::new("f.yaml", text.clone()));
@@ -147,6 +161,15 @@ mod tests {
             let seen =
                 filled.as_ref().map(|filled| &filled[declared.len()..]).map_err(|found| found[0].message.as_str());
             assert_eq!(seen, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn given_values_are_of_declared_parameters() {
+        let texts = ["metadata: { parameters: { who: { default: a } } }".to_owned(), "version: 1".to_owned()];
+        for (name, is_declared) in [("who", true), ("whom", false)] {
+            let given = [(name.to_owned(), "given".to_owned())].into_iter().collect();
+            assert_eq!(check_given(&texts, &given).is_ok(), is_declared, "{name}");
         }
     }
 

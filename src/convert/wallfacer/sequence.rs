@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::matching::PROVIDED;
 use crate::source::Node;
 
+use super::super::left_out::LeftOut;
 use super::assertion::error_flag;
 use super::context_path::ContextPath;
 use super::input::CallInput;
@@ -44,7 +45,7 @@ pub(crate) fn sequence(node: &Node) -> Result<ConvertedProperty, Unconverted> {
 fn step(node: &Node, bound: &mut Bound, left_out: &mut Vec<Unconverted>) -> Result<Value, Unconverted> {
     let tool = node.get("call").ok_or_else(|| cannot_convert(node, "the step has no `call`"))?;
     let arguments = match node.get("with") {
-        Some(with) => with_references(&with.to_json(), bound).map_err(|why| cannot_convert(with, why))?,
+        Some(with) => with_references(&with.to_json(), bound).map_err(|why| LeftOut::new("with", with.span, why))?,
         None => json!({}),
     };
     let mut step = json!({ "call": literal(tool) });

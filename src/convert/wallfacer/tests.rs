@@ -1,21 +1,27 @@
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
-use super::{ConvertedInvariants, convert};
-use crate::source::{SourceFile, Sources};
+use crate::convert::{ConvertOptions, ConvertedSuite, convert};
+use crate::source::{SourceFile, Sources, yaml_writer};
 
-fn converted(text: &str) -> ConvertedInvariants {
+fn converted(texts: &[&str]) -> ConvertedSuite {
     let mut sources = Sources::default();
-    let file = sources.add(SourceFile::new("invariants.yaml", text));
-    convert(file, &BTreeMap::new(), &mut sources).unwrap_or_else(|found| panic!("{}", found[0].message))
+    let files: Vec<_> = texts.iter().map(|text| sources.add(SourceFile::new("invariants.yaml", *text))).collect();
+    let options = ConvertOptions { name: "all".to_owned(), ..ConvertOptions::default() };
+    convert(&files, &options, &mut sources).unwrap_or_else(|found| panic!("{}", found[0].message))
+}
+
+/// The suite of a file, and why parts of it are left out.
+fn suite(text: &str) -> (Value, Vec<String>) {
+    let suite = converted(&[text]);
+    let left_out = suite.left_out.into_iter().map(|why| why.message).collect();
+    (yaml_writer::read_value(&suite.text).unwrap_or_else(|| panic!("{}", suite.text)), left_out)
 }
 
 /// The property that one invariant becomes, and why parts of it are left out.
 fn invariant(text: &str) -> (Value, Vec<String>) {
     let text = format!("version: 2\ninvariants:\n  - {{ name: it holds, tool: search, {text} }}\n");
-    let ConvertedInvariants { suite, left_out } = converted(&text);
-    (suite.pointer("/properties/0").cloned().unwrap_or_default(), left_out.into_iter().map(|why| why.message).collect())
+    let (suite, left_out) = suite(&text);
+    (suite.pointer("/properties/0").cloned().unwrap_or_default(), left_out)
 }
 
 #[test]
@@ -43,7 +49,15 @@ fn assertions_become_expectations() {
         ),
         (
             "matches_schema, path: $.response, schema: { type: object }",
-            json!({"at": "result", "schema": {"type": "object"}}),
+            json!({"any": [{"at": "result", "schema": {"type": "object"}}, {"error": true}]}),
+        ),
+        (
+            "matches_schema, path: $.response, schema: { required: [structuredContent] }",
+            json!({"at": "result", "schema": {"required": ["structuredContent"]}}),
+        ),
+        (
+            "matches_regex, path: $.tool.description, pattern: ^a",
+            json!({"assert": "tool.description is defined and tool.description is matching(\"^a\")"}),
         ),
         (
             "not, assertion: { kind: any_of, assert: [{ kind: equals, lhs: $.response.n, rhs: 1 }] }",
@@ -70,7 +84,7 @@ fn assertions_become_expectations() {
 }
 
 #[test]
-fn what_has_no_counterpart_is_a_skipped_test_that_says_why() {
+fn what_has_no_counterpart_is_left_out_or_skipped() {
     for (assertion, why) in [
         ("equals, lhs: { value: 1 }, rhs: { value: 1 }", "it looks at nothing of the answer"),
         ("equals, lhs: '$.response.items[*].id', rhs: 1", "stands for several values"),
@@ -88,15 +102,15 @@ fn what_has_no_counterpart_is_a_skipped_test_that_says_why() {
             "an element is compared with another part of the answer",
         ),
     ] {
-        let text = format!(
-            "version: 2\ninvariants: [{{ name: it holds, tool: t, fixed: {{}}, assert: [{{ kind: {assertion} }}, \
-             {{ kind: is_type, path: $.response.n, type: integer }}] }}]"
-        );
-        let ConvertedInvariants { suite, left_out } = converted(&text);
-        assert!(left_out.len() == 1 && left_out[0].message.contains(why), "{assertion}: {left_out:?}");
-        let skip = suite["tests"][0]["skip"].as_str().unwrap();
-        assert!(skip.contains(why), "{skip}");
-        assert_eq!(suite["properties"][0]["expect"], json!([{"at": "result.n", "type": "integer"}]));
+        let both = format!("[{{ kind: {assertion} }}, {{ kind: is_type, path: $.response.n, type: integer }}]");
+        let text = format!("version: 2\ninvariants: [{{ name: it holds, tool: t, fixed: {{}}, assert: {both} }}]");
+        let (with_other, left_out) = suite(&text);
+        assert!(left_out.len() == 1 && left_out[0].contains(why), "{assertion}: {left_out:?}");
+        assert_eq!(with_other["properties"][0]["expect"], json!([{"at": "result.n", "type": "integer"}]));
+        let text = text.replace(", { kind: is_type, path: $.response.n, type: integer }", "");
+        let (alone, _) = suite(&text);
+        let skip = alone["tests"][0]["skip"].as_str().unwrap();
+        assert!(skip.starts_with("not converted: ") && skip.contains(why), "{skip}");
     }
 }
 
@@ -127,7 +141,7 @@ fn arguments_are_fixed_or_generated() {
     let (property, left_out) = invariant("generate: { q: { type: string, pattern: a } }, assert: []");
     assert_eq!(
         (property, left_out[0].as_str()),
-        (Value::Null, "`pattern` is no member of a generated string that mcprove knows")
+        (Value::Null, "`pattern` is left out: a generated string of mcp-wallfacer has no such key")
     );
 }
 
@@ -138,8 +152,8 @@ fn loops_over_tools_keep_their_conditions() {
             "version: 3\ninvariants: []\nfor_each_tool:\n  - name: 'ok.{{{{tool_name}}}}'\n    where: {{ {condition} }}\n    \
              apply: {{ input: schema_valid, assert: [{{ kind: equals, lhs: $.response.isError, rhs: false }}] }}"
         );
-        let ConvertedInvariants { suite, left_out } = converted(&text);
-        (suite["properties"][0].clone(), left_out.first().map(|why| why.message.clone()))
+        let (suite, left_out) = suite(&text);
+        (suite["properties"][0].clone(), left_out.into_iter().next())
     };
     for (condition, expected) in [
         (
@@ -177,7 +191,7 @@ fn loops_over_tools_keep_their_conditions() {
 fn sequences_pass_answers_on() {
     let text = "
 version: 3
-metadata: { name: cards, extends: [stateful, security, injection-sql, injection-shell], parameters: { create_tool: { default: put } } }
+metadata: { name: cards, extends: [stateful, security, injection-sql, mcp-spec-conformance], parameters: { create_tool: { default: put } } }
 invariants: []
 sequences:
   - name: gone
@@ -190,7 +204,7 @@ sequences:
   - name: unbound
     steps: [{ call: show, with: { id: '{{steps.other.response.id}}' } }]
 ";
-    let ConvertedInvariants { suite, left_out } = converted(text);
+    let (suite, left_out) = suite(text);
     let id = json!("{{ made.structuredContent.id }}");
     assert_eq!(
         suite["properties"],
@@ -200,15 +214,27 @@ sequences:
             {"call": "show", "args": {"id": id}, "expect": [{"any": [{"is_error": true}, {"error": true}]}]},
         ]}])
     );
-    assert_eq!(suite["include"], json!(["builtin:packs/crud", "builtin:packs/injection"]));
-    let left_out: Vec<&str> = left_out.iter().map(|why| why.message.as_str()).collect();
+    let packs = ["crud", "auth", "path-traversal", "injection", "prompt-injection", "secrets-leakage"];
+    let packs = packs.map(|pack| format!("builtin:packs/{pack}"));
+    let included = packs.into_iter().chain(["builtin:compliance".to_owned(), "builtin:packs/idempotency".to_owned()]);
+    assert_eq!(suite["include"], included.collect::<Value>());
     assert_eq!(
         left_out,
         [
-            "mcprove has no pack for the purpose of `security`",
-            "`steps.made` is a whole step, with arguments and answer",
-            "no earlier step is bound to `other`",
+            "`extends` is left out: mcprove has no pack for the purpose of `authorization`",
+            "`with` is left out: `steps.made` is a whole step, with arguments and answer",
+            "`with` is left out: no earlier step is bound to `other`",
         ]
     );
     assert_eq!(suite["tests"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn files_become_one_suite_with_their_comments() {
+    let first = "# Users\nversion: 3\nmetadata:\n  name: users\n  description: |\n    What holds\n    of users.\n  tags: [a, b]\n\
+                 invariants:\n  # Nobody is called null.\n  - name: names\n    tool: '{{ tool }}'\n    fixed: {}\n    assert:\n      \
+                 # not even once\n      - { kind: is_type, path: $.response.name, type: string }\n    test_fixtures: [{ name: n }]\n";
+    let first = first.replacen("  tags", "  parameters: { tool: { default: whoami } }\n  tags", 1);
+    let second = "version: 1\ninvariants:\n  - { name: names, tool: t, fixed: {}, assert: [{ kind: odd }] }\n";
+    insta::assert_snapshot!(converted(&[&first, second]).text);
 }
