@@ -2,7 +2,12 @@
 # Converts every file of another tool below some folders by itself, and checks the suites that come out:
 #   MCPROVE=target/debug/mcprove tests/real/convert.sh FOLDER...
 # Prints how many become a suite whole, in part and not at all, and how many suites `mcprove check` accepts.
+# With `--run`, the folders are suites of mcp-assert, and run with both tools: see `convert-verdicts.mjs`.
 set -eu
+if [ "${1-}" = --run ]; then
+    shift
+    exec node "$(dirname "$0")/convert-verdicts.mjs" "$@"
+fi
 mcprove=$(command -v "${MCPROVE:-mcprove}")
 case $mcprove in /*) ;; *) mcprove=$PWD/$mcprove ;; esac
 work=$(mktemp -d)
@@ -18,7 +23,7 @@ while read -r file; do
     fi
     if ! grep -q '^ *expect:$\|^ *listen:\|^ *expect: \[{' "$work/suite.yml"; then
         none=$((none + 1))
-    elif [ -s "$work/messages" ]; then
+    elif grep -q '^warning' "$work/messages"; then
         part=$((part + 1))
         echo "in part: $file: $(grep '^warning' "$work/messages" | head -n 1)"
     else
