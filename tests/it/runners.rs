@@ -267,8 +267,8 @@ fn trouble_is_told() {
             "' \"$@\""
         );
         program(&scene, broken);
-        let broke = ["`mcprove run` ended with 70", "it broke", "its output is shown at the first"];
-        assert_shows(&run("", ""), &broke, &["passed", "--- exit 0"]);
+        let told = ["`mcprove run` ended with 70", "it broke", "its output is shown at the first"];
+        assert_shows(&run("", ""), &told, &["passed", "--- exit 0"]);
     }
 }
 
