@@ -25,5 +25,5 @@ settings! {
 
 /// The JSON Schema of a baseline; for editors.
 pub fn json_schema() -> Value {
-    BASELINE.json_schema_file("mcprove baseline of known failures")
+    BASELINE.json_schema_file("baseline", "mcprove baseline of known failures")
 }

@@ -116,5 +116,5 @@ pub(crate) fn load_with(
 
 /// The JSON Schema (2020-12) of a suite file, made from the grammar that checks it.
 pub fn json_schema() -> Value {
-    Shape::Object(&SUITE).json_schema_file("mcprove suite")
+    Shape::Object(&SUITE).json_schema_file("suite", "mcprove suite")
 }

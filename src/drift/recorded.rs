@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::source::legible_json;
+use crate::source::{legible_json, schema_address};
 use crate::wire::Catalog;
 
 /// The number of the format; other programs can tell by it whether they understand a file.
@@ -185,5 +185,6 @@ impl RecordedIdentity {
 pub fn json_schema() -> Value {
     let mut schema = json!(schemars::schema_for!(ServerSnapshot));
     schema["title"] = "mcprove recorded servers".into();
+    schema["$id"] = schema_address("snapshot").into();
     schema
 }

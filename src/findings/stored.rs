@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::ServerStart;
 use crate::event::{CaseInfo, FindingKind, Reproduction, ReproductionCall, ReproductionCheck, Severity};
 use crate::redact::RESTORED_FROM;
-use crate::source::legible_json;
+use crate::source::{legible_json, schema_address};
 
 /// The version of the file.
 pub const FORMAT: u32 = 2;
@@ -183,5 +183,6 @@ fn is_part(part: &[Vec<ReproductionCall>], whole: &[Vec<ReproductionCall>]) -> b
 pub fn json_schema() -> Value {
     let mut schema = schemars::schema_for!(Stored).to_value();
     schema["title"] = "mcprove finding".into();
+    schema["$id"] = schema_address("finding").into();
     schema
 }

@@ -16,7 +16,7 @@ use crate::lint::{Lint, LintLevel, LintLimits, lints};
 use crate::matching::words_of;
 use crate::reproduce::{lasts, literal, literal_text, with_store_named};
 use crate::show::Signature;
-use crate::source::{shorten, visible_line, yaml_writer};
+use crate::source::{schema_address, shorten, visible_line, yaml_writer};
 use crate::wire::{Catalog, Tool, is_served};
 
 /// Stands above the setup of a suite.
@@ -81,11 +81,13 @@ impl SuitePage<'_> {
 
     /// The suite; its tests are named, and none twice.
     pub(crate) fn text(&self) -> String {
-        let mut text = "# yaml-language-server: $schema=suite.schema.json\n\
-                        #\n\
-                        # Made by `mcprove init` from what the server answered twice, in two processes. It is yours now: change what is\n\
-                        # not meant, and add what you know. `mcprove schema > suite.schema.json` lets editors complete it.\n"
-            .to_owned();
+        let mut text = format!(
+            "# yaml-language-server: $schema={}\n\
+             #\n\
+             # Made by `mcprove init` from what the server answered twice, in two processes. It is yours now: change what is\n\
+             # not meant, and add what you know. Editors complete it by the schema above; `mcprove schema` prints it, too.\n",
+            schema_address("suite")
+        );
         text += &yaml_writer::block(&json!({"suite": literal_text(self.name)}), 0);
         text += "\n";
         text += &yaml_writer::block(&json!({"server": self.server}), 0);

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::event::{
     CaseResult, Coverage, Event, IsolationReport, Section, ServerEnd, ServerReady, SessionJudged, UnjudgedTools,
 };
+use crate::source::schema_address;
 
 use super::Format;
 use super::fold::{Report, SuiteReport, Totals};
@@ -127,15 +128,17 @@ fn suite_document<'a>(report: &'a Report, suite: SuiteReport<'a>) -> SuiteDocume
 
 /// The JSON Schema of the JSON report.
 pub fn schema_of_report() -> Value {
-    schema::<ReportDocument<'static>>()
+    schema::<ReportDocument<'static>>("report")
 }
 
 /// The JSON Schema of one line of a recording.
 pub fn schema_of_event() -> Value {
-    schema::<Event>()
+    schema::<Event>("events")
 }
 
-fn schema<T: JsonSchema>() -> Value {
+fn schema<T: JsonSchema>(kind: &str) -> Value {
     let schema: Schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
-    schema.to_value()
+    let mut schema = schema.to_value();
+    schema["$id"] = schema_address(kind).into();
+    schema
 }

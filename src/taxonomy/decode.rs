@@ -19,7 +19,7 @@ pub const REGISTRY: Shape = WrittenRegistry::SHAPE;
 
 /// The JSON Schema of a registry; for editors.
 pub fn json_schema() -> serde_json::Value {
-    REGISTRY.json_schema_file("mcprove registry of faults")
+    REGISTRY.json_schema_file("registry", "mcprove registry of faults")
 }
 
 settings! {

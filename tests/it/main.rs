@@ -20,7 +20,7 @@
 //! `prove` looks at what is proven of suites, and holds it against faulty servers; `testing` runs suites on servers in
 //! this process, as the tests of others do.
 //! `bounds` sets servers at it that want all memory; `budgets` counts what common commands cost; `generate` holds made values against the validator; `architecture`, `generated` and `robustness` look at the sources,
-//! at written files, and at the loader; `packaging` installs what is shipped, and `action` runs the steps of the GitHub action, and `runners` the plugins for other test runners; `manual` makes the pages of the reference; `readme`, `documents`, `ci` and `examples` at what the documentation shows.
+//! at written files, and at the loader; `packaging` installs what is shipped, `action` runs the steps of the GitHub action, `runners` the plugins for other test runners, and `repository` looks at what contributors meet; `manual` makes the pages of the reference; `readme`, `documents`, `ci` and `examples` at what the documentation shows.
 
 mod action;
 mod agents;
@@ -64,6 +64,7 @@ mod readme;
 mod real;
 mod relay;
 mod replaying;
+mod repository;
 mod robustness;
 mod runners;
 mod safe_arguments;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::scalar::plain;
+use super::schema_address::schema_address;
 use super::synonyms::synonym;
 use super::{Diagnostic, Located, MistakeKind, Node, Value, did_you_mean, nearest, parse_duration};
 
@@ -726,11 +727,15 @@ impl Shape {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    /// The JSON Schema of a file that has this shape.
-    pub fn json_schema_file(&self, title: &str) -> serde_json::Value {
+    /// The JSON Schema of a kind of file that has this shape.
+    pub fn json_schema_file(&self, kind: &str, title: &str) -> serde_json::Value {
         let mut definitions = BTreeMap::new();
         let root = self.json_schema(&mut definitions);
-        let mut schema = json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title});
+        let mut schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": schema_address(kind),
+            "title": title,
+        });
         root.as_object().into_iter().flatten().for_each(|(key, value)| schema[key] = value.clone());
         schema["$defs"] = json!(definitions);
         schema

@@ -19,6 +19,7 @@ mod parallel;
 mod quote;
 mod render;
 mod scalar;
+mod schema_address;
 pub mod settings;
 mod suggest;
 mod synonyms;
@@ -43,6 +44,7 @@ pub use self::node::{Node, Value};
 pub use self::parallel::map_many;
 pub use self::quote::Quote;
 pub use self::render::{Color, Excerpt, Style, render, render_all, render_excerpt};
+pub use self::schema_address::schema_address;
 pub use self::suggest::{did_you_mean, nearest};
 pub use self::text::{beginning, legible_json, map_texts, replace_path, shorten, singular, words};
 pub use self::visible::{
