@@ -161,6 +161,7 @@ fn exit_codes() -> String {
 /// A job as `mcprove init --ci` writes it, for the folder of the suites.
 fn ci_job(language: &str, file: &str) -> String {
     let job = fs::read_to_string(root().join("src/init/ci_job").join(file)).unwrap();
+    let job = job.replace("@REPOSITORY@", env!("CARGO_PKG_REPOSITORY")).replace("@VERSION@", env!("CARGO_PKG_VERSION"));
     format!("```{language}\n{job}```")
 }
 

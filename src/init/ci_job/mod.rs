@@ -34,9 +34,9 @@ impl CiSystem {
     /// What its reader has to do before the job runs.
     pub(crate) fn left_to_do(self) -> &'static str {
         match self {
-            Self::Github => "put the place of your copy of mcprove for `OWNER/mcprove`",
-            Self::Gitlab | Self::Azure => "put an image with mcprove and what your server needs for `mcprove-ci`",
-            Self::Jenkins => "its agent needs mcprove on the path",
+            Self::Github | Self::Azure => "add the steps that build your server",
+            Self::Gitlab => "name an image that has what your server needs, and curl",
+            Self::Jenkins => "its agent needs curl, and what your server needs",
         }
     }
 
@@ -49,6 +49,8 @@ impl CiSystem {
             Self::Jenkins => include_str!("Jenkinsfile"),
         };
         text.replace(SUITES, &suite.0)
+            .replace("@REPOSITORY@", env!("CARGO_PKG_REPOSITORY"))
+            .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
     }
 }
 
@@ -96,7 +98,9 @@ mod tests {
             for part in ["mcprove check tests/users.yml", "mcprove run tests/users.yml", "junit=out/junit.xml"] {
                 assert!(job.contains(part), "{system:?} without `{part}`:\n{job}");
             }
-            assert!(!job.contains(SUITES), "{job}");
+            assert!(!job.contains(SUITES) && !job.contains("@V"), "{job}");
+            let installer = concat!("/releases/download/v", env!("CARGO_PKG_VERSION"), "/install.sh");
+            assert!(job.contains(installer), "{system:?} installs no release:\n{job}");
             assert!(*system == CiSystem::Jenkins || read_value(&job).is_some_and(|job| job.is_object()), "{job}");
         }
         let read = |system: CiSystem| read_value(&system.job(&suite)).unwrap_or_default();
