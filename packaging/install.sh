@@ -40,9 +40,10 @@ get() {
   case $from in
     http://* | https://*)
       if command -v curl >/dev/null 2>&1; then
-        curl --fail --silent --show-error --location --retry 2 --output "$1" "$from/$1" && return
+        curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --speed-time 60 --speed-limit 1 \
+          --output "$1" "$from/$1" && return
       elif command -v wget >/dev/null 2>&1; then
-        wget --quiet --output-document "$1" "$from/$1" && return
+        wget -q -T 60 -O "$1" "$from/$1" && return
       else
         fail 'neither `curl` nor `wget` is installed'
       fi
@@ -74,7 +75,8 @@ main() {
       need tar
       ;;
   esac
-  bin=${MCPROVE_BIN:-${HOME:?}/.local/bin}
+  bin=${MCPROVE_BIN:-${HOME:+$HOME/.local/bin}}
+  [ -n "$bin" ] || fail 'there is no home to install to' 'name a folder, such as `MCPROVE_BIN=/usr/local/bin`'
   case $from in
     http://* | https://* | /* | [A-Za-z]:*) ;;
     *) from=$PWD/$from ;;
@@ -86,8 +88,11 @@ main() {
   # Before anything is downloaded: where it could not go.
   mkdir -p "$bin" 2>/dev/null && [ -w "$bin" ] ||
     fail "cannot write to $bin" 'name another folder, such as `MCPROVE_BIN=/tmp/bin`'
-  scratch=$(mktemp -d)
-  trap 'rm -rf "$scratch"' EXIT
+  [ ! -d "$bin/$program" ] || fail "$bin/$program is a folder" 'name another place with `MCPROVE_BIN`'
+  scratch=$(mktemp -d) || fail 'cannot make a temporary folder' 'name a folder for it with `TMPDIR`'
+  # What runs is replaced by what was seen to run.
+  new="$bin/.$$-$program"
+  trap 'rm -rf "$scratch" "$new"' EXIT
   trap 'exit 130' INT TERM HUP
   cd "$scratch"
   get SHA256SUMS
@@ -102,12 +107,12 @@ main() {
     *.zip) unzip -q "$archive" ;;
     *) tar -xzf "$archive" ;;
   esac
-  # A program that runs cannot be overwritten, but replaced.
-  cp "mcprove-$version-$target/$program" "$bin/.mcprove-$$"
-  chmod 755 "$bin/.mcprove-$$"
-  mv -f "$bin/.mcprove-$$" "$bin/$program"
-  said=$("$bin/$program" --version) ||
-    fail "$bin/$program does not run here" 'see whether the folder allows programs; `MCPROVE_BIN` names another one'
+  cp "mcprove-$version-$target/$program" "$new"
+  chmod 755 "$new"
+  said=$("$new" --version) ||
+    fail "mcprove does not run in $bin; nothing was installed" \
+      'see whether the folder allows programs; `MCPROVE_BIN` names another one'
+  mv -f "$new" "$bin/$program"
   echo "installed $said as $bin/$program"
   found=$(command -v mcprove || true)
   if [ -z "$found" ]; then

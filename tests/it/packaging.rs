@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -27,6 +28,26 @@ const PROGRAM: &str = r#"case "$*" in
   completions*) echo "$2" ;;
   *) exec "$MCPROVE" "$@" ;;
 esac"#;
+
+/// A proxy that has the files of a folder for any host, and prints its port.
+const PROXY: &str = r#"
+import functools, http.server, sys
+
+class Proxy(http.server.SimpleHTTPRequestHandler):
+    def do_GET(self):
+        assert self.path.startswith("http://release.invalid/"), self.path
+        if "/refused/" in self.path:
+            return self.send_error(407)
+        self.path = "/" + self.path.rpartition("/")[2]
+        super().do_GET()
+
+    def log_message(self, *_):
+        pass
+
+server = http.server.HTTPServer(("127.0.0.1", 0), functools.partial(Proxy, directory=sys.argv[1]))
+print(server.server_port, flush=True)
+server.serve_forever()
+"#;
 
 /// A folder `out` with packages for every platform.
 fn packed(name: &str, kinds: &str) -> Scene {
@@ -124,12 +145,121 @@ fn what_package_managers_install_runs() {
     let elsewhere = "Object.defineProperty(process, 'platform', { value: 'aix' })";
     scene.write("aix.js", elsewhere);
     for script in [
+        // A program that lost its mode, as on a share of another system.
+        "f=$(echo npm/node_modules/@mcprove/*/bin/mcprove); chmod -x $f; npm/node_modules/.bin/mcprove --version 2>&1 | sed 's/linux-[a-z0-9]*/linux-ARCH/g'; chmod +x $f",
         "node --require ./aix.js npm/node_modules/mcprove/bin/mcprove.js --version 2>&1 | sed 's/aix-[a-z0-9]*/aix-ARCH/'",
         "rm -r npm/node_modules/@mcprove; npm/node_modules/.bin/mcprove --version 2>&1 | sed 's/linux-[a-z0-9]*,/linux-ARCH,/'",
     ] {
         let _ = writeln!(text, "{}", sh(&scene, script).text());
     }
     snapshot("packaging-npm", &text);
+}
+
+/// pip takes the wheel of its platform, and none where there is none.
+#[test]
+fn each_platform_gets_its_wheel() {
+    if !is_installed() {
+        return;
+    }
+    let scene = packed("packaging-wheels", "--kind pypi");
+    let mut text = String::new();
+    for platform in [
+        "manylinux_2_17_x86_64",
+        "musllinux_1_1_x86_64",
+        "manylinux_2_17_aarch64",
+        "musllinux_1_1_aarch64",
+        "macosx_14_0_arm64",
+        "macosx_14_0_x86_64",
+        "win_amd64",
+        "win_arm64",
+        "linux_riscv64",
+    ] {
+        let pip = format!(
+            "python3 -m pip download --quiet --disable-pip-version-check --no-index --find-links out --only-binary :all: \
+             --platform {platform} --dest {platform} mcprove >&2; ls {platform} 2>/dev/null"
+        );
+        let seen = sh(&scene, &pip);
+        let refused = seen.stderr.lines().last().unwrap_or_default();
+        let _ = writeln!(text, "{platform}: {}{refused}", seen.stdout.trim_end());
+    }
+    snapshot("packaging-wheels", &unversioned(&text));
+}
+
+/// The parts of the program are those that `Cargo.lock` names; packages of other systems need the network.
+#[test]
+fn the_parts_of_a_program_are_listed() {
+    let scene = Scene::bare("packaging-parts");
+    let list = |out: &str| {
+        // Not in the scene, whose home has no cargo.
+        let mut make = Command::new("python3");
+        make.arg(root().join("packaging/make")).args(["sbom", "--out", out, "--target"]);
+        make.arg(format!("{}-unknown-linux-musl", std::env::consts::ARCH)).env("CARGO_NET_OFFLINE", "true");
+        let output = make.current_dir(&scene.folder).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read_to_string(scene.folder.join(String::from_utf8(output.stdout).unwrap().trim())).unwrap()
+    };
+    let text = list("once");
+    assert_eq!(text, list("twice"));
+    let listed: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(listed["metadata"]["component"]["name"], "mcprove");
+    let components = listed["components"].as_array().unwrap();
+    let scope = |name: &str| components.iter().find(|part| part["name"] == name).map(|part| &part["scope"]);
+    assert_eq!(scope("mcprove-protocol").unwrap(), "required");
+    assert_eq!(scope("cc").unwrap(), "excluded");
+    assert!(scope("insta").is_none() && scope("libtest-mimic").is_none());
+    for part in components {
+        assert!(part["licenses"][0]["expression"].is_string(), "{part}");
+        let is_own = part["name"].as_str().unwrap().starts_with("mcprove-");
+        assert!(is_own || part["hashes"][0]["content"].as_str().is_some_and(|hash| hash.len() == 64), "{part}");
+    }
+}
+
+/// What a release says of itself stands in the changelog, and its links work outside of the repository.
+#[test]
+fn the_notes_of_a_release_are_those_of_the_changelog() {
+    let scene = Scene::bare("packaging-notes");
+    fs::create_dir_all(scene.folder.join("packaging")).unwrap();
+    fs::create_dir_all(scene.folder.join("docs")).unwrap();
+    let own = root().join("packaging/notes");
+    fs::copy(own, scene.folder.join("packaging/notes")).unwrap();
+    scene.write("Cargo.toml", "repository = \"https://github.com/mcprove/mcprove\"\n");
+    scene.write(
+        "docs/changelog.md",
+        "# Changes\n\n## Unreleased\n\n- not yet\n\n## 0.2.0, 2026-12-24\n\n- `x` does: [CI](guides/ci.md#jobs), [packages](../packaging/README.md), \
+         [other](https://example.com/a)\n\n## 0.1.0\n\nThe first release.\n",
+    );
+    let mut text = String::new();
+    for version in ["0.2.0", "0.1.0", "0.3.0"] {
+        let _ = writeln!(text, "{}", sh(&scene, &format!("packaging/notes {version}")).text());
+    }
+    snapshot("packaging-notes", &text);
+}
+
+/// The comparison of two builds, with a compiler that writes what it is told.
+#[test]
+fn builds_that_differ_or_know_their_place_are_shown() {
+    let scene = Scene::bare("packaging-reproduce");
+    fs::create_dir(scene.folder.join("bin")).unwrap();
+    program(&scene, "bin/cargo", r#"mkdir -p target/debug && eval "$MADE" >target/debug/mcprove"#);
+    let built = |made: &str| {
+        let path = crate::harness::path();
+        let variables = format!("MADE='{made}' PATH='{}/bin:{}'", scene.folder.display(), path.to_string_lossy());
+        sh(&scene, &format!("{variables} '{}/packaging/reproduce' --profile dev", root().display()))
+    };
+    for (made, status, says) in [
+        ("echo the same", 0, "both programs are the same: "),
+        ("echo built on $TZ day", 1, "\n> built on Pacific/Kiritimati day\n"),
+        ("echo in ${PWD%/*} somewhere", 1, "the first program holds /"),
+        ("false", 1, ""),
+    ] {
+        let seen = built(made);
+        assert_eq!((seen.status, seen.stdout.contains(says)), (status, true), "{}", seen.text());
+    }
+    // What keeps the places out: the folder of the program and that of the dependencies, for both compilers.
+    let flags = built(r#"echo "$CARGO_ENCODED_RUSTFLAGS $CFLAGS" | grep -o "prefix[^=]*=[^=]*=[./a-z]*""#).stdout;
+    for kept_out in ["prefix=", "another folder=.", "prefix-map=", "=/cargo"] {
+        assert!(flags.contains(kept_out), "{kept_out}: {flags}");
+    }
 }
 
 /// A launcher that waits for a child hands on what a job sends when it is cancelled.
@@ -179,6 +309,13 @@ fn the_installer_installs_only_what_the_checksum_knows() {
     let scene = packed("packaging-installer", "--kind manifests");
     program(&scene, "uname", "case $1 in -s) echo Plan9 ;; *) echo x86_64 ;; esac");
     scene.write("file", "");
+    scene.write("proxy.py", PROXY);
+    for folder in ["other-processor", "few"] {
+        fs::create_dir(scene.folder.join(folder)).unwrap();
+    }
+    program(&scene, "other-processor/uname", "case $1 in -s) echo Linux ;; *) echo riscv64 ;; esac");
+    let few = "for name in cat chmod cp cut mkdir mktemp mv rm sed sh tar uname; do ln -s \"$(command -v $name)\" few/$name; done";
+    shell(&scene, few);
     let mut text = String::new();
     for script in [
         // Twice: what runs is replaced.
@@ -195,6 +332,20 @@ fn the_installer_installs_only_what_the_checksum_knows() {
         "cp -r out broken; cd broken; for file in *.tar.gz; do mkdir t; tar -xzf $file -C t; for program in t/*/mcprove; do printf 'exit 126' >$program; done; \
          tar -czf $file -C t $(ls t); rm -r t; done; sha256sum *.tar.gz >SHA256SUMS; cd ..; \
          MCPROVE_FROM=broken MCPROVE_BIN=none sh out/install.sh",
+        "ls -A none",
+        "MCPROVE_FROM=out HOME=/dev/null sh out/install.sh",
+        "unset HOME; MCPROVE_FROM=out sh out/install.sh",
+        "mkdir -p taken/mcprove; MCPROVE_FROM=out MCPROVE_BIN=taken sh out/install.sh; ls -A taken/mcprove",
+        "MCPROVE_FROM=out MCPROVE_BIN=none TMPDIR=nowhere sh out/install.sh 2>&1 | grep -v '^mktemp'",
+        "MCPROVE_FROM=out MCPROVE_BIN=none PATH=$PWD/other-processor:$PATH sh out/install.sh",
+        // Without what fetches, compares or unpacks.
+        "MCPROVE_FROM=http://127.0.0.1:9 MCPROVE_BIN=none PATH=$PWD/few sh out/install.sh",
+        "MCPROVE_FROM=out MCPROVE_BIN=none PATH=$PWD/few sh out/install.sh",
+        "rm few/tar; MCPROVE_FROM=out MCPROVE_BIN=none PATH=$PWD/few sh out/install.sh",
+        // Through a proxy, and through one that refuses.
+        "python3 proxy.py out >port & until [ -s port ]; do sleep 0.1; done; export http_proxy=http://127.0.0.1:$(cat port); \
+         MCPROVE_FROM=http://release.invalid/files MCPROVE_BIN=proxied sh out/install.sh; \
+         MCPROVE_FROM=http://release.invalid/refused MCPROVE_BIN=none sh out/install.sh 2>&1 | grep -v '^curl'; kill $!",
         // A download that broke off.
         "head -n 40 out/install.sh | sh",
     ] {
