@@ -1,7 +1,8 @@
 //! The verdict on a mutant: the cases that turned red because of it.
 //!
-//! A case kills if it was green without the mutant, fails with it, and fails at or after the change. A server that did
-//! not start kills nothing, unless the suite itself says how long a start may take.
+//! A case kills if it was green without the mutant, fails with it, and fails at or after the change; so does a scan of
+//! messages that belong to no case. A server that did not start kills nothing, unless the suite itself says how long a
+//! start may take.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,11 +12,12 @@ use super::placement::MutantInjection;
 use super::replay::{ReplayLog, ReplayMoment};
 use super::run::RunResults;
 use crate::event::{
-    By, CaseResult, FailureClass, Finding, Kill, MutantPlace, MutantSubject, Outcome, PlantedMutant, Reason,
-    RequirementLevel, Verdict,
+    By, CaseResult, Code, FailureClass, Finding, Kill, MutantPlace, MutantSubject, Outcome, PlantedMutant, Reason,
+    RequirementLevel, SessionJudged, Verdict,
 };
 use crate::matching::LONGEST_WAIT;
 use crate::plan::Plan;
+use crate::transport::Owner;
 use crate::wire::Scan;
 
 /// The verdict on a mutant in some exchanges.
@@ -71,11 +73,10 @@ pub(crate) fn judge_run(plan: &Plan, baseline: &BaselineRun, results: &RunResult
         }
     }
     for session in &results.judged {
-        let news = broken(session).into_iter().find(|found| !baseline.known.contains(found));
-        if let Some((case, code)) = news {
-            let finding = session.findings.iter().find(|finding| finding.code == code);
-            let message = finding.map(|finding| finding.message.clone()).unwrap_or_default();
-            kills.push(Kill { case, by: By::Scan, code, message });
+        match react_to_scan(session, &baseline.known, &results.log) {
+            CaseReaction::Green => {}
+            CaseReaction::Red(kill) => kills.push(kill),
+            CaseReaction::Unclear(words) | CaseReaction::Unjudged(words) => drop(unclear.get_or_insert(words)),
         }
     }
     let (verdict, reason) = match (kills.is_empty(), unclear, unjudged) {
@@ -153,13 +154,40 @@ fn react_to_failure(result: &CaseResult, log: &ReplayLog) -> CaseReaction {
     {
         return CaseReaction::Unclear(format!("`{}` left the recording before it failed", result.case.name));
     }
-    let is_early = |struck: &ReplayMoment, frame: u32| struck.session == 0 && frame != 0 && frame < struck.frame;
     let struck = of_case(&log.struck);
-    let is_accident = struck.zip(finding.frame).is_some_and(|(struck, frame)| is_early(&struck, frame));
+    let is_accident = struck.zip(finding.frame).is_some_and(|(struck, frame)| is_before(frame, &struck));
     if is_accident || log.struck.is_empty() {
         return CaseReaction::Unclear(format!("`{}` failed before the change", result.case.name));
     }
     CaseReaction::Red(kill(result, finding))
+}
+
+/// A failure at a frame came before the mutant struck; frames are numbered within a session.
+fn is_before(frame: u32, struck: &ReplayMoment) -> bool {
+    struck.session == 0 && frame != 0 && frame < struck.frame
+}
+
+/// The reaction of the scans to a session, in messages that belong to no case; `known` are their violations without any
+/// mutant. Those that came back count for the mutant only if it struck before, and if no answer was made up by then.
+fn react_to_scan(session: &SessionJudged, known: &BTreeSet<(String, Code)>, log: &ReplayLog) -> CaseReaction {
+    let id = session.id();
+    let is_news = |finding: &&Finding| !known.contains(&(id.clone(), finding.code.clone()));
+    let mut findings = session.failures().filter(is_news).peekable();
+    if findings.peek().is_none() {
+        return CaseReaction::Green;
+    }
+    let name = session.info().name;
+    let left = log.left.iter().find(|moment| moment.owner == Owner::Session);
+    let is_made_up = |finding: &Finding| left.is_some_and(|left| finding.frame.is_none_or(|at| at >= left.frame));
+    let is_early = |finding: &Finding| {
+        let frame = finding.frame.unwrap_or_default();
+        log.struck.iter().all(|struck| is_before(frame, struck))
+    };
+    match findings.find(|finding| !is_early(finding) && !is_made_up(finding)) {
+        Some(finding) => CaseReaction::Red(kill_by_scan(session, finding)),
+        None if left.is_some() => CaseReaction::Unclear(format!("`{name}` left the recording before it failed")),
+        None => CaseReaction::Unclear(format!("`{name}` failed before the change")),
+    }
 }
 
 const UNSTARTED: &str = "its cases end as errored, as where the environment is broken, and that is no verdict on the \
@@ -182,6 +210,10 @@ fn kill(result: &CaseResult, finding: &Finding) -> Kill {
     Kill { case: result.case.id.clone(), by: by(finding), code: finding.code.clone(), message: finding.message.clone() }
 }
 
+fn kill_by_scan(session: &SessionJudged, finding: &Finding) -> Kill {
+    Kill { case: session.id(), by: By::Scan, code: finding.code.clone(), message: finding.message.clone() }
+}
+
 fn by(finding: &Finding) -> By {
     let is_garbled = finding.class == Some(FailureClass::ProtocolError);
     if is_garbled || Scan::of(finding.code.as_str()).is_some() { By::Scan } else { By::Expectation }
@@ -190,20 +222,21 @@ fn by(finding: &Finding) -> By {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::SessionJudged;
-    use crate::transport::Owner;
 
-    fn case_result(outcome: Outcome, findings: Vec<Finding>) -> CaseResult {
-        let session = SessionJudged {
+    fn session(findings: Vec<Finding>) -> SessionJudged {
+        SessionJudged {
             file: "s.yml".to_owned(),
             suite: "s".to_owned(),
             line: 1,
             from_command_line: false,
             server: "server".to_owned(),
             revision: "2025-11-25".to_owned(),
-            findings: Vec::new(),
-        };
-        CaseResult { findings, ..CaseResult::beside(session.info(), outcome, String::new()) }
+            findings,
+        }
+    }
+
+    fn case_result(outcome: Outcome, findings: Vec<Finding>) -> CaseResult {
+        CaseResult { findings, ..CaseResult::beside(session(Vec::new()).info(), outcome, String::new()) }
     }
 
     fn moments(owner: &Owner, frame: Option<u32>) -> Vec<ReplayMoment> {
@@ -236,6 +269,43 @@ mod tests {
             let log = ReplayLog { left: moments(owner, left), struck: moments(owner, struck), ..ReplayLog::default() };
             assert_eq!(word(&react_to_failure(&result, &log)), expected, "{failure} {left:?} {struck:?}");
         }
+    }
+
+    /// A violation beside the cases, where the session left the recording, and where the mutant struck; what was broken
+    /// without any mutant kills nothing.
+    #[test]
+    fn a_scan_kills_at_or_after_the_change() {
+        let finding = |code: &'static str, frame| Finding { frame, ..Finding::new(code, "an answer without an id") };
+        let known = [(session(Vec::new()).id(), Code::from("stray-output"))].into();
+        for (code, frame, left, struck, expected) in [
+            ("bad-envelope", Some(3), None, Some(3), "red"),
+            ("bad-envelope", Some(3), None, Some(0), "red"),
+            ("bad-envelope", None, None, Some(4), "red"),
+            ("bad-envelope", Some(3), None, Some(4), "unclear"),
+            ("bad-envelope", Some(3), None, None, "unclear"),
+            ("bad-envelope", None, None, None, "unclear"),
+            ("bad-envelope", Some(3), Some(2), Some(1), "unclear"),
+            ("bad-envelope", None, Some(2), Some(1), "unclear"),
+            ("bad-envelope", Some(3), Some(4), Some(1), "red"),
+            ("stray-output", Some(3), None, Some(3), "green"),
+            ("stray-output", Some(3), None, None, "green"),
+        ] {
+            let judged = session(vec![finding(code, frame)]);
+            let log = ReplayLog {
+                left: moments(&Owner::Session, left),
+                struck: moments(&Owner::Session, struck),
+                ..ReplayLog::default()
+            };
+            let found = react_to_scan(&judged, &known, &log);
+            assert_eq!(word(&found), expected, "{code} {frame:?} {left:?} {struck:?}");
+        }
+        let recommended =
+            session(vec![Finding { level: RequirementLevel::Should, ..finding("bad-envelope", Some(3)) }]);
+        let log = ReplayLog { struck: moments(&Owner::Session, Some(1)), ..ReplayLog::default() };
+        assert_eq!(word(&react_to_scan(&recommended, &known, &log)), "green", "a recommendation fails no run");
+        let two = session(vec![finding("bad-envelope", Some(1)), finding("bad-envelope", Some(5))]);
+        let log = ReplayLog { struck: moments(&Owner::Session, Some(4)), ..ReplayLog::default() };
+        assert_eq!(word(&react_to_scan(&two, &known, &log)), "red", "the second one came after the change");
     }
 
     #[test]
