@@ -11,9 +11,11 @@ mod launch_commands;
 mod start;
 #[cfg(test)]
 mod tests;
+mod time_limit;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
@@ -23,6 +25,7 @@ use self::conversation::RecordedConversation;
 use self::injector::{FaultContext, FaultInjector};
 pub(crate) use self::launch_commands::LaunchCommands;
 use self::start::StartMutant;
+use self::time_limit::TimeLimit;
 use super::baseline_run::{BaselineRun, check_live_baseline};
 use super::freeze::only;
 use super::mutation_runner::{MutantJob, MutationRunner, OperatorTrial, SurvivingPlace, can_occur};
@@ -34,7 +37,7 @@ use crate::carrier::play_on_link;
 use crate::event::{Control, Kill, MutantPlace, MutantResult, PlantedMutant, Verdict};
 use crate::fault::Fault;
 use crate::plan::Plan;
-use crate::runner::{Bail, Options, Tamper};
+use crate::runner::{Bail, Options, Stop, Tamper};
 
 /// Tries the mutants that a recording cannot decide, one at a time; returns what the run without any mutant showed, or
 /// nothing where there was nothing to try.
@@ -65,9 +68,11 @@ pub(crate) fn decide(
             None => cases_reached(runner, job),
         });
     }
-    let mut live_runner = LiveRunner { runner, runtime: runtime()?, baseline: None };
+    let mut live_runner = LiveRunner { runner, runtime: runtime()?, baseline: None, healthy_time: Duration::ZERO };
     let plan = only(&runner.passed, &|_, case| cases.contains(&case.id));
+    let begun = Instant::now();
     live_runner.baseline = Some(check_live_baseline(runner.baseline, &plan, &live_runner.healthy(&plan)));
+    live_runner.healthy_time = begun.elapsed();
     for (job, trial) in open {
         if runner.is_over() {
             leave_untried(job, trial);
@@ -141,6 +146,25 @@ struct LiveRunner<'a> {
     runtime: Runtime,
     /// The results of the run without any mutant; nothing before it.
     baseline: Option<BaselineRun>,
+    /// How long that run took.
+    healthy_time: Duration,
+}
+
+/// The results of a run with a mutant.
+struct MutantRun {
+    results: RunResults,
+    /// Why there are no more of them: it did not end in time.
+    unended: Option<String>,
+}
+
+impl MutantRun {
+    /// The verdict; what a run that was stopped does not show, nobody knows.
+    fn verdict(&self, judged: MutantVerdict) -> MutantVerdict {
+        match &self.unended {
+            Some(reason) if judged.verdict != Verdict::Killed => MutantVerdict::new_undecided(reason),
+            Some(_) | None => judged,
+        }
+    }
 }
 
 impl LiveRunner<'_> {
@@ -212,12 +236,13 @@ impl LiveRunner<'_> {
 
     fn on_server(&self, plan: &Plan, mutant: InjectedMutant<'_>) -> MutantVerdict {
         let judge = |bail| {
-            let mut results = self.run_behind_proxy(plan, Some(mutant), bail);
+            let mut run = self.run_behind_proxy(plan, Some(mutant), bail);
             if mutant.injection.is_none() {
                 // It strikes from the first message on, in sessions whose frames are numbered each.
-                results.log.struck.iter_mut().for_each(|moment| moment.frame = 0);
+                run.results.log.struck.iter_mut().for_each(|moment| moment.frame = 0);
             }
-            (judge_run(plan, self.baseline(), &results), results.has_failed())
+            let is_cut_short = run.unended.is_none() && run.results.has_failed();
+            (run.verdict(judge_run(plan, self.baseline(), &run.results)), is_cut_short)
         };
         let judged = match judge(Bail::After(1)) {
             // The first case that failed may have failed for another reason.
@@ -236,9 +261,15 @@ impl LiveRunner<'_> {
         if judged.kills.is_empty() {
             return judged;
         }
-        let killing = only(plan, &|_, case| judged.kills.iter().any(|kill| kill.case == case.id));
+        let is_case = |kill: &Kill| plan.cases().any(|case| case.id == kill.case);
+        // What a server breaks beside the cases, any of them may bring about.
+        let is_beside = judged.kills.iter().any(|kill| !is_case(kill));
+        let killing = only(plan, &|_, case| is_beside || judged.kills.iter().any(|kill| kill.case == case.id));
         let now = check_live_baseline(self.baseline(), &killing, &self.healthy(&killing));
-        let is_sound = |kill: &Kill| !plan.cases().any(|case| case.id == kill.case) || now.green.contains(&kill.case);
+        let is_sound = |kill: &Kill| {
+            let is_known = || now.known.contains(&(kill.case.clone(), kill.code.clone()));
+            if is_case(kill) { now.green.contains(&kill.case) } else { !is_known() }
+        };
         let (kills, doubtful): (Vec<Kill>, Vec<Kill>) = judged.kills.into_iter().partition(is_sound);
         match (kills.first(), doubtful.first()) {
             (None, Some(kill)) => MutantVerdict {
@@ -252,11 +283,11 @@ impl LiveRunner<'_> {
 
     /// Runs cases behind the proxy without a mutant.
     fn healthy(&self, plan: &Plan) -> RunResults {
-        self.run_behind_proxy(plan, None, Bail::Never)
+        self.run_behind_proxy(plan, None, Bail::Never).results
     }
 
     /// Runs cases with a proxy in front of their servers, which applies the mutant.
-    fn run_behind_proxy(&self, plan: &Plan, mutant: Option<InjectedMutant<'_>>, bail: Bail) -> RunResults {
+    fn run_behind_proxy(&self, plan: &Plan, mutant: Option<InjectedMutant<'_>>, bail: Bail) -> MutantRun {
         let log: Arc<Mutex<ReplayLog>> = Arc::default();
         let target = mutant.and_then(|mutant| self.runner.targets.iter().find(|target| target.name == mutant.target));
         let faulty = mutant.zip(target).map(|(mutant, target)| {
@@ -282,15 +313,31 @@ impl LiveRunner<'_> {
                 Some(_) | None => link,
             },
         );
-        let results = self.run_once(plan, tamper, bail);
-        let log = log.lock().clone();
-        RunResults { log, ..results }
+        let mut run = match mutant {
+            Some(_) => self.run_in_time(plan, tamper, bail),
+            None => MutantRun {
+                results: self.run_once(plan, tamper, bail, &self.runner.settings.options.stop),
+                unended: None,
+            },
+        };
+        run.results.log = log.lock().clone();
+        run
+    }
+
+    /// Runs cases with a mutant, until that takes too long.
+    fn run_in_time(&self, plan: &Plan, tamper: Tamper, bail: Bail) -> MutantRun {
+        let left = self.runner.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let limit = TimeLimit::new(self.healthy_time, left);
+        let stop = &self.runner.settings.options.stop;
+        let run = |stop: Stop| self.run_once(plan, tamper, bail, &stop);
+        let limited = limit.run(&self.runtime, stop, run);
+        MutantRun { results: limited.result, unended: limited.is_over.then(|| limit.reason()) }
     }
 
     /// Runs cases against their servers, one at a time.
-    fn run_once(&self, plan: &Plan, tamper: Tamper, bail: Bail) -> RunResults {
+    fn run_once(&self, plan: &Plan, tamper: Tamper, bail: Bail, stop: &Stop) -> RunResults {
         let settings = self.runner.settings;
-        let options = Options { tamper: Some(tamper), bail, ..once(settings.options) };
+        let options = Options { tamper: Some(tamper), bail, stop: stop.clone(), ..once(settings.options) };
         let (registry, capture) = (settings.registry, EventCapture::VerdictsOnly);
         PlanRunner { runtime: &self.runtime, options: &options, registry, capture, bail }.run_plan(plan.clone())
     }

@@ -145,15 +145,17 @@ fn judge_alteration(
         },
         move |target, link| if target == linked_target { linked.link(link) } else { link },
     );
-    let mut results = live_runner.run_once(&plan, tamper, Bail::Never);
+    let mut run = live_runner.run_in_time(&plan, tamper, Bail::Never);
+    let results = &mut run.results;
     results.log.struck.push(ReplayMoment::default());
     let has_ended = |outcome: Outcome| matches!(outcome, Outcome::Passed | Outcome::Warned | Outcome::Failed);
     if !results.cases.values().any(|result| has_ended(result.outcome)) {
         let first = results.cases.values().flat_map(|result| &result.findings).next();
         let why = first.map(|finding| format!(": {}", finding.message)).unwrap_or_default();
-        return MutantVerdict::new_undecided(&format!("the server does not start for any case{why}"));
+        let unstarted = MutantVerdict::new_undecided(&format!("the server does not start for any case{why}"));
+        return run.verdict(unstarted);
     }
-    let found = judge_run(&plan, live_runner.baseline(), &results);
+    let found = judge_run(&plan, live_runner.baseline(), results);
     // A server that complains is no suite that notices, and neither is one that does not start for a case.
     let is_noticed = |kill: &Kill| {
         kill.by == By::Expectation
@@ -165,5 +167,6 @@ fn judge_alteration(
         (Verdict::Survived, Some(_)) => Verdict::Undecided,
         (verdict, _) => verdict,
     };
-    live_runner.confirm(&plan, MutantVerdict { verdict, kills, reason: found.reason })
+    let verdict = run.verdict(MutantVerdict { verdict, kills, reason: found.reason });
+    live_runner.confirm(&plan, verdict)
 }
