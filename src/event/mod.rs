@@ -261,6 +261,9 @@ pub struct RunFinished {
     /// The tools of each server, and which of them cases called; only where a report has a timeline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolUse>,
+    /// Cases that pass only after a retry fail the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fails_on_flaky: bool,
     /// How the run ended for each of its servers; only where it has several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerEnd>,

@@ -142,6 +142,7 @@ fn merged_end(ends: Vec<RunFinished>, results: &[CaseResult], facts: &ShardFacts
         proof: None,
         unjudged: Vec::new(),
         tools,
+        fails_on_flaky: false,
         servers: Vec::new(),
         shard: None,
     }

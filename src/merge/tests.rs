@@ -45,6 +45,7 @@ fn finished() -> RunFinished {
         proof: None,
         unjudged: Vec::new(),
         tools: Vec::new(),
+        fails_on_flaky: false,
         servers: Vec::new(),
         shard: Some(Box::default()),
     }

@@ -68,6 +68,7 @@ fn finished_for(server: &str, finished: &RunFinished) -> RunFinished {
         duration_us: finished.duration_us,
         interrupted: finished.interrupted,
         ended_by: finished.ended_by,
+        fails_on_flaky: finished.fails_on_flaky,
         starts: finished.starts,
         not_run: 0,
         stale_snapshots: Vec::new(),

@@ -126,7 +126,9 @@ fn is_general(result: &CaseResult, finding: &Finding) -> bool {
 /// An expectation in a suite that somebody wrote is not met: calls of one tool that miss it with other values fail alike.
 fn is_expectation_of_suite(finding: &Finding) -> bool {
     let is_written = finding.quote.as_ref().is_some_and(|quote| builtin_name(&quote.file).is_none());
-    is_written && finding.class.is_none() && finding.step_problem.is_none() && !is_bad_store(finding)
+    // An answer without the value that is looked for misses its expectation as another value does.
+    let is_unmet = matches!(finding.step_problem.as_deref(), None | Some(StepProblem::MissingValue(_)));
+    is_written && finding.class.is_none() && is_unmet && !is_bad_store(finding)
 }
 
 /// The store of a server or the files of a test cannot be copied.
@@ -211,6 +213,8 @@ mod tests {
                 label: "found 1".to_owned(),
             };
             let finding = Finding { quote: Some(quote), exchange: Some(0), ..Finding::new("equals", message) };
+            let is_missing = message.contains("has no field");
+            let finding = if is_missing { finding.with_problem(StepProblem::MissingValue(None)) } else { finding };
             let result = failed(passed(1, "case", None), Vec::new());
             let exchange = Exchange { frame: 3, ..exchange(tool, "{}", "{}") };
             of_finding(&CaseResult { exchanges: vec![exchange], ..result }, &finding)
@@ -220,6 +224,12 @@ mod tests {
             (("add", r#"the text is "a", not "b""#), ("add", r#"the text is "c", not "d""#), true),
             (("add", "`sum` is 1, not 0"), ("sub", "`sum` is 1, not 0"), false),
             (("add", "`sum` is 1, not 0"), ("add", "`total` is 1, not 0"), false),
+            (
+                ("add", "it has no field `a`; there is no user 7"),
+                ("add", "it has no field `a`; there is no user 170"),
+                true,
+            ),
+            (("add", "it has no field `a`"), ("add", "it has no field `b`"), false),
         ] {
             assert_eq!(cause(one.0, one.1) == cause(other.0, other.1), is_same, "{one:?} {other:?}");
         }

@@ -54,7 +54,10 @@ fn judge(report: &Report, suites: &[SuiteReport<'_>]) -> (RunVerdict, String) {
         (0, 0) if totals.passed + totals.flaky + totals.warned + totals.known == 0 => {
             (RunVerdict::Open, "nothing was judged".to_owned())
         }
-        (0, 0) => with_gates(of_passed(&totals, report.unjudged()), &gates(report)),
+        (0, 0) => {
+            let (verdict, said) = with_gates(of_passed(&totals, report.unjudged()), &gates(report));
+            if counts_flaky(report) { (RunVerdict::Bad, format!("{said}; {FLAKY_COUNTS}")) } else { (verdict, said) }
+        }
         (0, _) => (RunVerdict::Bad, format!("{} broke the protocol", terminal::plural(broken, "server"))),
         (_, _) => (RunVerdict::Bad, format!("{bad} of {cases} did not pass")),
     }
@@ -107,6 +110,35 @@ fn gates(report: &Report) -> Vec<&Gate> {
     }
 }
 
+const FLAKY_COUNTS: &str = "flaky cases count as failures";
+
+/// Cases passed only after a retry, and that fails the run.
+fn counts_flaky(report: &Report) -> bool {
+    report.totals().flaky > 0 && report.run_finished().is_some_and(|run| run.fails_on_flaky)
+}
+
+/// What fails a run in which no case failed and something was judged.
+pub(crate) fn failure_beyond_cases(report: &Report) -> Option<String> {
+    if counts_flaky(report) {
+        return Some(FLAKY_COUNTS.to_owned());
+    }
+    let gates = gates(report);
+    let missed = gates.iter().find(|gate| gate.verdict() == GateVerdict::Missed);
+    missed.map(|gate| below_threshold(gate))
+}
+
+/// Nothing failed, and the run has no verdict: tools or a threshold were not judged, or nothing can be proven.
+pub(crate) fn is_undecided(report: &Report) -> bool {
+    let proof = report.run_finished().and_then(|run| run.proof.as_deref());
+    let is_unproven = proof.is_some_and(|proof| !proof.has_green_case());
+    let is_open = |gate: &&Gate| gate.verdict() == GateVerdict::NotJudged;
+    is_unproven || !report.unjudged().is_empty() || gates(report).iter().any(is_open)
+}
+
+fn below_threshold(gate: &Gate) -> String {
+    format!("coverage is below the threshold of {}%", gate.threshold)
+}
+
 /// A threshold of the run was missed.
 pub(crate) fn misses_a_threshold(report: &Report) -> bool {
     gates(report).iter().any(|gate| gate.verdict() == GateVerdict::Missed)
@@ -122,9 +154,7 @@ fn worst_gate<'a>(gates: &[&'a Gate]) -> Option<&'a Gate> {
 fn with_gates((verdict, said): (RunVerdict, String), gates: &[&Gate]) -> (RunVerdict, String) {
     let Some(gate) = worst_gate(gates) else { return (verdict, said) };
     match gate.verdict() {
-        GateVerdict::Missed => {
-            (RunVerdict::Bad, format!("{said}; coverage is below the threshold of {}%", gate.threshold))
-        }
+        GateVerdict::Missed => (RunVerdict::Bad, format!("{said}; {}", below_threshold(gate))),
         GateVerdict::NotJudged => {
             (RunVerdict::Doubtful, format!("{said}; the threshold of {}% was not judged", gate.threshold))
         }

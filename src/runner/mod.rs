@@ -242,6 +242,7 @@ pub async fn run(plan: Plan, mut options: Options, registry: &Registry, observer
         proof: None,
         unjudged: Vec::new(),
         tools: Vec::new(),
+        fails_on_flaky: false,
         servers: Vec::new(),
         shard: part.map(Box::new),
     };

@@ -174,6 +174,7 @@ impl RunWatch {
             finished.tools = calls.tool_use();
             finished.tools.iter_mut().for_each(|tools| tools.change_texts(&mask));
         }
+        finished.fails_on_flaky = self.server_ends.rules.fails_on_flaky;
         finished.servers = self.server_ends.ends(&finished);
         Event::RunFinished(finished)
     }
@@ -218,7 +219,8 @@ impl RunWatch {
     /// Tells the end of a run that was merged from its parts.
     pub(crate) fn end(&mut self, finished: RunFinished) {
         let servers = self.server_ends.ends(&finished);
-        let finished = RunFinished { servers, ..finished };
+        let fails_on_flaky = self.server_ends.rules.fails_on_flaky;
+        let finished = RunFinished { servers, fails_on_flaky, ..finished };
         self.tell(&Event::RunFinished(Box::new(finished)));
     }
 

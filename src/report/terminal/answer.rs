@@ -17,6 +17,12 @@ pub(crate) fn answer_text(received: &str) -> String {
     if body.get("content").is_some_and(Value::is_array) { tool_result(body) } else { body.to_string() }
 }
 
+/// A long answer is cut, and its beginning, which says nothing, is the same but for the id.
+pub(crate) fn without_envelope(answer: &str) -> &str {
+    let result = answer.starts_with("{\"jsonrpc\"").then(|| answer.split_once("\"result\":")).flatten();
+    result.map_or(answer, |(_, result)| result)
+}
+
 fn tool_result(body: &Value) -> String {
     let mut parts: Vec<String> = Vec::new();
     if body["isError"] == true {

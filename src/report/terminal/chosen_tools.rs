@@ -18,10 +18,11 @@ pub(crate) fn writing(chosen: &ToolsChosen, style: &Style) -> String {
     layout::indent(&layout::wrap(&text, style.width.saturating_sub(2)).join("\n"), "  ")
 }
 
-/// The tools that no generated case called, and what would include them; each server once.
-pub(crate) fn left_alone(report: &Report, style: &Style) -> String {
+/// The tools that no generated case called, and what would include them; each server once, unless `is_said` of all of its
+/// tools.
+pub(crate) fn left_alone(report: &Report, is_said: &dyn Fn(&str) -> bool, style: &Style) -> String {
     let mut told: Vec<String> = Vec::new();
-    for chosen in report.tools_chosen().filter(|chosen| !chosen.left_alone.is_empty()) {
+    for chosen in report.tools_chosen().filter(|chosen| chosen.left_alone.iter().any(|tool| !is_said(tool))) {
         let count = plural(chosen.left_alone.len(), "tool");
         let names = list(&chosen.left_alone);
         let text = format!("{count} of `{}` may change data and got no generated calls: {names}", chosen.server);

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{CaseResult, Outcome};
+use crate::event::{CaseResult, Finding, Outcome};
 use crate::report::cause::{self, Cause};
 use crate::report::wording;
 use crate::source::Style;
 
+use super::answer::without_envelope;
 use super::failure;
 use super::layout;
 use super::view::Cases;
@@ -76,7 +77,9 @@ struct FailureKey {
 
 impl FailureKey {
     fn of(result: &CaseResult) -> Self {
-        let found = result.findings.iter().map(|finding| finding.diff.clone().or_else(|| finding.actual.clone()));
+        // The id of an answer is another one each time.
+        let actual = |finding: &Finding| finding.actual.as_deref().map(without_envelope).map(str::to_owned);
+        let found = result.findings.iter().map(|finding| finding.diff.clone().or_else(|| actual(finding)));
         Self { file: result.case.file.clone(), line: result.case.line, found: found.collect() }
     }
 }

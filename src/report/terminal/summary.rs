@@ -13,8 +13,8 @@ use crate::suite::builtin_name;
 
 use super::super::coverage::{Scope, claimed_line, figures_line, levels, levels_of, suites_table};
 use super::super::fold::{Report, SuiteReport, Totals};
-use super::super::wording;
-use super::answer::answer_text;
+use super::super::{headline, wording};
+use super::answer::{answer_text, without_envelope};
 use super::chosen_tools;
 use super::comparison::comparisons;
 use super::failure;
@@ -54,7 +54,7 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
     let (shown, hidden) = by_details(report, view.details);
     let reasons = ReasonCounts::of(&suites, view.details);
     sections.push(reasons.lines(style) + &reasons.unsaid(report, &hidden, style));
-    sections.push(chosen_tools::left_alone(report, style));
+    sections.push(chosen_tools::left_alone(report, &|tool| reasons.say_that_it_may_change_data(tool), style));
     sections.push(stale_snapshots(report, style));
     sections.push(server_ends(report, style));
     sections.extend(comparisons(report, style));
@@ -192,12 +192,6 @@ fn has_included_cases(report: &Report) -> bool {
     report.suites().iter().any(|suite| !is_named(suite.file) && builtin_name(suite.file).is_none())
 }
 
-/// A long answer is cut, and its beginning, which says nothing, is the same but for the id.
-fn without_envelope(answer: &str) -> &str {
-    let result = answer.starts_with("{\"jsonrpc\"").then(|| answer.split_once("\"result\":")).flatten();
-    result.map_or(answer, |(_, result)| result)
-}
-
 /// Every case of a suite on a line, with its time, and below it what was asked and answered.
 fn case_lines(suite: &SuiteReport<'_>, style: &Style) -> String {
     let several = suite.has_several_servers();
@@ -260,6 +254,38 @@ pub(crate) fn totals_mark(totals: &Totals) -> (&'static str, anstyle::Style) {
         Totals { passed: 1.., .. } => ("✓", GREEN),
         Totals { .. } => ("-", DIM),
     }
+}
+
+/// What counts for the mark of a whole run beside its cases.
+#[derive(Debug, Clone, Copy)]
+struct RunEndMark {
+    /// It did not come to its end.
+    is_cut: bool,
+    /// It fails although no case does.
+    has_failed: bool,
+    /// It has no verdict although no case failed.
+    is_undecided: bool,
+}
+
+impl RunEndMark {
+    /// The mark and colour of a run, which agree with its exit code: green for 0 only, red for a failure.
+    fn mark(self, totals: &Totals) -> (&'static str, anstyle::Style) {
+        match totals_mark(totals) {
+            // A mutant that was not reached may have failed.
+            ("✗", look) => ("✗", look),
+            _ if self.is_cut => ("!", RED),
+            ("!", look) => ("!", look),
+            _ if self.has_failed => ("✗", RED),
+            ("✓", _) if self.is_undecided => ("?", YELLOW),
+            other => other,
+        }
+    }
+}
+
+/// Nothing failed, and something was judged.
+fn is_passed(totals: &Totals) -> bool {
+    let Totals { passed, flaky, warned, known, failed, errored, .. } = *totals;
+    failed + errored == 0 && passed + flaky + warned + known > 0
 }
 
 /// `13 passed, 1 failed, 1 flaky, 2 skipped`; what did not happen is left out.
@@ -414,6 +440,12 @@ impl<'a> ReasonCounts<'a> {
         }
     }
 
+    /// A reason that is shown says that a tool may change data, and how to allow that.
+    fn say_that_it_may_change_data(&self, tool: &str) -> bool {
+        let sentence = format!("`{tool}` may change data");
+        !self.are_skips_hidden && self.told.keys().any(|(word, reason)| is_skip(word) && reason.contains(&sentence))
+    }
+
     /// The number of cases whose reasons are hidden, and what shows them and the hidden sections.
     fn unsaid(&self, report: &Report, hidden: &[Detail], style: &Style) -> String {
         let mut parts = hidden.to_vec();
@@ -511,14 +543,17 @@ fn total(report: &Report, suites: &[SuiteReport<'_>], style: &Style) -> String {
         told = format!("{told}; {} broke the protocol", layout::plural(sessions, "server"));
         all.failed += sessions;
     }
+    let flaw = headline::failure_beyond_cases(report).filter(|_| is_passed(&all));
+    if let Some(flaw) = &flaw {
+        told = format!("{told}; {flaw}");
+    }
     told.push_str(&ending(report));
-    let (mark, look) = match totals_mark(&all) {
-        // A mutant that was not reached may have failed.
-        ("✗", look) => ("✗", look),
-        ("✓", _) if !report.unjudged().is_empty() => ("?", YELLOW),
-        _ if report.run_finished().is_none_or(|run| run.interrupted) => ("!", RED),
-        other => other,
+    let end = RunEndMark {
+        is_cut: report.run_finished().is_none_or(|run| run.interrupted),
+        has_failed: flaw.is_some(),
+        is_undecided: headline::is_undecided(report),
     };
+    let (mark, look) = end.mark(&all);
     let lines = layout::wrap(&told, style.width - 2);
     let time = report.duration().map(duration_text).unwrap_or_default();
     let time = layout::flush_right(&format!("  {}", lines.last().map_or("", String::as_str)), &time, style);
@@ -552,5 +587,38 @@ fn ending(report: &Report) -> String {
         // Cases that were not reached are among the skipped ones, with the reason.
         Some(finished) if finished.interrupted => format!("; {end}"),
         Some(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_a_run_agrees_with_its_exit_code() {
+        let passed = Totals { passed: 2, ..Totals::default() };
+        let flaky = Totals { flaky: 1, ..passed };
+        let warned = Totals { warned: 1, ..passed };
+        let failed = Totals { failed: 1, ..passed };
+        let errored = Totals { errored: 1, ..passed };
+        let skipped = Totals { skipped: 2, ..Totals::default() };
+        for (totals, is_cut, has_failed, is_undecided, expected) in [
+            (passed, false, false, false, ("✓", GREEN)),
+            (flaky, false, false, false, ("~", YELLOW)),
+            (warned, false, false, false, ("~", YELLOW)),
+            // A threshold was missed, or flaky cases count.
+            (passed, false, true, false, ("✗", RED)),
+            (warned, false, true, true, ("✗", RED)),
+            (flaky, false, true, false, ("✗", RED)),
+            // A tool or a threshold was not judged.
+            (passed, false, false, true, ("?", YELLOW)),
+            (errored, false, true, true, ("!", RED)),
+            (failed, true, false, true, ("✗", RED)),
+            (passed, true, true, false, ("!", RED)),
+            (skipped, false, false, true, ("-", DIM)),
+        ] {
+            let end = RunEndMark { is_cut, has_failed, is_undecided };
+            assert_eq!(end.mark(&totals), expected, "{totals:?} {end:?}");
+        }
     }
 }

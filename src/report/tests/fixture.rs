@@ -74,6 +74,7 @@ pub(crate) fn finished() -> RunFinished {
         proof: None,
         unjudged: vec![unjudged()],
         tools: Vec::new(),
+        fails_on_flaky: false,
         servers: Vec::new(),
         shard: None,
         stale_snapshots: vec!["snapshots/users/gone.json".to_owned()],
