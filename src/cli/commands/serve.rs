@@ -36,7 +36,7 @@ enum ServedServer {
     Demo(StartArgs),
     /// The demo server with one fault built in.
     Faulty(FaultyArgs),
-    /// mcprove as an MCP server for coding agents, over standard input and output: check, run, tools, call, prove, grow and explain.
+    /// mcprove as an MCP server for coding agents, over standard input and output: check, plan, run, tools, call, prove, grow, coverage, findings and explain.
     ///
     /// Whoever may call this server may start programs. Suites and recordings must be in the folder in which it was started, or below.
     Mcp,

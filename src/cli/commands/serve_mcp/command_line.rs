@@ -15,7 +15,8 @@ struct CommandLine<'a> {
 
 /// The words behind the name of the program, for arguments that fit the schema of the tool; or what to change.
 pub(super) fn command_line(tool: &str, arguments: &Value, folder: &Folder) -> Result<Vec<String>, String> {
-    let words = ["--color=never", tool].map(str::to_owned).to_vec();
+    let command = if tool == "coverage" { "fault-coverage" } else { tool };
+    let words = ["--color=never", command].map(str::to_owned).to_vec();
     let mut line = CommandLine { arguments, folder, words };
     line.add(tool)?;
     if line.words.iter().any(|word| word.len() > LONGEST_WORD || word.contains('\0')) {
@@ -35,7 +36,11 @@ impl CommandLine<'_> {
         let (arguments, folder) = (self.arguments, self.folder);
         let line = self;
         match tool {
-            "check" => line.suites()?,
+            "check" | "coverage" => line.suites()?,
+            "plan" => {
+                line.value("filter", "--filter", "");
+                line.suites()?;
+            }
             "run" => {
                 // How far the run is would be noise in the result.
                 line.words.extend(["--quiet", "--report=agent=-"].map(str::to_owned));
@@ -54,6 +59,7 @@ impl CommandLine<'_> {
                     line.words.push(format!("--recording={}", folder.file(recording)?));
                 }
                 line.selection();
+                line.value("budget_seconds", "--budget", "s");
                 line.suites()?;
             }
             "grow" => {
@@ -63,6 +69,15 @@ impl CommandLine<'_> {
                 line.value("budget_seconds", "--budget", "s");
                 let suite = folder.file(text(arguments, "suite"))?;
                 line.words.push(suite);
+            }
+            "findings" => {
+                if let Some(state) = arguments["state"].as_str() {
+                    line.words.push(format!("--state-dir={}", folder.file(state)?));
+                }
+                match arguments["id"].as_str() {
+                    Some(id) => line.words.extend(["show", "--", id].map(str::to_owned)),
+                    None => line.words.push("list".to_owned()),
+                }
             }
             "tools" => {
                 line.values("names", "--name");
@@ -189,8 +204,8 @@ mod tests {
             ),
             (
                 "prove",
-                json!({ "suites": ["."], "recording": "main.rs", "all_survivors": true, "read_only": true }),
-                "prove --survivors=all --recording=main.rs --read-only .",
+                json!({ "suites": ["."], "recording": "main.rs", "all_survivors": true, "read_only": true, "budget_seconds": 9 }),
+                "prove --survivors=all --recording=main.rs --read-only --budget=9s .",
             ),
             (
                 "grow",
@@ -206,6 +221,10 @@ mod tests {
             ),
             ("call", json!({ "tool": "add", "command": ["-y"] }), "call add -- -y"),
             ("explain", json!({ "code": "--help" }), "explain -- --help"),
+            ("plan", json!({ "suites": ["lib.rs"], "filter": "--yes" }), "plan --filter=--yes lib.rs"),
+            ("coverage", json!({ "suites": ["."] }), "fault-coverage ."),
+            ("findings", json!({}), "findings list"),
+            ("findings", json!({ "id": "--help", "state": "cli" }), "findings --state-dir=cli show -- --help"),
         ] {
             assert_eq!(words(tool, &arguments), Ok(format!("--color=never {expected}")));
         }
@@ -227,6 +246,7 @@ mod tests {
             ("tools", json!({ "file": "../Cargo.toml" }), "outside the folder"),
             ("prove", json!({ "suites": ["."], "recording": "/" }), "outside the folder"),
             ("grow", json!({ "suite": "../Cargo.toml" }), "outside the folder"),
+            ("findings", json!({ "state": ".." }), "outside the folder"),
             ("run", json!({ "suites": ["--yes"] }), "there is no file or folder `--yes`"),
         ] {
             let refused = words(tool, &arguments).unwrap_err();

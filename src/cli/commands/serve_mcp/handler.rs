@@ -35,8 +35,8 @@ const LISTS_STAY_FRESH: u64 = 3_600_000;
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 const INSTRUCTIONS: &str = "Tests MCP servers with suites in YAML. Write a suite, `check` it, `run` it; `tools` and \
-    `call` look at a server by hand. `prove` tells which faults a suite would catch, `grow` adds tests, and `explain` \
-    explains a code in brackets. Paths are within the folder in which this server was started. A suite:\n\
+    `call` look at a server by hand. `plan` lists cases, `prove` tells which faults a suite would catch, `coverage` which it \
+    means to, `grow` adds tests, `findings` shows what runs have kept, and `explain` explains a code in brackets. Paths are within the folder in which this server was started. A suite:\n\
     suite: Users\n\
     server: { command: [node, server.js] }\n\
     tests:\n\
@@ -249,5 +249,17 @@ fn outcome(tool: &str, ran: io::Result<Option<EndedCommand>>) -> CallToolResult 
         // rmcp sends no answer to a cancelled request, so nobody reads this.
         Ok(None) => refusal("the call was stopped, and ended with what it started"),
         Err(error) => refusal(format!("mcprove cannot start itself: {error}; start this server again")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ci` calls no tool that may change data by itself, and passes no server of which most tools are left alone.
+    #[test]
+    fn half_of_the_tools_only_read() {
+        let changing = TOOLS.iter().filter(|declared| declared.changes()).count();
+        assert!(changing * 2 <= TOOLS.len(), "{changing} of {} tools may change something", TOOLS.len());
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn refusal(message: impl Into<String>) -> CallToolResult {
 
 /// True if the command did not do its work. Whatever is wrong with a server or a suite that was looked at is a result.
 fn is_error(tool: &str, exit: i32) -> bool {
-    let finds_mistakes = tool == "check" && exit == Exit::Usage as i32;
+    let finds_mistakes = ["check", "plan", "coverage"].contains(&tool) && exit == Exit::Usage as i32;
     let is_result = [Exit::Passed, Exit::Findings, Exit::Nothing, Exit::Coverage].map(|exit| exit as i32);
     !finds_mistakes && !is_result.contains(&exit)
 }
@@ -103,6 +103,9 @@ mod tests {
             ("run", Some(1), "failed", false),
             ("run", Some(2), "mistake", true),
             ("check", Some(2), "mistake", false),
+            ("plan", Some(2), "mistake", false),
+            ("coverage", Some(2), "mistake", false),
+            ("findings", Some(2), "mistake", true),
             ("check", Some(3), "unavailable", true),
             ("prove", Some(4), "nothing_judged", false),
             ("prove", Some(6), "below_threshold", false),
