@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::SecretPlace;
-use crate::redact::{base64, percent_encode};
+use crate::transport::http::client_credentials;
 
 /// A client.
 #[derive(Clone, PartialEq, Eq)]
@@ -52,8 +52,7 @@ impl OAuthClient {
                 fields.push(("client_secret".to_owned(), secret.clone()));
             }
             Some((secret, SecretPlace::Basic)) => {
-                let pair = format!("{}:{}", percent_encode(&self.id), percent_encode(secret));
-                return Some(format!("Basic {}", base64(pair.as_bytes())));
+                return Some(format!("Basic {}", client_credentials(&self.id, secret)));
             }
         }
         None

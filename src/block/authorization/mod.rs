@@ -14,6 +14,7 @@ mod check;
 mod client;
 mod codes;
 mod discovered;
+mod listed_tools;
 mod login;
 mod resource;
 mod rule;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::client::{OAuthClient, registered, registration, secret_place};
+use super::listed_tools::{ListedTools, NextPage};
 use super::login::fill_form;
 use super::web::{Web, WebAnswer, WebBody, WebRequest, known_error, shown_url, with_query};
 use super::{AuthorizationSettings, NamedCall, OAuthUser};
@@ -15,6 +16,7 @@ use crate::check::{CheckEnd, CheckSession, call_params};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::redact::names_login_secret;
+use crate::session::RawExchange;
 use crate::source::{Located, Node, shorten, visible_line};
 use crate::transport::http::{
     ReadUntil, challenge_parameter, clock_fault, code_challenge, code_verifier, is_here, issuer_places, resource_places,
@@ -619,9 +621,32 @@ impl<'a> Walk<'a> {
         self.request_alone(token, "tools/call", call_params(tool, arguments)).await
     }
 
-    /// Lists the tools that a token may see, those of the first page.
-    pub(crate) async fn list_tools(&self, token: &str) -> Result<ServerAnswer, CheckEnd> {
-        self.request_alone(token, "tools/list", json!({})).await
+    /// True if no page of the list that a token may see has a tool.
+    pub(crate) async fn hides(&self, token: &str, tool: &str) -> Result<bool, CheckEnd> {
+        if !self.is_in_sessions() {
+            return self.is_unlisted(token, None, tool).await;
+        }
+        let (opened, session_id) = self.open_session(token).await?;
+        if opened.status != 200 {
+            return Ok(false);
+        }
+        let id = session_id.as_deref();
+        let is_unlisted = self.is_unlisted(token, id, tool).await;
+        self.end_session(Some(token), id).await;
+        is_unlisted
+    }
+
+    async fn is_unlisted(&self, token: &str, session_id: Option<&str>, tool: &str) -> Result<bool, CheckEnd> {
+        let (mut listed, mut params) = (ListedTools::default(), json!({}));
+        loop {
+            let body = self.request("tools/list", params);
+            let (answer, _) = self.post(Some(token), session_id, &body).await?;
+            match listed.take(&answer.message) {
+                NextPage::At(cursor) if listed.lacks(tool) => params = json!({ "cursor": cursor }),
+                NextPage::At(_) | NextPage::Unreadable => return Ok(false),
+                NextPage::End => return Ok(listed.lacks(tool)),
+            }
+        }
     }
 
     /// Sends a request in a session of its own where there are sessions.
@@ -662,11 +687,7 @@ impl<'a> Walk<'a> {
         token: Option<&str>,
         session_id: &str,
     ) -> Option<SessionHead> {
-        let bearer = token.map(|token| format!("Bearer {token}")).unwrap_or_default();
-        let headers = [("authorization", bearer.as_str()), (SESSION_ID, session_id), ("accept", "text/event-stream")];
-        let deadline = Instant::now() + self.context.request_timeout;
-        let probe = HttpProbe { method, body: None, headers: &headers, until: ReadUntil::Head, deadline };
-        let exchange = probe.send(self.session.session(), self.context.owner).await?;
+        let exchange = self.send(method, token, session_id, None).await?;
         let http = &exchange.response.head.as_ref()?.http;
         let is_stream = http.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
         Some(SessionHead { status: http.status, is_stream })
@@ -700,12 +721,7 @@ impl<'a> Walk<'a> {
         session_id: Option<&str>,
         body: &Value,
     ) -> Result<(ServerAnswer, Option<String>), CheckEnd> {
-        let bearer = token.map(|token| format!("Bearer {token}")).unwrap_or_default();
-        let headers = [("authorization", bearer.as_str()), (SESSION_ID, session_id.unwrap_or_default())];
-        let deadline = Instant::now() + self.context.request_timeout;
-        let probe =
-            HttpProbe { method: "POST", body: Some(body), headers: &headers, until: ReadUntil::Answer, deadline };
-        let exchange = probe.send(self.session.session(), self.context.owner).await;
+        let exchange = self.send("POST", token, session_id.unwrap_or_default(), Some(body)).await;
         let exchange = exchange.ok_or_else(|| CheckEnd::inconclusive("the server could not be asked"))?;
         let Some(head) = &exchange.response.head else {
             return Err(CheckEnd::inconclusive("the server gave no answer to a request beside the session"));
@@ -719,6 +735,23 @@ impl<'a> Walk<'a> {
             message: exchange.messages().into_iter().next_back().unwrap_or_default(),
         };
         Ok((answer, session_id_of(&exchange)))
+    }
+
+    /// Sends a request beside the session of the case: a message until its answer is there, or only a head.
+    async fn send(
+        &self,
+        method: &'static str,
+        token: Option<&str>,
+        session_id: &str,
+        body: Option<&Value>,
+    ) -> Option<RawExchange> {
+        let bearer = token.map(|token| format!("Bearer {token}")).unwrap_or_default();
+        let mut headers = vec![("authorization", bearer.as_str()), (SESSION_ID, session_id)];
+        let until = if body.is_some() { ReadUntil::Answer } else { ReadUntil::Head };
+        headers.extend(body.is_none().then_some(("accept", "text/event-stream")));
+        let deadline = Instant::now() + self.context.request_timeout;
+        let probe = HttpProbe { method, body, headers: &headers, until, deadline };
+        probe.send(self.session.session(), self.context.owner).await
     }
 
     /// A server may refuse to let clients end sessions.

@@ -44,8 +44,8 @@ pub use self::head::{IDENTITY, bare_client, certificate};
 pub use self::oauth::{
     AssertionAlgorithm, AssertionKey, AuthorizationCode, ClientProof, CookieJar, DeviceCode, Form, KeptLogin,
     LOGINS_FILE, LOGINS_VARIABLE, LoginFile, LoginFileError, LoginForm, LoginPrompt, PersonLogin, TellPerson,
-    TokenFlow, TokenGrant, TokenSource, address_fault, challenge_parameter, clock_fault, finish_refreshes, forms_of,
-    is_here, issuer_places, names_host, resource_places, shown_address, token_claims,
+    TokenFlow, TokenGrant, TokenSource, address_fault, challenge_parameter, client_credentials, clock_fault,
+    finish_refreshes, forms_of, is_here, issuer_places, names_host, resource_places, shown_address, token_claims,
 };
 pub use self::raw::{AfterRequest, Endpoint, ExchangeEnd, RawRequest, ResponseInterceptor};
 pub use self::response::{RawResponse, ReadUntil, ResponseHead};

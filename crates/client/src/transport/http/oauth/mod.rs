@@ -42,7 +42,7 @@ pub use self::kept::{
 };
 pub use self::login::LoginForm;
 pub use self::person::{LoginPrompt, TellPerson};
-pub use self::token_request::ClientProof;
+pub use self::token_request::{ClientProof, client_credentials};
 use self::token_request::{TokenClient, TokenSet};
 pub use self::token_time::{clock_fault, token_claims};
 pub use self::well_known::{issuer_places, resource_places};

@@ -155,8 +155,7 @@ impl TokenClient {
         match &self.proof {
             ClientProof::Nothing => form.push(("client_id", &self.id)),
             ClientProof::Secret(secret) if self.is_basic => {
-                let pair = format!("{}:{}", percent_encode(&self.id), percent_encode(secret));
-                let pair = base64(pair.as_bytes());
+                let pair = client_credentials(&self.id, secret);
                 asking.redactor.learn(&pair);
                 header = Some(format!("Basic {pair}"));
             }
@@ -183,6 +182,11 @@ impl TokenClient {
         let reason = format!("{}; {clocks}, so it may refuse the assertion for its time", problem.reason);
         Problem { reason, ..problem }.with_cure("set both clocks, for example with NTP")
     }
+}
+
+/// A client and its secret, as they follow `Basic` in the header `authorization` (RFC 6749, 2.3.1).
+pub fn client_credentials(id: &str, secret: &str) -> String {
+    base64(format!("{}:{}", percent_encode(id), percent_encode(secret)).as_bytes())
 }
 
 /// The lifetime of a token; `None` where the authorization server gives none that makes sense. A token whose end is not known
