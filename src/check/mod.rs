@@ -20,6 +20,7 @@ pub(crate) mod learning;
 mod limits;
 mod log;
 pub(crate) mod raw_http;
+pub(crate) mod refused_bare_call;
 mod session;
 pub(crate) mod shown_state;
 mod step_run;

@@ -82,8 +82,7 @@ impl ThingLister {
 
 /// True for a tool that can be called without arguments, and only reads.
 pub(crate) fn may_list(tool: &Tool) -> bool {
-    let required = &tool.arguments_schema()["required"];
-    tool.only_reads() && required.as_array().is_none_or(Vec::is_empty)
+    tool.only_reads() && tool.needs_no_arguments()
 }
 
 /// Adds the texts in arguments by which a thing may be known again, the outer ones first in their order. In JSON, some

@@ -21,7 +21,7 @@ pub(crate) fn cases(planner: &Planner<'_>, suite: &SuitePlan, case: &Case, catal
     }
     // Generated calls of a tool that takes no arguments are all the same, and judge by themselves.
     let begins_with_it =
-        |body: &Body, tool: &Tool| calls(body, &tool.name) && !(is_generated(body) && takes_nothing(tool));
+        |body: &Body, tool: &Tool| calls(body, &tool.name) && !(is_generated(body) && tool.takes_no_arguments());
     let is_called = |tool: &&Tool| suite.cases.iter().any(|case| begins_with_it(&case.body, tool));
     catalog.tools.iter().filter(is_called).filter_map(|tool| of_tool(planner, case, tool)).collect()
 }
@@ -55,22 +55,8 @@ pub fn must_serve(suite: &Suite, tool: &Tool) -> Option<MustServe> {
         // Arguments that break the schema have a case of their own.
         Some(args) if !has_template(args) && schema::objection(tool.input_schema(), &args.to_json()).is_some() => None,
         Some(_) => Some(MustServe::Arguments),
-        None => takes_nothing(tool).then_some(MustServe::NoArguments),
+        None => tool.takes_no_arguments().then_some(MustServe::NoArguments),
     }
-}
-
-/// Returns true if a schema describes no argument and asks for none.
-fn takes_nothing(tool: &Tool) -> bool {
-    let schema = tool.input_schema();
-    let describes = ["properties", "patternProperties", "required"].iter().any(|key| {
-        let value = &schema[key];
-        value.as_object().is_some_and(|members| !members.is_empty())
-            || value.as_array().is_some_and(|items| !items.is_empty())
-    });
-    let says = |key: &str| {
-        matches!(key, "type" | "properties" | "additionalProperties" | "required" | "$schema" | "title" | "description")
-    };
-    schema.as_object().is_some_and(|schema| schema.keys().all(|key| says(key))) && !describes
 }
 
 /// Returns true if generated cases of a target begin with valid calls.

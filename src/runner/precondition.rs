@@ -1,6 +1,7 @@
 //! The consequences of a failed precondition or valid call.
 
 use super::finding;
+use crate::check::refused_bare_call::refused_bare_call;
 use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RefusedCall, RequirementLevel, StepProblem};
 use crate::matching::breaks_own_schema;
 use crate::plan::MustServe;
@@ -66,21 +67,16 @@ pub(crate) fn valid_call_refused(
         return CheckResult::because(Outcome::Inconclusive, Reason::ValidCallRefused(call));
     };
     let tool = tool.unwrap_or_default();
-    let said = if words.is_empty() { String::new() } else { format!(": {}", excerpt(&words)) };
-    let (message, help, label) = match must_serve {
-        MustServe::Arguments => (
-            format!("`{tool}` refused the arguments that are given for it{said}"),
-            format!("give arguments that it serves {}", config_source.help_to_give_arguments(&tool)),
-            "given here",
-        ),
-        MustServe::NoArguments => (
-            format!("`{tool}` takes no arguments, but refused a call without arguments{said}"),
-            format!("if it cannot be served here, exempt it {}", config_source.help_to_exempt(&tool)),
-            "called here",
-        ),
+    let (found, label) = match must_serve {
+        MustServe::Arguments => {
+            let said = if words.is_empty() { String::new() } else { format!(": {}", excerpt(&words)) };
+            let message = format!("`{tool}` refused the arguments that are given for it{said}");
+            let help = format!("give arguments that it serves {}", config_source.help_to_give_arguments(&tool));
+            (Finding { help: Some(help), ..Finding::new(Code::VALID_CALL_REFUSED, message) }, "given here")
+        }
+        MustServe::NoArguments => (refused_bare_call(&tool, &words, config_source), "called here"),
     };
-    let found =
-        Finding { help: Some(help), exchange: Some(exchange), ..Finding::new(Code::VALID_CALL_REFUSED, message) };
+    let found = Finding { exchange: Some(exchange), ..found };
     CheckResult::with_findings(Outcome::Failed, vec![finding::at(found, sources, span, label)])
 }
 

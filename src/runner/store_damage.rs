@@ -1,6 +1,6 @@
 //! Damage to what a server has stored, by cases that write at once or kill the server.
 //!
-//! They come after all others, in turns (`store_turns.rs`). Tools that only read, and take nothing, are called before
+//! They come after all others, in turns (`store_turns.rs`). Tools that only read, and need no arguments, are called before
 //! the first and after each of them, in a fresh session. A reader that is served before and refused afterwards is a warning
 //! about the case in between, and a failure where the server does not even start. Generated cases that fail from there on are
 //! not judged, since they may fail for what the store holds; a test that somebody wrote stays failed, and says so.
@@ -22,7 +22,6 @@ use super::target::RunTarget;
 use crate::event::{CaseResult, Finding, Outcome, Reason, RequirementLevel};
 use crate::matching::words_of;
 use crate::plan::{Body, Case};
-use crate::schema::objection;
 use crate::session::SessionRequest;
 use crate::source::{shorten, visible_line};
 use crate::transport::Owner;
@@ -143,7 +142,7 @@ impl StoreWatch {
     }
 }
 
-/// The tools of a target that only read and take nothing, where a fresh session with its process can call them at any time.
+/// The tools of a target that only read and need no arguments, where a fresh session with its process can call them at any time.
 fn readers_of(target: &RunTarget) -> BTreeSet<String> {
     let suite = target.suite();
     let is_bare = suite.setup.is_empty() && suite.teardown.is_empty();
@@ -152,8 +151,7 @@ fn readers_of(target: &RunTarget) -> BTreeSet<String> {
     }
     let catalog = target.known_catalog();
     let readers = catalog.tools.iter().filter(|tool| {
-        let takes_nothing = objection(tool.input_schema(), &json!({})).is_none();
-        tool.only_reads() && takes_nothing && suite.hazard(target.server_name(), tool).is_none()
+        tool.only_reads() && tool.needs_no_arguments() && suite.hazard(target.server_name(), tool).is_none()
     });
     readers.take(MOST_READERS).map(|tool| tool.name.clone()).collect()
 }

@@ -19,13 +19,14 @@ use super::problem_list::{NotedProblem, ProblemStage};
 use super::replay::FuzzTarget;
 use super::{finding, problem, state_leak};
 use crate::check::denied_tool::denied_tool;
+use crate::check::refused_bare_call::refused_bare_call;
 use crate::check::{CheckEnd, CheckLimits, CheckSession, Confirmation};
 use crate::event::{
     CheckResult, Code, Finding, FindingKind, Outcome, Reason, ReproductionCall, RequirementLevel, RunEnd,
 };
 use crate::plan::arguments::{ConfigSource, NotCallable, safe_arguments, server_folder};
 use crate::plan::{BoxFuture, Check, CheckContext, MustServe, must_serve};
-use crate::source::{beginning_of_json, shorten, visible_line};
+use crate::source::beginning_of_json;
 use crate::suite::AdHocCommand;
 use crate::wire::{Direction, Frame, Tool, denies_tool};
 
@@ -342,15 +343,9 @@ fn not_validated(tool: &str, count: u64, first: &ForbiddenCall) -> Finding {
 
 /// A tool that serves no call at all, although one of them must be served.
 fn never_served(context: &CheckContext<'_>, tool: &Tool, refusal: &str) -> Option<Finding> {
-    let name = &tool.name;
     // Arguments that are given as valid need not be among those that were sent, and have a case of their own.
     must_serve(context.suite, tool).filter(|must_serve| *must_serve == MustServe::NoArguments)?;
-    let said = shorten(&visible_line(refusal.trim()), SHOWN);
-    let said = if said.is_empty() { said } else { format!(": {said}") };
-    let message = format!("`{name}` takes no arguments and refused every call{said}");
-    let help =
-        format!("if it cannot be served here, exempt it {}", ConfigSource::of(context.suite).help_to_exempt(name));
-    Some(Finding { help: Some(help), ..Finding::new(Code::VALID_CALL_REFUSED, message) })
+    Some(refused_bare_call(&tool.name, refusal, ConfigSource::of(context.suite)))
 }
 
 fn outcome(findings: &[Finding], served: u64, is_partial: bool) -> Outcome {

@@ -186,12 +186,10 @@ impl WriteStudy<'_> {
         Ok(Some(failed_with(finding, calls.into_iter().flatten())))
     }
 
-    /// The list of what the tool creates, where it takes nothing by which it could leave something out.
+    /// The list of what the tool creates, where it takes no arguments by which it could leave something out.
     fn complete_list(&self) -> Option<Read> {
-        let takes_nothing =
-            |tool: &&Tool| tool.input_schema()["properties"].as_object().is_none_or(serde_json::Map::is_empty);
         let lists = |tool: &&Tool| tool.only_reads() && lists_what_is_created(&tool.name, self.tool);
-        let list = self.context.catalog.tools.iter().filter(takes_nothing).find(lists)?;
+        let list = self.context.catalog.tools.iter().filter(|tool| tool.takes_no_arguments()).find(lists)?;
         let candidates = Read::candidates(self.context, self.settings, self.tool);
         candidates.into_iter().find(|read| read.shows_all() && read.name() == list.name)
     }

@@ -82,6 +82,28 @@ impl Tool {
         Cow::Owned(schema)
     }
 
+    /// Its schema describes no argument and asks for none, so that every call of it is the same.
+    pub fn takes_no_arguments(&self) -> bool {
+        let schema = self.input_schema();
+        let describes = ["properties", "patternProperties", "required"].iter().any(|key| {
+            let value = &schema[key];
+            value.as_object().is_some_and(|members| !members.is_empty())
+                || value.as_array().is_some_and(|items| !items.is_empty())
+        });
+        let is_plain = |key: &String| {
+            matches!(
+                key.as_str(),
+                "type" | "properties" | "additionalProperties" | "required" | "$schema" | "title" | "description"
+            )
+        };
+        schema.as_object().is_some_and(|schema| schema.keys().all(is_plain)) && !describes
+    }
+
+    /// It can be called without arguments, whether it takes some or not.
+    pub fn needs_no_arguments(&self) -> bool {
+        self.arguments_schema()["required"].as_array().is_none_or(Vec::is_empty)
+    }
+
     /// The declared schema of its structured content.
     pub fn output_schema(&self) -> Option<&Value> {
         self.raw.get("outputSchema").filter(|schema| !schema.is_null())
@@ -166,6 +188,22 @@ mod tests {
         let same_names = json!([{"name": "x", "uri": "a:1"}, {"name": "x", "uri": "a:2"}, {}, {}]);
         let catalog = Catalog { resources: same_names.as_array().unwrap().clone(), ..Catalog::default() };
         assert_eq!(catalog.find_repeats(), []);
+    }
+
+    #[test]
+    fn a_tool_takes_arguments_or_needs_some() {
+        for (schema, takes_none, needs_none) in [
+            (json!({"type": "object"}), true, true),
+            (json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false}), true, true),
+            (json!({"type": "object", "properties": {"limit": {"type": "integer"}}}), false, true),
+            (json!({"type": "object", "properties": {"id": {}}, "required": ["id"]}), false, false),
+            (json!({"type": "object", "patternProperties": {"^x": {}}}), false, true),
+            (json!({"type": "object", "anyOf": [{"required": ["id"]}]}), false, true),
+            (Value::Null, false, true),
+        ] {
+            let tool = Tool::new(json!({"name": "a", "inputSchema": schema}));
+            assert_eq!((tool.takes_no_arguments(), tool.needs_no_arguments()), (takes_none, needs_none), "{schema}");
+        }
     }
 
     #[test]
