@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::Stored;
 use crate::diagnosis::{MISSING, of_violations};
 use crate::event::{Finding, FindingKind, Reproduction, ReproductionCall, ReproductionCheck};
-use crate::matching::{Answer, Expectation, MismatchKind, ValuePath};
+use crate::matching::{Expectation, MismatchKind, ValuePath};
 use crate::plan::{FreshServers, OpenServer};
 use crate::reproduce::{Player, WATCH};
+use crate::runner::as_answer;
 use crate::session::{Session, SessionReply};
 use crate::source::template::{Names, fill, from_json, literal_text};
 use crate::source::{Node, SourceFile, Sources, Span, map_texts};
@@ -276,16 +277,7 @@ fn unmet(
     catalog: &Catalog,
     names: &Names,
 ) -> Option<Finding> {
-    let answer = Answer {
-        method: &call.method,
-        params: &reply.params,
-        message: &reply.message,
-        notifications: &reply.notifications,
-        elapsed: reply.elapsed,
-        catalog,
-        names,
-        files: None,
-    };
+    let answer = as_answer(&call.method, reply, catalog, names, None);
     let built = expectations.iter().filter_map(|written| Expectation::build(&node_of(written), &mut Vec::new()));
     let mismatch = built.flat_map(|expectation| expectation.evaluate(&answer)).next()?;
     let is_unfilled = mismatch.kind == MismatchKind::Unfilled;

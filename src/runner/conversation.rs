@@ -586,7 +586,7 @@ impl<'a> Conversation<'a> {
 }
 
 /// An answer as expectations see it.
-fn as_answer<'b>(
+pub(crate) fn as_answer<'b>(
     method: &'b str,
     reply: &'b SessionReply,
     catalog: &'b Catalog,

@@ -90,6 +90,7 @@ use crate::suite::Order;
 use crate::taxonomy::Registry;
 
 pub use self::argument_memory::{ArgumentMemory, ListedNames, ToolArguments};
+pub(crate) use self::conversation::as_answer;
 #[cfg(feature = "cli")]
 pub(crate) use self::coverage::score_parts;
 #[cfg(feature = "cli")]

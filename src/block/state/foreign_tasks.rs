@@ -9,14 +9,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::StateSettings;
-use super::foreign::UserSession;
-use super::places::open_users;
 use super::shared_caches::refusal;
+use super::user_sessions::{CheckedUser, UserSessions};
 use crate::check::evidence::{exchange, finding_with_help};
-use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession, call_params, with_exit};
+use crate::check::{CheckEnd, CheckRequest, CheckSession, call_params};
 use crate::event::{CheckResult, Finding, Outcome, Severity};
 use crate::plan::witness::arguments_for_call;
-use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
+use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
 use crate::source::beginning_of_json;
 use crate::wire::{Era, Tool};
@@ -46,26 +45,19 @@ impl Check for ForeignTasksCheck {
 }
 
 async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> Result<CheckResult, CheckEnd> {
-    let host = context.servers.open(OpenServer::FRESH).await.map_err(CheckEnd::unavailable)?;
-    let mut users = Vec::new();
-    let opened = open_users(context, &host, &mut users).await;
-    let limits = settings.limits();
-    let revision = host.server.revision.to_string();
-    let users: Vec<TaskUser<'_>> = users.into_iter().map(|user| TaskUser::new(user, context, &limits)).collect();
+    let (users, opened) = UserSessions::open(context).await?.checked(context, &settings.limits());
     let result = match opened {
-        Ok(()) => look(settings, &users).await,
+        Ok(()) => {
+            let each = users.users.iter();
+            let each: Vec<TaskUser<'_, '_>> = each.map(|user| TaskUser::new(user, context)).collect();
+            look(settings, &each).await
+        }
         Err(end) => Err(end),
     };
-    let mut exit = None;
-    for user in users {
-        exit = exit.or(user.session.close().await);
-    }
-    exit = CheckSession::of(host, context, limits).close().await.or(exit);
-    let result = result.unwrap_or_else(CheckEnd::into_result);
-    Ok(CheckResult { protocol_revision: revision, ..with_exit(result, exit) })
+    Ok(users.close(result.unwrap_or_else(CheckEnd::into_result)).await)
 }
 
-async fn look(settings: &StateSettings, users: &[TaskUser<'_>]) -> Result<CheckResult, CheckEnd> {
+async fn look(settings: &StateSettings, users: &[TaskUser<'_, '_>]) -> Result<CheckResult, CheckEnd> {
     let [owner, others @ ..] = users else { return Err(CheckEnd::inconclusive("there is no user")) };
     let Some(made) = owner.find_tool(settings).await? else {
         return Ok(CheckResult::not_applicable("no call of a tool became a task"));
@@ -89,7 +81,7 @@ async fn look(settings: &StateSettings, users: &[TaskUser<'_>]) -> Result<CheckR
                 return Err(CheckEnd::inconclusive(why));
             }
             TaskAccess::Served => {
-                let found = leak(&made, [&owner.name, &other.name], &message);
+                let found = leak(&made, [owner.name, other.name], &message);
                 let exchanges = reply.iter().map(|reply| exchange(&format!("tasks/get as {}", other.name), reply));
                 let result = CheckResult::with_findings(Outcome::Failed, vec![found]);
                 return Ok(CheckResult { exchanges: exchanges.collect(), ..result });
@@ -100,9 +92,9 @@ async fn look(settings: &StateSettings, users: &[TaskUser<'_>]) -> Result<CheckR
 }
 
 /// A user of the server, in a session.
-struct TaskUser<'a> {
-    name: String,
-    session: CheckSession<'a>,
+struct TaskUser<'u, 'a> {
+    name: &'u str,
+    session: &'u CheckSession<'a>,
     context: &'a CheckContext<'a>,
 }
 
@@ -125,9 +117,9 @@ struct TaskAnswer {
     reply: Option<SessionReply>,
 }
 
-impl<'a> TaskUser<'a> {
-    fn new(user: UserSession, context: &'a CheckContext<'a>, limits: &CheckLimits) -> Self {
-        Self { name: user.name, session: CheckSession::of(user.session, context, limits.clone()), context }
+impl<'u, 'a> TaskUser<'u, 'a> {
+    fn new(user: &'u CheckedUser<'a>, context: &'a CheckContext<'a>) -> Self {
+        Self { name: &user.name, session: &user.session, context }
     }
 
     fn era(&self) -> Era {

@@ -23,6 +23,7 @@ mod shared_caches;
 mod store;
 mod store_file;
 mod subscriptions;
+mod user_sessions;
 mod verdict;
 pub(crate) mod wrong_ids;
 

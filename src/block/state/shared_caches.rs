@@ -12,14 +12,13 @@ use serde_json::{Value, json};
 
 use super::StateSettings;
 use super::caller::Callers;
-use super::foreign::UserSession;
-use super::places::open_users;
 use super::search::Search;
 use super::seen::Seen;
+use super::user_sessions::{CheckedUser, UserSessions};
 use crate::check::evidence::{exchange, finding_with_help, list_of_names};
-use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession, with_exit};
+use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::event::{CheckResult, Exchange, Finding, Outcome, Severity};
-use crate::plan::{BoxFuture, Check, CheckContext, OpenServer};
+use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::{FailureReason, SessionReply};
 use crate::source::beginning_of_json;
 use crate::wire::ListKind;
@@ -43,33 +42,23 @@ impl Check for SharedCachesCheck {
 }
 
 async fn run(settings: &StateSettings, context: &CheckContext<'_>) -> Result<CheckResult, CheckEnd> {
-    let host = context.servers.open(OpenServer::FRESH).await.map_err(CheckEnd::unavailable)?;
-    let mut users = Vec::new();
-    let opened = open_users(context, &host, &mut users).await;
-    let names: Vec<String> = users.iter().map(|user: &UserSession| user.name.clone()).collect();
+    let users = UserSessions::open(context).await?;
     let limits = settings.limits();
     let callers = Callers::of(context, settings);
     let mut search = Search::new(context, settings, &callers.called, Seen::default());
-    if let (Ok(()), Some(writer)) = (&opened, users.first()) {
+    if let (Ok(()), Some(writer)) = (&users.opened, users.users.first()) {
         search.write(&writer.session).await;
     }
     let seen = search.into_seen().await;
     let has_written = seen.written.iter().any(|sent| sent.shown.is_served && !callers.called[sent.tool].only_reads);
-    let session = |user: UserSession| CheckSession::of(user.session, context, limits.clone());
-    let sessions: Vec<CheckSession<'_>> = users.into_iter().map(session).collect();
+    let (users, opened) = users.checked(context, &limits);
     let mut compared = Compared { frames: seen.frames, ..Compared::default() };
     let end = match opened {
-        Ok(()) => compared.compare_all(&sessions, &names, &limits).await,
+        Ok(()) => compared.compare_all(&users.users, &limits).await,
         Err(end) => Err(end),
     };
-    let mut exit = None;
-    let revision = host.server.revision.to_string();
-    for session in sessions {
-        exit = exit.or(session.close().await);
-    }
-    exit = CheckSession::of(host, context, limits).close().await.or(exit);
-    let result = compared.conclude(end.err(), has_written, names.first().map_or("", String::as_str));
-    Ok(CheckResult { protocol_revision: revision, ..with_exit(result, exit) })
+    let result = compared.conclude(end.err(), has_written, users.users.first().map_or("", |user| &user.name));
+    Ok(users.close(result).await)
 }
 
 /// What was found so far.
@@ -86,20 +75,14 @@ struct Compared {
 }
 
 impl Compared {
-    async fn compare_all(
-        &mut self,
-        sessions: &[CheckSession<'_>],
-        names: &[String],
-        limits: &CheckLimits,
-    ) -> Result<(), CheckEnd> {
-        let [first, others @ ..] = sessions else { return Err(CheckEnd::inconclusive("there is no user")) };
-        for request in requests(sessions).await? {
-            for (other, name) in others.iter().zip(&names[1..]) {
+    async fn compare_all(&mut self, users: &[CheckedUser<'_>], limits: &CheckLimits) -> Result<(), CheckEnd> {
+        let [first, others @ ..] = users else { return Err(CheckEnd::inconclusive("there is no user")) };
+        for request in requests(users).await? {
+            for other in others {
                 if limits.end_if_over().is_some() {
                     return Err(limits.out_of_time());
                 }
-                let pair = [(first, names[0].as_str()), (other, name.as_str())];
-                if self.compare(&request, pair).await? == Sharing::Leak {
+                if self.compare(&request, [first, other]).await? == Sharing::Leak {
                     break;
                 }
             }
@@ -110,11 +93,11 @@ impl Compared {
     async fn compare(
         &mut self,
         request: &CacheableRequest,
-        [(one, owner), (two, other)]: [(&CheckSession<'_>, &str); 2],
+        [owner, other]: [&CheckedUser<'_>; 2],
     ) -> Result<Sharing, CheckEnd> {
         let mut answers = Vec::new();
-        for session in [one, two, two, one] {
-            answers.push(CachedAnswer::of(session, request).await?);
+        for user in [owner, other, other, owner] {
+            answers.push(CachedAnswer::of(&user.session, request).await?);
         }
         self.frames.extend(answers.iter().flat_map(|answer| answer.frames.iter().copied()));
         let [one, two, two_again, one_again] = &answers[..] else { return Ok(Sharing::NotPublic) };
@@ -125,7 +108,7 @@ impl Compared {
             Sharing::Same => self.same += 1,
             Sharing::Unsteady => self.unsteady.push(title),
             Sharing::Leak => {
-                let users = [(owner, one), (other, two)];
+                let users = [(owner.name.as_str(), one), (other.name.as_str(), two)];
                 let shown = users.iter().filter_map(|(name, answer)| answer.exchange(&title, name));
                 self.exchanges.extend(shown);
                 self.leaks.push((title.clone(), leak(&title, users)));
@@ -229,10 +212,11 @@ impl CacheableRequest {
 
 /// The first pages of the lists that the server declares, the resources that it lists to any user, and what it says of
 /// itself.
-async fn requests(sessions: &[CheckSession<'_>]) -> Result<Vec<CacheableRequest>, CheckEnd> {
+async fn requests(users: &[CheckedUser<'_>]) -> Result<Vec<CacheableRequest>, CheckEnd> {
     let (kinds, mut uris) = (ListKind::ALL.into_iter(), BTreeSet::new());
-    let offered: Vec<ListKind> = kinds.filter(|kind| sessions.iter().any(|session| session.offers(*kind))).collect();
-    for session in sessions.iter().filter(|session| session.offers(ListKind::Resources)) {
+    let sessions = || users.iter().map(|user| &user.session);
+    let offered: Vec<ListKind> = kinds.filter(|kind| sessions().any(|session| session.offers(*kind))).collect();
+    for session in sessions().filter(|session| session.offers(ListKind::Resources)) {
         let reply = session.request(CheckRequest::new(ListKind::Resources.method(), Value::Null)).await?;
         let listed = reply.message["result"][ListKind::Resources.member()].as_array().into_iter().flatten();
         uris.extend(listed.filter_map(|resource| resource["uri"].as_str()).take(MOST_RESOURCES).map(str::to_owned));
