@@ -7,7 +7,7 @@ use globset::GlobBuilder;
 use walkdir::WalkDir;
 
 use crate::plan::LineSelection;
-use crate::source::{did_you_mean, file};
+use crate::source::{did_you_mean, file, nearest};
 use crate::suite::{builtin_file, builtin_names, builtin_text};
 
 /// Folders that hold no suites of the user's.
@@ -26,6 +26,18 @@ pub(crate) struct FoundSuites {
     pub(crate) doubtful: Vec<PathBuf>,
     /// YAML files in folders whose names say that others include them.
     pub(crate) parts: Vec<PathBuf>,
+    /// Folders that hold such files and no suite, each as the reason why nothing of it runs.
+    pub(crate) only_parts: Vec<String>,
+    /// Links in folders that are not followed.
+    pub(crate) links: Vec<SkippedLink>,
+}
+
+/// A link in a folder that looks like a suite, or like a folder with suites, and is not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SkippedLink {
+    pub(crate) path: PathBuf,
+    /// The folder that was searched; nothing for a link that leads nowhere.
+    pub(crate) leads_out_of: Option<PathBuf>,
 }
 
 /// Looks for the suites that the words name; no words name the current folder.
@@ -69,9 +81,21 @@ fn expand(word: &str, found: &mut FoundSuites) -> (Result<Vec<PathBuf>, String>,
     }
     let path = Path::new(word);
     if path.is_dir() {
+        let known = found.parts.len();
         let files = in_folder(path, found);
-        let none = || format!("the folder `{word}` holds no suites (`.yml` or `.yaml` files with a line `suite: …`)");
-        return (if files.is_empty() { Err(none()) } else { Ok(files) }, None);
+        if files.is_empty() {
+            let Some(part) = found.parts.get(known) else {
+                let reason =
+                    format!("the folder `{word}` holds no suites (`.yml` or `.yaml` files with a line `suite: …`)");
+                return (Err(reason), None);
+            };
+            found.only_parts.push(format!(
+                "the folder `{word}` holds no suite of its own: files whose names begin with `_`, such as `{}`, are parts \
+                 that suites include; rename the file, or name it to run it",
+                part.display()
+            ));
+        }
+        return (Ok(files), None);
     }
     if path.exists() {
         return (Ok(vec![without_current_dir(path)]), None);
@@ -98,7 +122,15 @@ fn builtin(name: &str) -> Result<Vec<PathBuf>, String> {
 
 fn in_folder(folder: &Path, found: &mut FoundSuites) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for path in walk(folder).filter(|path| is_yaml(path)) {
+    let root = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    for WalkedFile { path, is_link } in walk(folder) {
+        if is_link && !leads_to_file_in(&root, &path) {
+            found.links.extend(skipped_link(&path, &root, folder));
+            continue;
+        }
+        if !is_yaml(&path) {
+            continue;
+        }
         if is_part(&path) {
             found.parts.push(without_current_dir(&path));
             continue;
@@ -112,13 +144,45 @@ fn in_folder(folder: &Path, found: &mut FoundSuites) -> Vec<PathBuf> {
     files
 }
 
+/// A link leads to a file within a folder, so that whoever names the folder means it.
+fn leads_to_file_in(root: &Path, link: &Path) -> bool {
+    link.canonicalize().is_ok_and(|target| target.is_file() && target.starts_with(root))
+}
+
+/// A link that is not followed; nothing for one that leads to no suites.
+fn skipped_link(link: &Path, root: &Path, folder: &Path) -> Option<SkippedLink> {
+    let path = without_current_dir(link);
+    let Ok(target) = link.canonicalize() else {
+        return is_yaml(link).then_some(SkippedLink { path, leads_out_of: None });
+    };
+    // The files of a folder within the searched one are found there.
+    let is_missed = if target.is_dir() {
+        !target.starts_with(root) && holds_suites(&target)
+    } else {
+        is_yaml(link) && likeness_of(&target) == SuiteLikeness::Suite
+    };
+    is_missed.then(|| SkippedLink { path, leads_out_of: Some(folder.to_owned()) })
+}
+
+/// The most entries of a folder behind a link that are looked at.
+const MOST_ENTRIES: usize = 200;
+
+/// A folder holds a suite directly.
+fn holds_suites(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).take(MOST_ENTRIES);
+    let mut files = entries.map(|entry| entry.path()).filter(|path| is_yaml(path) && !is_part(path) && path.is_file());
+    files.any(|path| likeness_of(&path) == SuiteLikeness::Suite)
+}
+
 fn matching(pattern: &str) -> Result<Vec<PathBuf>, String> {
     // As in a shell, `*` stays within a folder and `**` does not.
     let bare = pattern.trim_start_matches("./");
     let glob = GlobBuilder::new(bare).literal_separator(true).build();
     let matcher = glob.map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))?.compile_matcher();
+    // A pattern names a link as a name does.
     let files: Vec<PathBuf> = walk(&folder_of_pattern(bare))
-        .map(|path| without_current_dir(&path))
+        .filter(|walked| !walked.is_link || walked.path.is_file())
+        .map(|walked| without_current_dir(&walked.path))
         .filter(|path| matcher.is_match(path) && is_yaml(path))
         .collect();
     if files.is_empty() { Err(format!("no file matches `{pattern}`")) } else { Ok(files) }
@@ -132,13 +196,42 @@ fn folder_of_pattern(pattern: &str) -> PathBuf {
     if fixed.as_os_str().is_empty() { PathBuf::from(".") } else { fixed }
 }
 
-fn walk(folder: &Path) -> impl Iterator<Item = PathBuf> {
+/// A file or link below a folder.
+struct WalkedFile {
+    path: PathBuf,
+    is_link: bool,
+}
+
+/// The files and links below a folder in alphabetical order; no link is followed.
+fn walk(folder: &Path) -> impl Iterator<Item = WalkedFile> {
     let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(|entry| {
         let name = entry.file_name().to_string_lossy();
         let is_hidden = entry.depth() > 0 && name.starts_with('.');
         !(is_hidden || entry.file_type().is_dir() && PASSED_OVER.contains(&name.as_ref()))
     });
-    entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path)
+    entries.filter_map(Result::ok).filter(|entry| !entry.file_type().is_dir()).filter_map(|entry| {
+        let is_link = entry.file_type().is_symlink();
+        let is_walked = is_link || entry.file_type().is_file();
+        is_walked.then(|| WalkedFile { path: entry.into_path(), is_link })
+    })
+}
+
+/// The most entries of a folder whose names are compared with one that is not there.
+const MOST_NAMES: usize = 10_000;
+
+/// The suite whose name is most like that of a file that is not there, in the folder where it was looked for.
+pub(crate) fn near_suite(missing: &Path) -> Option<PathBuf> {
+    let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).ok()?.filter_map(Result::ok).take(MOST_NAMES);
+    let suites = entries.map(|entry| entry.path()).filter(|path| is_yaml(path) && path.is_file());
+    let mut suites: Vec<PathBuf> = suites.collect();
+    suites.sort();
+    // Short names with the same ending are all alike.
+    let stem = |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
+    let stems: Vec<String> = suites.iter().filter_map(|path| stem(path)).collect();
+    let near = nearest(&stem(missing)?, stems.iter().map(String::as_str))?;
+    let found = suites.iter().find(|path| stem(path).as_deref() == Some(near))?;
+    Some(missing.with_file_name(found.file_name()?))
 }
 
 fn is_yaml(path: &Path) -> bool {

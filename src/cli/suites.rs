@@ -12,8 +12,9 @@ use serde_json::{Map, Value};
 use super::calls::CallArgs;
 use super::console::Console;
 use super::exit::Exit;
+use super::paths::{self, SkippedLink};
 use super::recorded_suites::RecordedSuites;
-use super::{paths, state};
+use super::state;
 use crate::block::{self, campaign};
 use crate::files::FolderPlace;
 use crate::plan::{self, CaseSource, Failed, Filter, Plan, Selection, Shard};
@@ -172,10 +173,12 @@ impl SuiteArgs {
             (selection, adhoc.load(&mut sources, console).map_err(|found| mistakes.extend(found)).into_iter().collect())
         } else {
             let found = paths::find(&self.paths);
-            let doubtful: Vec<Diagnostic> = found.doubtful.iter().map(|file| passed_over(file)).collect();
-            console.diagnostics(&doubtful, &Sources::default());
-            found.unmatched.iter().for_each(|reason| console.error(reason, None));
-            if !found.unmatched.is_empty() {
+            let doubtful = found.doubtful.iter().map(|file| passed_over(file));
+            let skipped: Vec<Diagnostic> = doubtful.chain(found.links.iter().map(SkippedLink::warning)).collect();
+            console.diagnostics(&skipped, &Sources::default());
+            let nothing: Vec<&String> = found.unmatched.iter().chain(&found.only_parts).collect();
+            nothing.iter().for_each(|reason| console.error(reason, None));
+            if !nothing.is_empty() {
                 return Err(Exit::Nothing);
             }
             let selection = self.selection(found.lines, &found.files, &mut sources, &mut mistakes);
@@ -252,6 +255,19 @@ fn passed_over(file: &Path) -> Diagnostic {
     let message = format!("`{}` is skipped: it looks like a suite, but has no `suite:`", file.display());
     let help = "add a line such as `suite: My server`; the name of an included file begins with `_`".to_owned();
     Diagnostic::without_place("passed-over", message).with_help(help).into_warning()
+}
+
+impl SkippedLink {
+    /// The link in a warning, with what to do about it.
+    pub(crate) fn warning(&self) -> Diagnostic {
+        let path = self.path.display();
+        let (leads, help) = match &self.leads_out_of {
+            Some(folder) => (format!("out of `{}`", folder.display()), format!("name `{path}` itself to follow it")),
+            None => ("nowhere".to_owned(), "remove the link, or mend it".to_owned()),
+        };
+        let message = format!("`{path}` is skipped: it is a link that leads {leads}");
+        Diagnostic::without_place("passed-over", message).with_help(help).into_warning()
+    }
 }
 
 impl FlaggedCampaign {
@@ -405,11 +421,20 @@ fn load_all(
     for path in paths {
         match block::load_with(servers, path, files, sources, &mut warnings) {
             Ok(loaded) => suites.push(loaded),
-            Err(found) => mistakes.extend(found),
+            Err(found) => mistakes.extend(found.into_iter().map(|mistake| with_near_suite(mistake, path))),
         }
     }
     console.diagnostics(&warnings, sources);
     suites
+}
+
+/// The mistake with the suite that may be meant, where it is that there is no such file.
+fn with_near_suite(mistake: Diagnostic, path: &Path) -> Diagnostic {
+    let is_about_path = mistake.help.is_none() && mistake.label.is_none() && !path.exists();
+    match paths::near_suite(path).filter(|_| is_about_path) {
+        Some(near) => mistake.with_help(format!("did you mean `{}`?", near.display())),
+        None => mistake,
+    }
 }
 
 /// The text of a suite that is a file, or part of the program.

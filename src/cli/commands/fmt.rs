@@ -1,5 +1,6 @@
 //! `mcprove fmt`: writes suites in one layout.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -7,13 +8,13 @@ use clap::Args;
 
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::paths;
+use crate::cli::paths::{self, SkippedLink};
 use crate::cli::written_files::shown_difference;
 use crate::files::FilePlace;
 use crate::report::sink::{self, SinkError};
 use crate::source::file::{WRITTEN, read_text};
-use crate::source::{Diagnostic, SourceFile, SourceId, Sources, format_yaml, visible_line};
-use crate::suite::{builtin_name, why_unreadable};
+use crate::source::{Diagnostic, Node, SourceFile, SourceId, Sources, format_yaml, parse, visible_line};
+use crate::suite::{builtin_name, normalize_path, why_unreadable};
 
 /// Writes suites in one layout; comments, quotes and the order of keys stay.
 ///
@@ -44,6 +45,8 @@ pub(crate) fn fmt(args: &FmtArgs, console: &Console) -> Result<Exit, Exit> {
         return format_input(args.check, console);
     }
     let found = paths::find(&args.paths);
+    let links: Vec<Diagnostic> = found.links.iter().map(SkippedLink::warning).collect();
+    console.diagnostics(&links, &Sources::default());
     found.unmatched.iter().for_each(|reason| console.error(reason, None));
     if !found.unmatched.is_empty() {
         return Err(Exit::Nothing);
@@ -52,6 +55,10 @@ pub(crate) fn fmt(args: &FmtArgs, console: &Console) -> Result<Exit, Exit> {
     let is_part = |part: &PathBuf| read_text(part, WRITTEN).map_or(true, |text| paths::reads_like_a_suite(&text));
     let parts = found.parts.into_iter().filter(is_part);
     let files: Vec<PathBuf> = found.files.into_iter().chain(found.doubtful).chain(parts).collect();
+    if files.is_empty() {
+        found.only_parts.iter().for_each(|reason| console.error(reason, None));
+        return Err(Exit::Nothing);
+    }
     let mut sources = Sources::default();
     let mut mistakes = Vec::new();
     let (mut changed, mut unwritten) = (0, 0);
@@ -81,6 +88,10 @@ pub(crate) fn fmt(args: &FmtArgs, console: &Console) -> Result<Exit, Exit> {
     let read = files.len() - mistakes.len() - unwritten;
     if read > 0 {
         told = told.and_then(|()| console.part(&total(read, changed, args.check)));
+        let unformatted = unformatted_includes(&files);
+        if !unformatted.is_empty() {
+            console.note(&not_named(&unformatted));
+        }
     }
     if !mistakes.is_empty() {
         console.diagnostics(&mistakes, &sources);
@@ -114,6 +125,50 @@ fn read(file: &Path, sources: &mut Sources, mistakes: &mut Vec<Diagnostic>) -> O
             mistakes.push(Diagnostic::without_place("missing-file", message));
             None
         }
+    }
+}
+
+/// The files that others include, directly or not, and that nobody named, as far as they have another layout.
+fn unformatted_includes(files: &[PathBuf]) -> Vec<PathBuf> {
+    let known = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut seen: BTreeSet<PathBuf> = files.iter().map(|file| known(file)).collect();
+    let mut open: Vec<PathBuf> = files.iter().rev().cloned().collect();
+    let mut unformatted = Vec::new();
+    while let Some(file) = open.pop() {
+        let Ok(text) = read_text(&file, WRITTEN) else { continue };
+        let mut sources = Sources::default();
+        let source = sources.add(SourceFile::new(file.display().to_string(), text));
+        let is_named = files.contains(&file);
+        if !is_named && matches!(formatted(&sources, source), Ok(Formatted::Changed(_))) {
+            unformatted.push(file.clone());
+        }
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let included = included_files(&sources, source).into_iter().map(|path| normalize_path(&folder.join(path)));
+        open.extend(included.filter(|path| seen.insert(known(path))));
+    }
+    unformatted
+}
+
+/// The paths under `include`.
+fn included_files(sources: &Sources, source: SourceId) -> Vec<String> {
+    let Ok(root) = parse(sources, source) else { return Vec::new() };
+    let written = root.get("include").map(Node::to_json).unwrap_or_default();
+    let listed = written.as_array().into_iter().flatten().filter_map(|path| path.as_str());
+    let each = written.as_str().into_iter().chain(listed);
+    each.filter(|path| !path.starts_with("builtin:")).map(str::to_owned).collect()
+}
+
+/// The note about files that were included and not formatted.
+fn not_named(files: &[PathBuf]) -> String {
+    let name = |file: &PathBuf| visible_line(&file.display().to_string()).into_owned();
+    match files {
+        [only] => format!("`{}`, which a suite includes, is not in this layout; name it to format it", name(only)),
+        [first, more @ ..] => format!(
+            "`{}` and {} more, which suites include, are not in this layout; name them to format them",
+            name(first),
+            more.len()
+        ),
+        [] => String::new(),
     }
 }
 

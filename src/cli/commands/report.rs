@@ -48,7 +48,10 @@ pub(crate) fn report(args: &ReportArgs, console: &Console) -> Result<Exit, Exit>
     runs.sort_by_key(|run| run.run_started().map(|started| started.started_unix_ms));
     let latest = runs.pop().unwrap_or_default().after(runs);
     let document = report::render(format.name, &latest, &console.style_for(&args.output)).unwrap_or_default();
-    sink::write(&args.output, &document).map_err(|error| console.fail(Exit::Environment, error, None))?;
+    sink::write(&args.output, &document).map_err(|error| {
+        let error = sink::SinkError { option: Some("--output FILE"), ..error };
+        console.fail(Exit::Environment, error, None)
+    })?;
     Ok(Exit::Passed)
 }
 
