@@ -32,6 +32,7 @@ const PARTS: &[Part] = &[
     ("docs/guides/proving.md", "predictions", crate::holdout::summary),
     ("docs/guides/proving.md", "predictions by suite", crate::holdout::summary_by_suite),
     ("docs/guides/reports.md", "formats", formats),
+    ("docs/guides/reports.md", "how runs end", how_runs_end),
     ("docs/reference/demo-server.md", "flaws", flaws),
     ("docs/reference/errors.md", "codes of failures", mcprove::event::manual),
     ("docs/reference/blocks.md", "reference", || mcprove::block::manual("blocks.md")),
@@ -39,6 +40,18 @@ const PARTS: &[Part] = &[
     ("docs/reference/steps.md", "reference", || mcprove::block::manual("steps.md")),
     ("docs/reference/suite-file.md", "reference", || mcprove::block::manual("suite-file.md")),
 ];
+
+/// What the terminal shows of runs that end in different ways, as the case tests recorded it.
+fn how_runs_end() -> String {
+    let outputs = ["run-green.yml", "run-red.yml", "run-loud.yml", "run-many.yml"];
+    let output = |name: &str| {
+        let file = root().join(format!("tests/snapshots/cases/last-lines/{name}.snap"));
+        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let (_, shown) = text.split_once("---\n$ ").unwrap();
+        format!("\n```text\n$ {}\n```\n", shown.trim_end())
+    };
+    outputs.map(output).concat()
+}
 
 /// The flaws of the authorization of the demo server.
 fn flaws() -> String {
