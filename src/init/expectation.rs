@@ -3,16 +3,25 @@
 //! The answers come from two processes that know nothing of each other: what both have in common is expected, but for
 //! what reads as if another day or another machine had another value. Where values differ, their shapes are expected.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use crate::matching::{repeats_structured_content, words_of};
 use crate::reproduce::{json_type, lasts, literal, text_lasts};
 use crate::wire::read_json;
 
-/// The most characters of a value that is expected as a whole, of the members that are, and of a line.
-const LONGEST_VALUE: usize = 400;
-const LONGEST_PART: usize = 800;
+/// The most characters of a value that is expected as a whole, of a member that is, of all of these, of a member of an item,
+/// and of a line.
+const LONGEST_VALUE: usize = 1000;
+const LONGEST_MEMBER: usize = 400;
+const LONGEST_PART: usize = 1200;
+const LONGEST_ITEM_MEMBER: usize = 200;
 const LONGEST_LINE: usize = 120;
+
+/// The most lines of a text that are expected.
+const MOST_LINES: usize = 6;
 
 /// The most members whose types are expected, and how deep they may be.
 const MOST_TYPED: usize = 30;
@@ -97,8 +106,11 @@ fn of_values(path: &str, first: &Value, second: &Value, types: Types) -> Vec<Val
     }
     let mut expected = Vec::new();
     let mut left = LONGEST_PART;
-    if let Some(common) = common_members(first, second, &mut left) {
+    if let Some(common) = common_part(first, second, &mut left) {
         expected.push(json!({"at": path, "includes": literal(&common)}));
+    }
+    for (path, one, other) in lists_of(path, first, second) {
+        expected.extend(of_list(&path, one, other));
     }
     match (first, second) {
         (Value::Array(one), Value::Array(other)) if one.len() == other.len() && !one.is_empty() => {
@@ -106,8 +118,7 @@ fn of_values(path: &str, first: &Value, second: &Value, types: Types) -> Vec<Val
         }
         _ => {}
     }
-    if types == Types::Seen
-        && let Some(shape) = shape(first, second, DEEPEST_TYPED)
+    if let Some(shape) = shape(first, second, DEEPEST_TYPED).filter(|shape| types == Types::Seen || has_pattern(shape))
     {
         expected.push(if count_types(&shape) <= MOST_TYPED {
             json!({"at": path, "schema": shape})
@@ -118,22 +129,119 @@ fn of_values(path: &str, first: &Value, second: &Value, types: Types) -> Vec<Val
     expected
 }
 
-/// The members of an object that both have and that last, as far as there is room for them; lists count as a whole.
-fn common_members(first: &Value, second: &Value, left: &mut usize) -> Option<Value> {
-    let (one, other) = (first.as_object()?, second.as_object()?);
+/// What two values have in common that lasts, as far as there is room: members of objects, and items of lists.
+fn common_part(first: &Value, second: &Value, left: &mut usize) -> Option<Value> {
+    match (first, second) {
+        (Value::Object(one), Value::Object(other)) => common_members(one, other, left),
+        (Value::Array(one), Value::Array(other)) => common_items(one, other, left),
+        _ => None,
+    }
+}
+
+/// The members that both objects have and that last.
+fn common_members(one: &Map<String, Value>, other: &Map<String, Value>, left: &mut usize) -> Option<Value> {
     let mut common = Map::new();
     for (name, value) in one {
         let Some(again) = other.get(name) else { continue };
-        let is_short = length(value) + name.len() <= (*left).min(LONGEST_VALUE);
-        let named = || Value::from(Map::from_iter([(name.clone(), value.clone())]));
-        if value == again && is_short && lasts(&named()) {
+        let is_short = length(value) + name.len() <= (*left).min(LONGEST_MEMBER);
+        if value == again && is_short && member_lasts(name, value) {
             *left -= length(value) + name.len();
             common.insert(name.clone(), value.clone());
-        } else if let Some(within) = common_members(value, again, left) {
+        } else if let Some(within) = common_part(value, again, left) {
             common.insert(name.clone(), within);
         }
     }
     (!common.is_empty()).then(|| common.into())
+}
+
+fn member_lasts(name: &str, value: &Value) -> bool {
+    lasts(&Value::from(Map::from_iter([(name.to_owned(), value.clone())])))
+}
+
+/// The items of two lists with the members that last in all of them, the first ones where there is no room for all; `None`
+/// where nothing tells one item from another.
+fn common_items(one: &[Value], other: &[Value], left: &mut usize) -> Option<Value> {
+    let names = common_names(one, other);
+    telling_name(one, &names)?;
+    let mut common = Vec::new();
+    for item in one {
+        let members = item.as_object()?.iter().filter(|(name, _)| names.contains(name));
+        let item = Value::from(members.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>());
+        let Some(rest) = left.checked_sub(length(&item)) else { break };
+        *left = rest;
+        common.push(item);
+    }
+    (!common.is_empty()).then(|| common.into())
+}
+
+/// The names of members that are the same and last in all items of two lists. A value that is drawn may be the same twice
+/// in one item, and hardly in all of them.
+fn common_names<'a>(one: &'a [Value], other: &[Value]) -> Vec<&'a String> {
+    if one.len() != other.len() {
+        return Vec::new();
+    }
+    let known = one.iter().filter_map(Value::as_object).flat_map(Map::keys);
+    let mut names: Vec<&String> = Vec::new();
+    for name in known {
+        let is_same = |(item, again): (&Value, &Value)| {
+            let (value, again) = (item.get(name), again.get(name));
+            let is_plain = |value: &Value| length(value) <= LONGEST_ITEM_MEMBER && member_lasts(name, value);
+            value == again && value.is_none_or(is_plain)
+        };
+        if !names.contains(&name) && one.iter().zip(other).all(is_same) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The first name whose value, a text or a whole number, is another one in each item.
+fn telling_name<'a>(items: &[Value], names: &[&'a String]) -> Option<&'a String> {
+    let tells = |name: &&&String| {
+        let values: Vec<&Value> = items.iter().filter_map(|item| item.get(name.as_str())).collect();
+        let is_plain = |value: &&Value| value.is_string() || value.is_i64();
+        let is_new = |(at, value): (usize, &&Value)| !values[..at].contains(value);
+        values.len() == items.len() && values.iter().all(is_plain) && values.iter().enumerate().all(is_new)
+    };
+    names.iter().find(tells).copied()
+}
+
+/// The lists that are two values, or members of them, by their paths.
+fn lists_of<'a>(path: &str, first: &'a Value, second: &'a Value) -> Vec<(String, &'a [Value], &'a [Value])> {
+    match (first, second) {
+        (Value::Array(one), Value::Array(other)) => vec![(path.to_owned(), one.as_slice(), other.as_slice())],
+        (Value::Object(one), Value::Object(other)) => {
+            let both = one.iter().filter(|(name, _)| is_plain_name(name)).filter_map(|(name, value)| {
+                let (value, again) = (value.as_array()?, other.get(name)?.as_array()?);
+                Some((format!("{path}.{name}"), value.as_slice(), again.as_slice()))
+            });
+            both.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The first and the last item of a list, by what tells them apart.
+fn of_list(path: &str, one: &[Value], other: &[Value]) -> Vec<Value> {
+    let names = common_names(one, other);
+    let (Some(name), [head, .., tail]) = (telling_name(one, &names), one) else { return Vec::new() };
+    if !is_plain_name(name) {
+        return Vec::new();
+    }
+    let last = one.len() - 1;
+    [(0, head), (last, tail)]
+        .map(|(at, item)| json!({"at": format!("{path}[{at}].{name}"), "equals": literal(&item[name])}))
+        .into()
+}
+
+/// A name that a path can hold without quotes.
+pub(crate) fn is_plain_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// The expectations of an item that two servers show at a path.
+pub(crate) fn of_item(path: &str, first: &Value, second: &Value) -> Vec<Value> {
+    of_values(path, first, second, Types::Declared)
 }
 
 /// The types of two values as a JSON Schema; `None` where they have nothing in common.
@@ -146,6 +254,11 @@ fn shape(first: &Value, second: &Value, depth: usize) -> Option<Value> {
     let mut schema = json!({"type": one});
     if depth == 0 {
         return Some(schema);
+    }
+    if let (Some(one), Some(other)) = (first.as_str(), second.as_str())
+        && let Some(pattern) = drawn_pattern(one).filter(|pattern| drawn_pattern(other) == Some(*pattern))
+    {
+        schema["pattern"] = pattern.into();
     }
     if let (Value::Object(one), Value::Object(other)) = (first, second) {
         let both = one.iter().filter_map(|(name, value)| Some((name, value, other.get(name)?)));
@@ -170,12 +283,35 @@ fn shape(first: &Value, second: &Value, depth: usize) -> Option<Value> {
     Some(schema)
 }
 
+/// The pattern of texts that are made anew each time: ids, and times with or without their zone.
+fn drawn_pattern(text: &str) -> Option<&'static str> {
+    const PATTERNS: [&str; 3] = [
+        "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
+        r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$",
+        r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?$",
+    ];
+    #[expect(clippy::unwrap_used, reason = "the patterns are constant")]
+    static COMPILED: LazyLock<[Regex; 3]> = LazyLock::new(|| PATTERNS.map(|pattern| Regex::new(pattern).unwrap()));
+    COMPILED.iter().position(|pattern| pattern.is_match(text)).map(|at| PATTERNS[at])
+}
+
+fn has_pattern(shape: &Value) -> bool {
+    shape.as_object().is_some_and(|members| {
+        members.contains_key("pattern")
+            || members.get("items").is_some_and(has_pattern)
+            || members.get("properties").and_then(Value::as_object).is_some_and(|own| own.values().any(has_pattern))
+    })
+}
+
 /// A shape that allows what both of two allow and asks for what both ask for; `None` where their types differ.
 fn merge(one: &Value, other: &Value) -> Option<Value> {
     if one["type"] != other["type"] {
         return None;
     }
     let mut merged = json!({"type": one["type"]});
+    if let Some(pattern) = one.get("pattern").filter(|pattern| other.get("pattern") == Some(*pattern)) {
+        merged["pattern"] = pattern.clone();
+    }
     if let (Some(some), Some(more)) = (one["properties"].as_object(), other["properties"].as_object()) {
         let is_required = |schema: &Value, name: &str| {
             schema["required"].as_array().is_some_and(|required| required.iter().any(|known| known == name))
@@ -219,16 +355,20 @@ fn of_texts(first: &str, second: &str) -> Vec<Value> {
     let both = || first.lines().zip(second.lines()).filter(|(one, other)| one == other).map(|(one, _)| one.trim_end());
     let common: Vec<&str> = both().filter(says_something).collect();
     let contains = |part: &str| json!({"text": {"contains": literal(&part.into())}});
-    match common.as_slice() {
-        [] => {
-            let beginning = common_beginning(first, second);
-            let is_lasting = says_something(&beginning);
-            vec![if is_lasting { contains(beginning) } else { json!({"text": {"length": {"min": 1}}}) }]
-        }
-        [only] => vec![contains(only)],
-        [head, .., tail] if head == tail => vec![contains(head)],
-        [head, .., tail] => vec![contains(head), contains(tail)],
+    if common.is_empty() {
+        let beginning = common_beginning(first, second);
+        let is_lasting = says_something(&beginning);
+        return vec![if is_lasting { contains(beginning) } else { json!({"text": {"length": {"min": 1}}}) }];
     }
+    // From the first to the last.
+    let count = common.len().min(MOST_LINES);
+    let mut chosen: Vec<&str> = Vec::new();
+    for line in (0..count).map(|at| common[at * (common.len() - 1) / (count - 1).max(1)]) {
+        if !chosen.contains(&line) {
+            chosen.push(line);
+        }
+    }
+    chosen.into_iter().map(contains).collect()
 }
 
 /// The whole words with which the first lines of two texts begin.
@@ -326,6 +466,46 @@ mod tests {
     }
 
     #[test]
+    fn items_of_lists_are_expected_by_what_lasts_in_all_of_them() {
+        let at = STRUCTURED;
+        let users = |loads: [u32; 2]| {
+            json!({"users": [
+                {"id": "u1", "since": "2026-01-01", "active": true, "load": loads[0]},
+                {"id": "u2", "since": "2026-01-02", "active": true, "load": loads[1]},
+            ]})
+        };
+        let [one, other] = [users([1, 2]), users([1, 3])].map(|content| structured(&content));
+        let found = beyond_success(&one, &other, Types::Declared);
+        assert_eq!(
+            found,
+            json!([
+                {"at": at, "includes": {"users": [{"id": "u1", "active": true}, {"id": "u2", "active": true}]}},
+                {"at": format!("{at}.users[0].id"), "equals": "u1"},
+                {"at": format!("{at}.users[1].id"), "equals": "u2"},
+                {"output_schema": true},
+            ])
+        );
+        // Nothing tells these items apart, so each may be any of them the next time.
+        let drawn = |seconds: u32| structured(&json!([{"on": true, "at": seconds}, {"on": false, "at": seconds + 1}]));
+        let found = expectations(&drawn(1_700_000_000), &drawn(1_700_000_005), Types::Declared);
+        assert_eq!(found[1], json!({"at": at, "length": 2}));
+    }
+
+    #[test]
+    fn drawn_texts_keep_their_form() {
+        for (first, second, expected) in [
+            ("2026-01-01T10:00:00Z", "2026-01-01T10:00:01.5+01:00", true),
+            ("2026-01-01T10:00:00Z", "2026-01-01T10:00:01", false),
+            ("2026-01-01T10:00:00", "2026-01-01T10:00:01.123", true),
+            ("123e4567-e89b-42d3-a456-426614174000", "123e4567-e89b-42d3-a456-426614174001", true),
+            ("text", "text", false),
+        ] {
+            let found = shape(&first.into(), &second.into(), 1).unwrap();
+            assert_eq!(has_pattern(&found), expected, "{first} and {second}");
+        }
+    }
+
+    #[test]
     fn declared_types_are_not_repeated() {
         let content = json!({"load": 3, "name": "a"});
         let found =
@@ -350,7 +530,7 @@ mod tests {
 
     #[test]
     fn texts_are_expected_as_far_as_they_last() {
-        let long = format!("first line\n{}\nlast line", "a line of many\n".repeat(40));
+        let long = format!("first line\n{}\nlast line", "a line of many\n".repeat(80));
         for (first, second, expected) in [
             ("2 users", "2 users", json!([{"text": {"equals": "2 users"}}])),
             ("{{ 1 }}", "{{ 1 }}", json!([{"text": {"equals": "{{ '{{' }} 1 }}"}}])),
@@ -358,7 +538,14 @@ mod tests {
             ("It is 12:31", "It is 12:31", json!([{"text": {"length": {"min": 1}}}])),
             ("Uptime of host: 5 s", "Uptime of host: 7 s", json!([{"text": {"contains": "Uptime of host:"}}])),
             ("Status: good\n5 s", "Status: good\n6 s", json!([{"text": {"contains": "Status: good"}}])),
-            (&long, &long, json!([{"text": {"contains": "first line"}}, {"text": {"contains": "last line"}}])),
+            (
+                &long,
+                &long,
+                json!([
+                    {"text": {"contains": "first line"}}, {"text": {"contains": "a line of many"}},
+                    {"text": {"contains": "last line"}},
+                ]),
+            ),
             ("", "", json!([])),
             ("key [redacted]", "key [redacted]", json!([{"text": {"length": {"min": 1}}}])),
         ] {

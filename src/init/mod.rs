@@ -12,9 +12,11 @@ mod page;
 mod pages;
 mod promises;
 mod questions;
+mod rich_arguments;
 mod round_trip;
 mod saved_test;
 mod setup;
+mod shown_values;
 
 pub(crate) use self::ci_job::{CiSystem, PlainPath};
 pub(crate) use self::grown_suite::with_expectations;

@@ -8,13 +8,16 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
+use super::expectation::{Types, expectations};
 use super::listing::{ListingTrip, MOST_CREATORS, may_list};
-use super::pages::{PagedList, SeenPages, lists_with_pages};
+use super::pages::{PagedList, SeenPages, SharedPages, lists_with_pages};
 use super::questions::{
-    Answered, MadeArgument, ServerQuestion, questions_of_call, questions_of_completions, questions_of_lists,
-    questions_of_made,
+    Answered, KnownValues, MadeArgument, ServerQuestion, questions_of_beginnings, questions_of_call,
+    questions_of_completions, questions_of_lists, questions_of_made, questions_of_refused, questions_of_writer,
 };
-use super::round_trip::{Creator, MadeThing, RoundTrip, TripEnd, TripPart, creators, trips_of};
+use super::rich_arguments::rich_arguments;
+use super::round_trip::{Creator, MadeThing, RoundTrip, TripEnd, TripPart, creators, is_remover, trips_of};
+use super::shown_values::{ShownValues, questions_of_shown};
 use crate::check::learning::{Learning, LearningTask, learn_arguments};
 use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::event::Finding;
@@ -48,7 +51,7 @@ pub(crate) struct Observations {
     /// What was made and is shown by tools that need no argument.
     pub(crate) listings: Vec<ListingTrip>,
     /// The lists whose second page two servers showed alike.
-    pub(crate) pages: Vec<SeenPages>,
+    pub(crate) pages: Vec<SharedPages>,
     /// What was made first, so that tools could be called that take its id.
     pub(crate) things: Vec<MadeThing>,
     /// The tools without a test, each with the reason.
@@ -59,6 +62,8 @@ pub(crate) struct Observations {
     pub(crate) writes: bool,
     /// The tools that reported progress in every call of theirs.
     pub(crate) progressing: BTreeSet<String>,
+    /// The changes of lists that tools announced in every call of theirs, by tool.
+    pub(crate) announced: BTreeMap<String, BTreeSet<String>>,
     /// The absolute path of the store. In arguments and answers it takes the place of those of its copies.
     pub(crate) store: Option<PathBuf>,
 }
@@ -109,6 +114,7 @@ pub(crate) async fn observe(
         too_long: BTreeSet::new(),
         slow: BTreeSet::new(),
         progress: BTreeMap::new(),
+        announced: BTreeMap::new(),
         things: Vec::new(),
         doing,
     };
@@ -121,14 +127,14 @@ pub(crate) async fn observe(
             Err(reason) => drop(seen.untested.insert(tool.name.clone(), reason)),
         }
     }
-    let written =
-        observer.ask_each(writing.iter().map(|(tool, arguments)| ServerQuestion::call(&tool.name, arguments))).await;
+    let written = observer.ask_writers(&mut writing).await;
     let mut takers = Vec::new();
     for trip in creators(&writing, &written).iter().flat_map(|creator| trips_of(creator, context)) {
         // Each creator has one id, under one name.
-        let is_other = |thing: &MadeThing| thing.creator == trip.made.creator && *thing != trip.made;
+        let made = trip.made.clone();
+        let is_other = |thing: &MadeThing| thing.creator == made.creator && *thing != made;
         let is_needed = seen.untested.contains_key(&trip.taker) && !observer.things.iter().any(is_other);
-        let (trip, end) = observer.try_trip(trip).await;
+        let (trip, end) = observer.try_trip(trip.with_other_texts()).await;
         if end == TripEnd::Shown && context.catalog.tool(&trip.taker).is_some_and(Tool::only_reads) {
             seen.trips.push(trip.clone());
             if let Some(quoted) = quoted_trip(&trip, context)
@@ -139,10 +145,10 @@ pub(crate) async fn observe(
         }
         if is_needed && end >= TripEnd::Served {
             seen.untested.remove(&trip.taker);
-            if !observer.things.contains(&trip.made) {
-                observer.things.push(trip.made.clone());
+            if !observer.things.contains(&made) {
+                observer.things.push(made.clone());
             }
-            takers.push(trip);
+            takers.push(RoundTrip { made, ..trip });
         }
     }
     let lists_tools = (!context.catalog.tools.is_empty()).then_some(ServerQuestion::Tools);
@@ -161,18 +167,38 @@ pub(crate) async fn observe(
             changing.push(ServerQuestion::Call { tool: trip.taker, arguments: trip.taker_arguments, made });
         }
     }
+    seen.trips = observer.trips_beside_things(std::mem::take(&mut seen.trips)).await;
     let completed = observer.ask_completions().await;
-    let folder = server_folder(context.suite, context.server_name);
-    questions.extend(questions_of_lists(context.catalog, &completed, folder.as_deref()));
     seen.answered = observer.ask_readers(&questions).await;
+    let shown = ShownValues::of_answers(seen.answered.iter().map(|answered| &answered.answers[0]));
+    let others = observer.ask_readers(&questions_of_answers(context, &seen.answered, &shown)).await;
+    for answered in others {
+        let is_like = |known: &Answered| known.question.tool() == answered.question.tool();
+        let place = seen.answered.iter().rposition(is_like).map_or(seen.answered.len(), |last| last + 1);
+        seen.answered.insert(place, answered);
+    }
+    let folder = server_folder(context.suite, context.server_name);
+    let known = KnownValues { completed: &completed, shown: &shown, folder: folder.as_deref() };
+    let listed = observer.ask_readers(&questions_of_lists(context.catalog, &known)).await;
+    seen.answered.extend(listed);
+    let begun = observer.ask_readers(&questions_of_beginnings(&completed)).await;
     seen.answered.extend(completed);
-    seen.listings = observer.list_made(&writing, &written, &seen.trips).await;
+    seen.answered.extend(begun);
+    seen.listings = observer.list_made(&writing, &written).await;
     seen.pages = observer.turn_pages(&lists_with_pages(context.catalog, &reading)).await;
     seen.writes = !changing.is_empty();
     // What was made is there at each question.
     let written = if observer.things.is_empty() { written } else { observer.ask_each(changing.into_iter()).await };
     seen.answered.extend(written);
+    let varied = writing.iter().filter(|(tool, _)| !is_remover(&tool.name));
+    let varied = varied.flat_map(|(tool, arguments)| questions_of_writer(tool, arguments));
+    let varied = observer.ask_each(varied).await;
+    let is_refused = |answered: &&Answered| !answered.answers.iter().any(is_served);
+    let refused = varied.iter().filter(is_refused).flat_map(|one| questions_of_refused(context.catalog, &one.question));
+    let refused = observer.ask_each(refused.collect::<Vec<_>>().into_iter()).await;
+    seen.answered.extend(varied.into_iter().chain(refused));
     seen.things = observer.things;
+    seen.announced = observer.announced;
     seen.progressing = observer.progress.into_iter().filter_map(|(tool, always)| always.then_some(tool)).collect();
     seen.failed_start = observer.failed_start;
     keep_served(&mut seen);
@@ -184,6 +210,23 @@ pub(crate) async fn observe(
         }
     }
     seen
+}
+
+/// Calls of tools that only read with values that answers show.
+fn questions_of_answers(context: &CheckContext<'_>, answered: &[Answered], shown: &ShownValues) -> Vec<ServerQuestion> {
+    let asked = answered.iter().flat_map(|answered| {
+        let ServerQuestion::Call { tool, arguments, made: None } = &answered.question else { return Vec::new() };
+        let own = ShownValues::of_answers(std::iter::once(&answered.answers[0]));
+        let tool = context.catalog.tool(tool).filter(|_| answered.answers.iter().all(is_served));
+        tool.map(|tool| questions_of_shown(tool, arguments, &own, shown)).unwrap_or_default()
+    });
+    let mut questions: Vec<ServerQuestion> = Vec::new();
+    for question in asked {
+        if !questions.contains(&question) && !answered.iter().any(|known| known.question == question) {
+            questions.push(question);
+        }
+    }
+    questions
 }
 
 /// The round trip of a thing with quotation marks, where the creator's schema takes them.
@@ -259,6 +302,8 @@ struct ServerObserver<'a> {
     slow: BTreeSet<String>,
     /// The tools that were called, with true for those that reported progress each time.
     progress: BTreeMap<String, bool>,
+    /// The changes of lists that each tool announced whenever it served a call.
+    announced: BTreeMap<String, BTreeSet<String>>,
     doing: &'a (dyn Fn(String) + Sync),
 }
 
@@ -290,6 +335,47 @@ impl<'a> ServerObserver<'a> {
             }
         }
         answered
+    }
+
+    /// The calls of tools that may change something, with as many arguments of their own texts as two servers take.
+    async fn ask_writers(&mut self, writing: &mut [(&Tool, Value)]) -> Vec<Answered> {
+        let mut answered = Vec::new();
+        for (tool, arguments) in writing {
+            let is_given = known_arguments(self.context.suite, self.context.server_name, tool).is_some();
+            let rich = if is_given || is_remover(&tool.name) { Vec::new() } else { rich_arguments(tool, arguments) };
+            for (at, tried) in rich.iter().chain([&arguments.clone()]).enumerate() {
+                let is_last = at == rich.len();
+                let asked = self.ask_each(std::iter::once(ServerQuestion::call(&tool.name, tried))).await;
+                let is_right = asked.iter().any(|one| one.answers.iter().all(is_served));
+                if is_right || is_last {
+                    arguments.clone_from(tried);
+                    answered.extend(asked);
+                    break;
+                }
+            }
+        }
+        answered
+    }
+
+    /// The round trips that go as well where the suite has made things before.
+    async fn trips_beside_things(&mut self, trips: Vec<RoundTrip>) -> Vec<RoundTrip> {
+        let mut going = Vec::new();
+        for trip in trips {
+            if self.things.is_empty() {
+                going.push(trip);
+                continue;
+            }
+            (self.doing)(trip.sentence());
+            let Some(session) = self.open().await else { continue };
+            self.make_things(&session).await;
+            let walked = walk(&session, &trip).await;
+            close(Some(session)).await;
+            let is_same = walked.marks == trip.marks && walked.kept == trip.kept;
+            if walked.end == TripEnd::Shown && walked.failed.is_none() && is_same {
+                going.push(trip);
+            }
+        }
+        going
     }
 
     /// The answers of two servers to calls that change nothing. The first is asked twice, and what it says then is kept:
@@ -342,6 +428,11 @@ impl<'a> ServerObserver<'a> {
             }
             if let (ServerQuestion::Call { tool, .. }, Ok(Some(reply))) = (question, &answer) {
                 *self.progress.entry(tool.clone()).or_insert(true) &= reports_progress(&reply.notifications);
+                if is_served(&reply.message) {
+                    let now = announced_changes(&reply.notifications);
+                    let known = self.announced.entry(tool.clone()).or_insert_with(|| now.clone());
+                    known.retain(|method| now.contains(method));
+                }
             }
             match answer {
                 Ok(Some(reply)) if value_memory(&reply.message) > LONGEST_ANSWER => {
@@ -378,39 +469,31 @@ impl<'a> ServerObserver<'a> {
     /// tried again.
     async fn try_trip(&mut self, mut trip: RoundTrip) -> (RoundTrip, TripEnd) {
         (self.doing)(trip.sentence());
+        (trip.marks, trip.kept) = (Vec::new(), Vec::new());
         let mut worst = TripEnd::Shown;
         let mut servers = 0;
         while servers < 2 {
             let Some(session) = self.open().await else { return (trip, TripEnd::Refused) };
-            let (end, failed) = walk(&session, &trip).await;
+            let walked = walk(&session, &trip).await;
             close(Some(session)).await;
-            if end == TripEnd::Shown
-                && let Some(failed) = failed
-            {
+            (trip.marks, trip.kept) = (walked.marks, walked.kept);
+            if let Some(failed) = walked.failed {
                 trip = trip.without(failed);
+                (trip.marks, trip.kept) = (Vec::new(), Vec::new());
                 (worst, servers) = (TripEnd::Shown, 0);
                 continue;
             }
-            worst = worst.min(end);
+            worst = worst.min(walked.end);
             servers += 1;
         }
         (trip, worst)
     }
 
     /// What the creators make, as two servers show it where no argument is given.
-    async fn list_made(
-        &mut self,
-        writing: &[(&Tool, Value)],
-        written: &[Answered],
-        trips: &[RoundTrip],
-    ) -> Vec<ListingTrip> {
+    async fn list_made(&mut self, writing: &[(&Tool, Value)], written: &[Answered]) -> Vec<ListingTrip> {
         let mut listings = Vec::new();
         for creator in creators(writing, written).iter().map(Creator::call).take(MOST_CREATORS) {
-            let is_listed = |tool: &str| {
-                let mut of_creator = trips.iter().filter(|trip| trip.made.creator == creator.tool);
-                of_creator.any(|trip| trip.lister.as_deref() == Some(tool))
-            };
-            let listers = listers(self.context).filter(|tool| !self.slow.contains(*tool) && !is_listed(tool));
+            let listers = listers(self.context).filter(|tool| !self.slow.contains(*tool));
             let is_slow = self.slow.contains(creator.tool);
             let Some(trip) = ListingTrip::new(creator.tool, creator.arguments, listers).filter(|_| !is_slow) else {
                 continue;
@@ -425,6 +508,7 @@ impl<'a> ServerObserver<'a> {
     /// The trip with the tools that show on two servers what was made.
     async fn try_listing(&mut self, mut trip: ListingTrip) -> Option<ListingTrip> {
         (self.doing)(format!("calling `{}`, and what may show it", visible_line(&trip.creator)));
+        let mut shown_first: Vec<Option<Value>> = Vec::new();
         for _ in 0..2 {
             let session = self.open().await?;
             self.make_things(&session).await;
@@ -433,9 +517,21 @@ impl<'a> ServerObserver<'a> {
             let after = call_each(&session, &trip).await;
             close(Some(session)).await;
             made.filter(is_served)?;
+            let is_second = !shown_first.is_empty();
+            let first = if is_second { shown_first } else { vec![None; after.len()] };
             let answers = before.iter().map(Option::as_ref).zip(after.iter().map(Option::as_ref));
-            let shown = trip.listers.into_iter().zip(answers);
-            trip.listers = shown.filter_map(|(lister, (before, after))| lister.with_shown(before, after)).collect();
+            let shown = trip.listers.into_iter().zip(answers).zip(&first);
+            let shown = shown.filter_map(|((lister, (before, after)), first)| {
+                let mut lister = lister.with_shown(before, after)?;
+                if let (Some(first), Some(after)) = (first, after) {
+                    let declared =
+                        self.context.catalog.tool(&lister.tool).is_some_and(|tool| tool.output_schema().is_some());
+                    let types = if declared { Types::Declared } else { Types::Seen };
+                    lister.expected = expectations(first, after, types);
+                }
+                Some((lister, after.cloned()))
+            });
+            (trip.listers, shown_first) = shown.unzip();
             if trip.listers.is_empty() {
                 return None;
             }
@@ -444,7 +540,7 @@ impl<'a> ServerObserver<'a> {
     }
 
     /// The second pages of lists, where two servers show them alike.
-    async fn turn_pages(&mut self, lists: &[PagedList]) -> Vec<SeenPages> {
+    async fn turn_pages(&mut self, lists: &[PagedList]) -> Vec<SharedPages> {
         let mut seen: [Vec<Option<SeenPages>>; 2] = Default::default();
         for pages in seen.iter_mut().filter(|_| !lists.is_empty()) {
             let Some(session) = self.open().await else { return Vec::new() };
@@ -456,12 +552,19 @@ impl<'a> ServerObserver<'a> {
             close(Some(session)).await;
         }
         let [first, second] = seen;
-        first.into_iter().zip(second).filter(|(first, second)| first == second).filter_map(|(first, _)| first).collect()
+        let both = first.into_iter().zip(second).filter_map(|(first, second)| SeenPages::of_both(first?, &second?));
+        both.collect()
     }
 }
 
 fn reports_progress(notifications: &[Arc<Value>]) -> bool {
     notifications.iter().any(|message| message["method"] == PROGRESS)
+}
+
+/// The changes of lists that notifications announce, by their methods.
+fn announced_changes(notifications: &[Arc<Value>]) -> BTreeSet<String> {
+    let methods = notifications.iter().filter_map(|message| message["method"].as_str());
+    methods.filter(|method| method.ends_with("/list_changed")).map(str::to_owned).collect()
 }
 
 /// The tools that may be called, need no argument and change nothing.
@@ -500,27 +603,57 @@ async fn call(session: &CheckSession<'_>, tool: &str, arguments: &Value) -> Opti
     Some((*reply.message).clone())
 }
 
-/// Makes the calls of a round trip; also the first of its parts that failed, where the thing is shown.
-async fn walk(session: &CheckSession<'_>, trip: &RoundTrip) -> (TripEnd, Option<TripPart>) {
-    let refused = (TripEnd::Refused, None);
+/// What one server showed on a round trip.
+struct TripWalk {
+    end: TripEnd,
+    /// The first part that failed, where the thing is shown.
+    failed: Option<TripPart>,
+    /// The texts that the taker showed, and those that it showed after the update, of those that are known already.
+    marks: Vec<String>,
+    kept: Vec<String>,
+}
+
+impl TripWalk {
+    fn ended(end: TripEnd) -> Self {
+        Self { end, failed: None, marks: Vec::new(), kept: Vec::new() }
+    }
+}
+
+/// Makes the calls of a round trip.
+async fn walk(session: &CheckSession<'_>, trip: &RoundTrip) -> TripWalk {
+    let refused = TripWalk::ended(TripEnd::Refused);
     let Some(made) = call(session, &trip.made.creator, &trip.made.arguments).await else { return refused };
     let Some(id) = is_served(&made).then(|| trip.made.id_of(&made)).flatten() else { return refused };
     let Some(shown) = call(session, &trip.taker, &trip.arguments_with(&id)).await.filter(is_served) else {
         return refused;
     };
     if !trip.made.is_shown(&shown) {
-        return (TripEnd::Served, None);
+        return TripWalk::ended(TripEnd::Served);
     }
+    let is_first = trip.marks.is_empty();
+    let mut marks = trip.made.shown_marks(&shown);
+    marks.retain(|mark| is_first || trip.marks.contains(mark));
+    let trip = &RoundTrip { marks, ..trip.clone() };
+    let mut walked = TripWalk { marks: trip.marks.clone(), ..TripWalk::ended(TripEnd::Shown) };
     for part in trip.parts() {
         let (tool, arguments) = trip.call_of(part, &id);
         let answer = call(session, &tool, &arguments).await;
         let taken = match part {
-            TripPart::List => None,
+            TripPart::List
+            | TripPart::Search
+            | TripPart::UpdatedList
+            | TripPart::RemovedList
+            | TripPart::RemovedSearch => None,
             TripPart::Update | TripPart::Removal => call(session, &trip.taker, &trip.arguments_with(&id)).await,
         };
         if !trip.went_well(part, answer.as_ref(), taken.as_ref()) {
-            return (TripEnd::Shown, Some(part));
+            walked.failed = Some(part);
+            return walked;
+        }
+        if let (TripPart::Update, Some(taken)) = (part, &taken) {
+            walked.kept = trip.made.shown_marks(taken);
+            walked.kept.retain(|mark| is_first || trip.kept.contains(mark));
         }
     }
-    (TripEnd::Shown, None)
+    walked
 }

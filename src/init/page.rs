@@ -8,9 +8,7 @@ use super::expectation::{Types, expectations};
 use super::listing::ListingTrip;
 use super::observe::{Observations, PROGRESS, UntestedReason};
 use super::promises::Promises;
-use super::questions::{
-    Answered, MadeArgument, ServerQuestion, UNKNOWN, first_completion, long_text, members_of, written_long_text,
-};
+use super::questions::{Answered, EchoedText, MadeArgument, ServerQuestion, UNKNOWN, first_completion, members_of};
 use super::round_trip::RoundTrip;
 use crate::lint::{Lint, LintLevel, LintLimits, lints};
 use crate::matching::words_of;
@@ -28,6 +26,10 @@ const WIDTH: usize = 108;
 
 /// The most entries of a list that a test names one by one.
 const MOST_NAMED: usize = 80;
+
+/// The generated calls of a tool, and their time where most of them are slow.
+const FUZZ_CALLS: u64 = 40;
+const FUZZ_SLOW_TIME: &str = "3s";
 
 /// The most characters of a refusal in a comment.
 const LONGEST_REFUSAL: usize = 120;
@@ -59,11 +61,15 @@ impl SuitePage<'_> {
         let is_unused = |question: &ServerQuestion| match question {
             ServerQuestion::Call { tool, made: None, .. }
             | ServerQuestion::Other { tool, .. }
+            | ServerQuestion::Empty { tool, .. }
+            | ServerQuestion::Refused { tool, .. }
             | ServerQuestion::Unknown { tool, .. } => !used.tools.contains(tool),
             ServerQuestion::Read { uri } => !used.resources.contains(uri),
             ServerQuestion::Prompt { name, .. } => !used.prompts.contains(name),
             ServerQuestion::Call { .. }
-            | ServerQuestion::Long { .. }
+            | ServerQuestion::Echo { .. }
+            | ServerQuestion::UnknownRead { .. }
+            | ServerQuestion::BarePrompt { .. }
             | ServerQuestion::Complete { .. }
             | ServerQuestion::List(_)
             | ServerQuestion::Tools => false,
@@ -144,13 +150,17 @@ impl SuitePage<'_> {
             }
             ServerQuestion::Unknown { arguments, .. }
             | ServerQuestion::Other { arguments, .. }
+            | ServerQuestion::Empty { arguments, .. }
+            | ServerQuestion::Refused { arguments, .. }
             | ServerQuestion::Prompt { arguments, .. } => literal(arguments),
-            ServerQuestion::Long { arguments, parameter, .. } => {
+            ServerQuestion::Echo { arguments, parameter, text, .. } => {
                 let mut written = literal(arguments);
-                written[parameter] = written_long_text().into();
+                written[parameter] = text.written().into();
                 written
             }
             ServerQuestion::Read { .. }
+            | ServerQuestion::UnknownRead { .. }
+            | ServerQuestion::BarePrompt { .. }
             | ServerQuestion::Complete { .. }
             | ServerQuestion::List(_)
             | ServerQuestion::Tools => json!({}),
@@ -182,6 +192,7 @@ impl SuitePage<'_> {
                 if self.reports_progress(&answered.question) {
                     add_progress(&mut test);
                 }
+                self.add_announcements(&answered.question, &mut test);
                 let test = self.with_store_named(test);
                 tests.push(written_test(&test, self.comment(&answered.question).as_deref(), &mut names));
             }
@@ -208,6 +219,7 @@ impl SuitePage<'_> {
             let is_judged = is_declared(&step["call"]);
             if let Some(expected) = step["expect"].as_array_mut()
                 && is_judged
+                && !expected.contains(&json!({"output_schema": true}))
                 && expected.contains(&json!({"is_error": false}))
             {
                 expected.push(json!({"output_schema": true}));
@@ -216,18 +228,35 @@ impl SuitePage<'_> {
         test
     }
 
+    /// Has a test expect the changes of lists that the tool announced each time.
+    fn add_announcements(&self, question: &ServerQuestion, test: &mut Value) {
+        let ServerQuestion::Call { tool, .. } = question else { return };
+        let announced = self.seen.announced.get(tool).into_iter().flatten();
+        let expected = announced.map(|method| json!({"notifications": {"method": method, "count": {"min": 1}}}));
+        if let Some(known) = test["expect"].as_array_mut() {
+            known.extend(expected);
+        }
+    }
+
     fn reports_progress(&self, question: &ServerQuestion) -> bool {
         matches!(question, ServerQuestion::Call { tool, .. } if self.seen.progressing.contains(tool))
     }
 
-    /// False if a call with another choice is answered like the call without it, as far as is expected of them.
+    /// False if a call with another argument, or a prompt, is answered like the first one without it, as far as is expected
+    /// of them.
     fn makes_a_difference(&self, answered: &Answered) -> bool {
-        let ServerQuestion::Other { tool, .. } = &answered.question else { return true };
-        let is_call =
-            |known: &&Answered| matches!(&known.question, ServerQuestion::Call { tool: called, .. } if called == tool);
+        let is_like = |known: &&Answered| match (&known.question, &answered.question) {
+            (ServerQuestion::Call { tool: called, .. }, ServerQuestion::Other { tool, .. }) => called == tool,
+            (ServerQuestion::Prompt { name: got, .. }, ServerQuestion::Prompt { name, .. }) => got == name,
+            _ => false,
+        };
         let types = self.types_of(&answered.question);
         let expected = |of: &Answered| expectations(&of.answers[0], &of.answers[1], types);
-        self.seen.answered.iter().find(is_call).is_some_and(|call| expected(call) != expected(answered))
+        let is_variant = matches!(answered.question, ServerQuestion::Other { .. } | ServerQuestion::Prompt { .. });
+        match self.seen.answered.iter().find(is_like) {
+            Some(first) => first == answered || expected(first) != expected(answered),
+            None => !is_variant,
+        }
     }
 
     /// A test or step in which the store has its name; that of the test is no template.
@@ -257,7 +286,18 @@ impl SuitePage<'_> {
             ServerQuestion::Other { parameter, .. } => {
                 Some(format!("`{}` makes a difference.", visible_line(parameter)))
             }
-            ServerQuestion::Long { .. } => Some("What is cut is lost to the model.".to_owned()),
+            ServerQuestion::Empty { parameter, .. } => {
+                Some(format!("`{}` is empty, as a model may send it.", visible_line(parameter)))
+            }
+            ServerQuestion::Refused { parameter, .. } => {
+                Some(format!("`{}` allows nothing that is refused without it.", visible_line(parameter)))
+            }
+            ServerQuestion::Echo { text: EchoedText::Long, .. } => Some("What is cut is lost to the model.".to_owned()),
+            ServerQuestion::Echo { text: EchoedText::Symbols, .. } => {
+                Some("Letters of all languages come back.".to_owned())
+            }
+            ServerQuestion::UnknownRead { .. } => Some("There is no such resource.".to_owned()),
+            ServerQuestion::BarePrompt { .. } => Some("It needs arguments.".to_owned()),
             ServerQuestion::List(_) => Some("What is gone breaks those who use it.".to_owned()),
             ServerQuestion::Read { .. }
             | ServerQuestion::Prompt { .. }
@@ -346,6 +386,12 @@ impl SuitePage<'_> {
                 &json!({"negative_path": {"tools": "*"}}),
             );
         }
+        if !tools.is_empty() {
+            block(
+                "Generated calls, the same ones in every run.",
+                &json!({"fuzz": {"cases": FUZZ_CALLS, "slow_time": FUZZ_SLOW_TIME}}),
+            );
+        }
         if tools.iter().any(|tool| tool.output_schema().is_some()) {
             block("Structured content fits the declared schemas.", &json!({"output_schema": {"tools": "*"}}));
         }
@@ -427,13 +473,17 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
         ServerQuestion::Call { tool, .. }
         | ServerQuestion::Unknown { tool, .. }
         | ServerQuestion::Other { tool, .. }
-        | ServerQuestion::Long { tool, .. } => json!({"call": literal_text(tool)}),
-        ServerQuestion::Read { uri } => json!({"read": literal_text(uri)}),
-        ServerQuestion::Prompt { name, .. } => json!({"prompt": literal_text(name)}),
-        ServerQuestion::Complete { reference, argument } => {
+        | ServerQuestion::Empty { tool, .. }
+        | ServerQuestion::Refused { tool, .. }
+        | ServerQuestion::Echo { tool, .. } => json!({"call": literal_text(tool)}),
+        ServerQuestion::Read { uri } | ServerQuestion::UnknownRead { uri } => json!({"read": literal_text(uri)}),
+        ServerQuestion::Prompt { name, .. } | ServerQuestion::BarePrompt { name } => {
+            json!({"prompt": literal_text(name)})
+        }
+        ServerQuestion::Complete { reference, argument, beginning } => {
             // An answer without values says nothing.
             first_completion(first).and(first_completion(second))?;
-            let argument = json!({"name": literal_text(argument), "value": ""});
+            let argument = json!({"name": literal_text(argument), "value": literal_text(beginning)});
             json!({"complete": {"ref": literal(reference), "argument": argument}})
         }
         ServerQuestion::List(_) | ServerQuestion::Tools => return None,
@@ -441,20 +491,42 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
     if !members_of(arguments).is_empty() {
         test["args"] = arguments.clone();
     }
-    let is_unknown = matches!(answered.question, ServerQuestion::Unknown { .. });
-    let is_right = |answer: &Value| is_served(answer) != is_unknown;
+    let is_right = |answer: &Value| match &answered.question {
+        ServerQuestion::Unknown { .. }
+        | ServerQuestion::Refused { .. }
+        | ServerQuestion::UnknownRead { .. }
+        | ServerQuestion::BarePrompt { .. } => !is_served(answer),
+        ServerQuestion::Empty { .. } => is_served(answer) == is_served(first),
+        ServerQuestion::Call { .. }
+        | ServerQuestion::Other { .. }
+        | ServerQuestion::Echo { .. }
+        | ServerQuestion::Read { .. }
+        | ServerQuestion::Prompt { .. }
+        | ServerQuestion::Complete { .. }
+        | ServerQuestion::List(_)
+        | ServerQuestion::Tools => is_served(answer),
+    };
     if !is_right(first) || !is_right(second) {
         return None;
     }
+    let both_say = |text: &str| answered.answers.iter().all(|answer| words_of(answer).contains(text));
     let mut expected = expectations(first, second, types);
-    if matches!(answered.question, ServerQuestion::Long { .. }) {
-        if !answered.answers.iter().all(|answer| words_of(answer).contains(&long_text())) {
+    if let ServerQuestion::Echo { text, .. } = &answered.question {
+        if !both_say(&text.sent()) {
             return None;
         }
-        expected = vec![json!({"is_error": false}), json!({"text": {"contains": written_long_text()}})];
+        expected = vec![json!({"is_error": false}), json!({"text": {"contains": text.written()}})];
     }
-    if is_unknown && answered.answers.iter().all(|answer| words_of(answer).contains(UNKNOWN)) {
-        expected.push(json!({"readable_error": {"names": UNKNOWN}}));
+    if let ServerQuestion::Unknown { arguments, parameter, .. } = &answered.question {
+        let unknown = &arguments[parameter];
+        let named = match unknown.as_str() {
+            Some(text) if text.contains(UNKNOWN) => UNKNOWN.to_owned(),
+            Some(text) => text.to_owned(),
+            None => unknown.to_string(),
+        };
+        if both_say(&named) {
+            expected.push(json!({"readable_error": {"names": literal_text(&named)}}));
+        }
     }
     test["name"] = name_of(&answered.question).into();
     test["expect"] = Some(expected).filter(|expected| !expected.is_empty())?.into();
@@ -467,14 +539,28 @@ fn name_of(question: &ServerQuestion) -> String {
         ServerQuestion::Call { tool, arguments, made } => name_of_call(tool, arguments, made.as_ref()),
         ServerQuestion::Other { tool, arguments, .. } => name_of_call(tool, arguments, None),
         ServerQuestion::Unknown { tool, parameter, .. } => format!("{tool} without a known {parameter}"),
-        ServerQuestion::Long { tool, parameter, .. } => format!("{tool} with a long {parameter}"),
+        ServerQuestion::Empty { tool, parameter, .. } => format!("{tool} with an empty {parameter}"),
+        ServerQuestion::Refused { tool, arguments, .. } => {
+            format!("refused: {}", name_of_call(tool, arguments, None))
+        }
+        ServerQuestion::Echo { tool, parameter, text: EchoedText::Long, .. } => {
+            format!("{tool} with a long {parameter}")
+        }
+        ServerQuestion::Echo { tool, parameter, text: EchoedText::Symbols, .. } => {
+            format!("{tool} with a {parameter} of many letters")
+        }
         ServerQuestion::Read { uri } => format!("the resource {}", shorten(uri, 70)),
-        ServerQuestion::Prompt { name, .. } => format!("the prompt {}", shorten(name, 70)),
+        ServerQuestion::UnknownRead { uri } => format!("no resource {}", shorten(uri, 70)),
+        ServerQuestion::Prompt { name, arguments } => {
+            shorten(&format!("the prompt {}", name_of_call(name, arguments, None)), 70)
+        }
+        ServerQuestion::BarePrompt { name } => format!("the prompt {} without arguments", shorten(name, 50)),
         ServerQuestion::List(kind) => name_of_list(kind.as_str()),
         ServerQuestion::Tools => name_of_list("tools"),
-        ServerQuestion::Complete { reference, argument } => {
+        ServerQuestion::Complete { reference, argument, beginning } => {
             let of = reference["name"].as_str().or_else(|| reference["uri"].as_str()).unwrap_or_default();
-            shorten(&format!("completions of {argument} of {of}"), 70)
+            let value = if beginning.is_empty() { String::new() } else { format!("={beginning}") };
+            shorten(&format!("completions of {argument}{value} of {of}"), 70)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::expectation::content;
+use super::expectation::{content, is_plain_name, of_item};
 use super::questions::members_of;
 use crate::path::DottedPath;
 use crate::reproduce::{literal, literal_text};
@@ -59,6 +59,16 @@ pub(crate) struct SeenPages {
     items: String,
     /// The path to the cursor on the first page.
     cursor: Option<String>,
+    /// The first item of the second page, which two servers may show differently.
+    item: Value,
+}
+
+/// The second page of a list, as two servers showed it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SharedPages {
+    pages: SeenPages,
+    /// What is expected of the first item of the second page.
+    item: Vec<Value>,
 }
 
 /// The lists of a catalog that may have pages, and those of tools that only read, with arguments that they serve.
@@ -150,7 +160,7 @@ impl PagedList {
         let (root, members) = self.page(page)?;
         let is_cursor = |name: &str, value: &Value| {
             let is_set = value.as_str().is_some_and(|text| !text.is_empty()) || value.is_u64();
-            is_set && is_member(name) && NEXT.contains(&plain(name).as_str())
+            is_set && is_plain_name(name) && NEXT.contains(&plain(name).as_str())
         };
         let own = members.as_object()?;
         let found = NEXT
@@ -167,6 +177,17 @@ impl PagedList {
         }
     }
 
+    /// An item as far as a test expects it: an entry of the server's own lists by its name.
+    fn shown_item(&self, item: &Value) -> Value {
+        match (&self.source, item) {
+            (PageSource::List(_), Value::Object(members)) => {
+                let is_name = |(name, _): &(&String, &Value)| ["name", "uri", "uriTemplate"].contains(&name.as_str());
+                members.iter().filter(is_name).map(|(name, value)| (name.clone(), value.clone())).collect()
+            }
+            _ => item.clone(),
+        }
+    }
+
     /// The lists of a page by their paths.
     fn lists(&self, page: &Value) -> Vec<(String, Vec<Value>)> {
         let Some((root, value)) = self.page(page) else { return Vec::new() };
@@ -174,7 +195,7 @@ impl PagedList {
             Value::Array(items) => vec![(root, items)],
             Value::Object(members) => members
                 .into_iter()
-                .filter(|(name, _)| is_member(name))
+                .filter(|(name, _)| is_plain_name(name))
                 .filter_map(|(name, value)| Some((format!("{root}.{name}"), value.as_array()?.clone())))
                 .collect(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
@@ -191,27 +212,32 @@ impl PagedList {
             !items.is_empty() && items.len() <= MOST_ITEMS && is_size
         };
         let others = self.lists(second);
-        let items = self.lists(first).into_iter().find_map(|(path, page)| {
+        let (items, item) = self.lists(first).into_iter().find_map(|(path, page)| {
             let (_, other) = others.iter().find(|(known, _)| *known == path)?;
-            (fits(&page) && fits(other) && !other.iter().any(|item| page.contains(item))).then_some(path)
+            let is_new = fits(&page) && fits(other) && !other.iter().any(|item| page.contains(item));
+            is_new.then(|| (path, self.shown_item(&other[0])))
         })?;
         let cursor = match self.next {
             NextPage::Cursor(_) => Some(self.cursor_path(first)?),
             NextPage::Number(..) => None,
         };
-        Some(SeenPages { list: self.clone(), items, cursor })
+        Some(SeenPages { list: self.clone(), items, cursor, item })
     }
 }
 
-/// A name that a path can hold without quotes.
-fn is_member(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+impl SeenPages {
+    /// What two servers showed, as one; `None` where they showed other pages.
+    pub(crate) fn of_both(first: Self, second: &Self) -> Option<SharedPages> {
+        let is_same = (&first.list, &first.items, &first.cursor) == (&second.list, &second.items, &second.cursor);
+        let item = of_item(&format!("{}[0]", first.items), &first.item, &second.item);
+        is_same.then_some(SharedPages { pages: first, item })
+    }
 }
 
-impl SeenPages {
+impl SharedPages {
     /// The two pages as a test.
     pub(crate) fn test(&self) -> Value {
-        let Self { list, items, cursor } = self;
+        let SeenPages { list, items, cursor, .. } = &self.pages;
         let step = |given: Value| match &list.source {
             PageSource::List(method) => {
                 let mut step = json!({"request": method});
@@ -238,10 +264,8 @@ impl SeenPages {
             NextPage::Cursor(name) => given[name] = "{{ cursor }}".into(),
         }
         let mut second = step(given);
-        second["expect"] = json!([
-            {"at": items, "length": length},
-            {"at": format!("{items}[0]"), "not": {"one_of": "{{ page }}"}},
-        ]);
+        let new = json!({"at": format!("{items}[0]"), "not": {"one_of": "{{ page }}"}});
+        second["expect"] = [json!({"at": items, "length": length}), new].into_iter().chain(self.item.clone()).collect();
         json!({"name": format!("the second page of {}", list.name()), "steps": [first, second]})
     }
 }
@@ -308,7 +332,10 @@ mod tests {
         let arguments = json!({"q": "a", "cursor": "c2"});
         assert_eq!(list.second_request(&first), Some(("tools/call", json!({"name": "list", "arguments": arguments}))));
         assert_eq!(list.second_request(&answer(&json!({"next_cursor": null, "items": [1]}))), None);
-        let test = list.seen(&first, &answer(&json!({"items": [3]}))).unwrap().test();
+        let seen = list.seen(&first, &answer(&json!({"items": [3]}))).unwrap();
+        let other = list.seen(&first, &answer(&json!({"items": [4]}))).unwrap();
+        assert_eq!(SeenPages::of_both(seen.clone(), &other).unwrap().item, Vec::<Value>::new());
+        let test = SeenPages::of_both(seen.clone(), &seen).unwrap().test();
         let at = "result.structuredContent";
         assert_eq!(
             test["steps"][0]["capture"],
@@ -319,5 +346,6 @@ mod tests {
             test["steps"][1]["expect"][1],
             json!({"at": format!("{at}.items[0]"), "not": {"one_of": "{{ page }}"}})
         );
+        assert_eq!(test["steps"][1]["expect"][2], json!({"at": format!("{at}.items[0]"), "equals": 3}));
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::expectation::content;
-use super::questions::{Answered, members_of};
+use super::questions::{Answered, MADE_UP, members_of};
 use crate::check::answer_data::texts_of;
 use crate::path::DottedPath;
 use crate::plan::CheckContext;
@@ -22,8 +22,12 @@ const UPDATED: &str = "changed";
 /// A text that careless servers break their statements, files or pages with. In JSON, quotation marks look otherwise.
 const QUOTED: &str = "it isn't \"plain\"";
 
-/// The fewest characters of a text by which a thing is known again.
+/// The fewest characters of a text by which a thing is known again, and the most of such texts that a test expects.
 const SHORTEST_MARK: usize = 3;
+const MOST_MARKS: usize = 6;
+
+/// Names of arguments that take the text which is looked for.
+const QUERIES: [&str; 7] = ["query", "q", "text", "search", "term", "keyword", "keywords"];
 
 /// The round trips that are tried with one creator.
 const MOST_TAKERS: usize = 8;
@@ -39,9 +43,16 @@ pub(crate) struct RoundTrip {
     pub(crate) taker: String,
     pub(crate) taker_arguments: Value,
     pub(crate) parameter: String,
+    /// The texts of the thing that the taker shows, and those that it still shows after the update.
+    pub(crate) marks: Vec<String>,
+    pub(crate) kept: Vec<String>,
     /// The tool that lists such things without any argument.
     pub(crate) lister: Option<String>,
+    /// The tool that looks for a text, and its argument.
+    pub(crate) searcher: Option<ThingSearcher>,
     pub(crate) updater: Option<ThingUpdater>,
+    /// The parts that are left out.
+    pub(crate) left_out: Vec<TripPart>,
     /// The tool that removes the thing by its id alone.
     pub(crate) remover: Option<String>,
     /// It makes a thing with quotation marks in a text.
@@ -56,12 +67,46 @@ pub(crate) struct ThingUpdater {
     pub(crate) arguments: Value,
 }
 
+/// A tool that finds things by a text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ThingSearcher {
+    pub(crate) tool: String,
+    pub(crate) parameter: String,
+}
+
 /// A part of a round trip that may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TripPart {
     List,
+    Search,
     Update,
+    /// The list after the update.
+    UpdatedList,
     Removal,
+    /// The list and the search after the removal.
+    RemovedList,
+    RemovedSearch,
+}
+
+impl TripPart {
+    const ALL: [Self; 7] = [
+        Self::List,
+        Self::Search,
+        Self::Update,
+        Self::UpdatedList,
+        Self::Removal,
+        Self::RemovedList,
+        Self::RemovedSearch,
+    ];
+
+    /// The part without which it makes no sense.
+    fn needs(self) -> Option<Self> {
+        match self {
+            Self::List | Self::Search | Self::Update | Self::Removal => None,
+            Self::UpdatedList => Some(Self::Update),
+            Self::RemovedList | Self::RemovedSearch => Some(Self::Removal),
+        }
+    }
 }
 
 /// Something that a tool makes, and other tools take.
@@ -135,12 +180,18 @@ pub(crate) fn trips_of(creator: &Creator<'_>, context: &CheckContext<'_>) -> Vec
             taker: taker.name.clone(),
             taker_arguments: arguments,
             parameter,
+            marks: Vec::new(),
+            kept: Vec::new(),
             lister: None,
+            searcher: None,
             updater: None,
             remover: None,
+            left_out: Vec::new(),
             is_quoted: false,
         };
         if taker.only_reads() {
+            let mut searchers = context.catalog.tools.iter().filter(is_open).filter(|tool| tool.name != trip.taker);
+            trip.searcher = searchers.find_map(searcher_of);
             let mut updaters = context
                 .catalog
                 .tools
@@ -155,6 +206,15 @@ pub(crate) fn trips_of(creator: &Creator<'_>, context: &CheckContext<'_>) -> Vec
     };
     let takers = context.catalog.tools.iter().filter(is_open).filter(|tool| tool.name != creator.tool.name);
     takers.filter_map(trip_to).take(MOST_TAKERS).collect()
+}
+
+/// The tool as one that needs nothing but a text to look for.
+fn searcher_of(tool: &Tool) -> Option<ThingSearcher> {
+    let needed = required_arguments(tool);
+    let parameter =
+        needed.first().filter(|name| needed.len() == 1 && QUERIES.contains(&name.to_lowercase().as_str()))?;
+    let is_text = tool.arguments_schema()["properties"][parameter]["type"] == "string";
+    (tool.only_reads() && is_text).then(|| ThingSearcher { tool: tool.name.clone(), parameter: parameter.clone() })
 }
 
 /// The arguments that a tool needs.
@@ -284,23 +344,41 @@ impl MadeThing {
         step
     }
 
-    /// The text by which the thing is known again; what its reader is given proves nothing.
-    fn mark(&self) -> Option<&str> {
-        self.marked_argument().map(|(_, mark)| mark)
+    /// The argument with the text by which the thing is known again; what its reader is given proves nothing.
+    fn marked_argument(&self) -> Option<(&str, &str)> {
+        let mut marks = self.marked_arguments();
+        self.marked_arguments().find(|(_, text)| *text == QUOTED).or_else(|| marks.next())
     }
 
-    /// The argument with that text.
-    fn marked_argument(&self) -> Option<(&str, &str)> {
+    fn marked_arguments(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_id = |mark: &str| matches!(&self.id, IdPlace::Argument(Value::String(id)) if id.contains(mark));
         let arguments = self.arguments.as_object().into_iter().flatten();
-        let texts = arguments.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
-        let mut marks = texts.filter(|(_, text)| text.chars().count() >= SHORTEST_MARK && !is_id(text));
-        marks.clone().find(|(_, text)| *text == QUOTED).or_else(|| marks.next())
+        let first_text = |value: &Value| value.as_array().and_then(|items| items.first()).is_some_and(Value::is_string);
+        let texts = arguments.filter_map(move |(name, value)| {
+            let value = if first_text(value) { &value[0] } else { value };
+            Some((name.as_str(), value.as_str()?))
+        });
+        texts.filter(move |(_, text)| text.chars().count() >= SHORTEST_MARK && !is_id(text))
+    }
+
+    /// The texts that the creator was given and that a response shows; none of them is part of another one.
+    pub(crate) fn shown_marks(&self, shown: &Value) -> Vec<String> {
+        let mut marks: Vec<String> = Vec::new();
+        for (_, mark) in self.marked_arguments().filter(|(_, mark)| shows(shown, mark)) {
+            if !marks.iter().any(|known| known.contains(mark) || mark.contains(known.as_str())) {
+                marks.push(mark.to_owned());
+            }
+        }
+        marks.sort_by_key(|mark| mark != QUOTED);
+        marks.truncate(MOST_MARKS);
+        marks
     }
 
     /// True if a response shows a text that the creator was given.
     pub(crate) fn is_shown(&self, shown: &Value) -> bool {
-        self.mark().is_some_and(|mark| shows(shown, mark))
+        let marks = self.shown_marks(shown);
+        let is_quoted = self.marked_arguments().any(|(_, mark)| mark == QUOTED);
+        !marks.is_empty() && (!is_quoted || marks.iter().any(|mark| mark == QUOTED))
     }
 }
 
@@ -338,23 +416,53 @@ impl RoundTrip {
         });
         let arguments = with_quotes.into_iter().find(is_valid)?;
         let made = MadeThing { arguments, ..self.made.clone() };
-        Some(Self { made, updater: None, remover: None, is_quoted: true, ..self.clone() })
+        Some(Self { made, searcher: None, updater: None, remover: None, is_quoted: true, ..self.clone() })
+    }
+
+    /// The same with other texts, so that nothing that a suite makes before is taken for the thing.
+    pub(crate) fn with_other_texts(&self) -> Self {
+        let mut trip = self.clone();
+        other_texts(&mut trip.made.arguments);
+        if let IdPlace::Argument(id) = &mut trip.made.id {
+            other_texts(id);
+        }
+        trip.updater = trip.updater.map(|mut updater| {
+            other_texts(&mut updater.arguments);
+            updater
+        });
+        trip
     }
 
     /// The parts that it has, in their order.
     pub(crate) fn parts(&self) -> impl Iterator<Item = TripPart> {
-        let list = self.lister.as_ref().map(|_| TripPart::List);
-        let update = self.updater.as_ref().map(|_| TripPart::Update);
-        [list, update, self.remover.as_ref().map(|_| TripPart::Removal)].into_iter().flatten()
+        let has = |part: &TripPart| {
+            let is_left_out =
+                self.left_out.contains(part) || part.needs().is_some_and(|part| self.left_out.contains(&part));
+            !is_left_out
+                && match part {
+                    TripPart::List => self.lister.is_some(),
+                    TripPart::Search => self.searcher.is_some() && self.marks.len() > 1,
+                    TripPart::Update => self.updater.is_some(),
+                    TripPart::UpdatedList => {
+                        self.updater.is_some() && self.lister.is_some() && !self.left_out.contains(&TripPart::List)
+                    }
+                    TripPart::Removal => self.remover.is_some(),
+                    TripPart::RemovedList => {
+                        self.remover.is_some() && self.lister.is_some() && !self.left_out.contains(&TripPart::List)
+                    }
+                    TripPart::RemovedSearch => {
+                        let is_searched = self.searcher.is_some() && self.marks.len() > 1;
+                        self.remover.is_some() && is_searched && !self.left_out.contains(&TripPart::Search)
+                    }
+                }
+        };
+        TripPart::ALL.into_iter().filter(has).collect::<Vec<_>>().into_iter()
     }
 
     /// The same without a part.
-    pub(crate) fn without(self, part: TripPart) -> Self {
-        match part {
-            TripPart::List => Self { lister: None, ..self },
-            TripPart::Update => Self { updater: None, ..self },
-            TripPart::Removal => Self { remover: None, ..self },
-        }
+    pub(crate) fn without(mut self, part: TripPart) -> Self {
+        self.left_out.push(part);
+        self
     }
 
     /// The tool and the arguments of a part.
@@ -365,7 +473,17 @@ impl RoundTrip {
             arguments
         };
         match part {
-            TripPart::List => (self.lister.clone().unwrap_or_default(), json!({})),
+            TripPart::List | TripPart::UpdatedList | TripPart::RemovedList => {
+                (self.lister.clone().unwrap_or_default(), json!({}))
+            }
+            TripPart::Search | TripPart::RemovedSearch => {
+                let searcher = self.searcher.clone();
+                let with_text = |searcher: ThingSearcher| {
+                    let searched = self.searched().unwrap_or_default();
+                    (searcher.tool, Value::from(Map::from_iter([(searcher.parameter, searched.into())])))
+                };
+                searcher.map(with_text).unwrap_or_default()
+            }
             TripPart::Update => {
                 let updater = self.updater.clone();
                 updater.map(|updater| (updater.tool, with_id(&updater.arguments))).unwrap_or_default()
@@ -374,13 +492,30 @@ impl RoundTrip {
         }
     }
 
+    /// The text that is looked for: the last one, which no update changes; what is found shows the first one too.
+    fn searched(&self) -> Option<&str> {
+        self.marks.last().map(String::as_str)
+    }
+
+    /// The text by which a list shows the thing at last.
+    fn last_mark(&self) -> &str {
+        let is_updated = self.parts().any(|part| part == TripPart::UpdatedList);
+        if is_updated { UPDATED } else { self.marks.first().map_or("", String::as_str) }
+    }
+
     /// True if a part of it was answered as a test expects; `taken` is the taker's answer after it.
     pub(crate) fn went_well(&self, part: TripPart, answer: Option<&Value>, taken: Option<&Value>) -> bool {
-        let Some(answer) = answer.filter(|answer| is_served(answer)) else { return false };
+        let Some(answer) = answer else { return false };
+        let first = self.marks.first().map_or("", String::as_str);
         match part {
-            TripPart::List => self.made.is_shown(answer),
-            TripPart::Update => taken.is_some_and(|taken| is_served(taken) && shows(taken, UPDATED)),
-            TripPart::Removal => taken.is_some_and(|taken| !is_served(taken)),
+            TripPart::List | TripPart::Search => is_served(answer) && shows(answer, first),
+            TripPart::Update => {
+                is_served(answer) && taken.is_some_and(|taken| is_served(taken) && shows(taken, UPDATED))
+            }
+            TripPart::UpdatedList => is_served(answer) && shows(answer, UPDATED),
+            TripPart::Removal => is_served(answer) && taken.is_some_and(|taken| !is_served(taken)),
+            TripPart::RemovedList => is_served(answer) && !shows(answer, self.last_mark()),
+            TripPart::RemovedSearch => !shows(answer, first) && !shows(answer, self.last_mark()),
         }
     }
 
@@ -391,33 +526,62 @@ impl RoundTrip {
         arguments[&self.parameter] = id.clone();
         let call = |tool: &str, arguments: Value, expected: Vec<Value>| json!({"call": literal_text(tool), "args": arguments, "expect": expected});
         let is_served = || json!({"is_error": false});
-        let shows = |text: &str| {
-            let parts = parts_of(text).map(|part| json!({"text": {"contains": literal(&part.into())}}));
+        let shows_all = |texts: &[String]| {
+            let parts = texts.iter().flat_map(|text| parts_of(text));
+            let parts = parts.map(|part| json!({"text": {"contains": literal(&part.into())}}));
             std::iter::once(is_served()).chain(parts).collect::<Vec<_>>()
         };
-        let of_made = self.made.mark().map_or_else(|| vec![is_served()], shows);
+        let hides = |text: &str| json!({"text": {"not": {"contains": literal(&text.into())}}});
         let quoted = if self.is_quoted { " of a quoted text" } else { "" };
         let mut name = format!("`{}` shows what `{}` makes{quoted}", self.taker, self.made.creator);
-        let mut steps = vec![self.made.step(), call(&self.taker, arguments.clone(), of_made.clone())];
+        let mut steps = vec![self.made.step(), call(&self.taker, arguments.clone(), shows_all(&self.marks))];
+        let first = self.marks.get(..1).unwrap_or_default();
+        let without_arguments =
+            |tool: &str, expected: Vec<Value>| json!({"call": literal_text(tool), "expect": expected});
         for part in self.parts() {
             let (tool, given) = self.call_of(part, &Value::Null);
             let mut given = literal(&given);
-            given[&self.parameter] = id.clone();
             match part {
-                TripPart::List => steps.push(json!({"call": literal_text(&tool), "expect": of_made})),
+                TripPart::List => steps.push(without_arguments(&tool, shows_all(first))),
+                TripPart::Search => steps.push(call(&tool, given, shows_all(first))),
                 TripPart::Update => {
+                    given[&self.parameter] = id.clone();
                     name = format!("{name}, and what `{tool}` changes");
+                    let kept: Vec<String> = std::iter::once(UPDATED.to_owned()).chain(self.kept.clone()).collect();
                     steps.push(call(&tool, given, vec![is_served()]));
-                    steps.push(call(&self.taker, arguments.clone(), shows(UPDATED)));
+                    steps.push(call(&self.taker, arguments.clone(), shows_all(&kept)));
+                }
+                TripPart::UpdatedList => {
+                    steps.push(without_arguments(&tool, shows_all(&[UPDATED.to_owned()])));
                 }
                 TripPart::Removal => {
+                    given[&self.parameter] = id.clone();
                     name = format!("{name}, until `{tool}` removes it");
                     steps.push(call(&tool, given, vec![is_served()]));
                     steps.push(call(&self.taker, arguments.clone(), vec![json!({"refused": true})]));
                 }
+                TripPart::RemovedList => steps.push(without_arguments(&tool, vec![hides(self.last_mark())])),
+                TripPart::RemovedSearch => steps.push(call(&tool, given, vec![hides(self.last_mark())])),
             }
         }
         json!({"name": name, "steps": steps})
+    }
+}
+
+/// The word with which other texts begin.
+const OTHER: &str = "another ";
+
+/// Puts other texts in the place of those that are made up.
+fn other_texts(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Some(rest) = text.strip_prefix(MADE_UP) {
+                *text = format!("{OTHER}{rest}");
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(other_texts),
+        Value::Object(members) => members.values_mut().for_each(other_texts),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -436,9 +600,13 @@ mod tests {
             taker: "get_user".to_owned(),
             taker_arguments: json!({"id": "a", "full": true}),
             parameter: "id".to_owned(),
+            marks: vec!["Ann".to_owned(), "ann@example.com".to_owned()],
+            kept: vec!["ann@example.com".to_owned()],
             lister: None,
+            searcher: None,
             updater: None,
             remover: remover.map(str::to_owned),
+            left_out: Vec::new(),
             is_quoted: false,
         }
     }
@@ -455,7 +623,7 @@ mod tests {
             let shown = json!({"result": {"content": [{"type": "text", "text": text}]}});
             assert_eq!(quoted.made.is_shown(&shown), expected, "{text}");
         }
-        let made = quoted.test();
+        let made = RoundTrip { marks: vec![QUOTED.to_owned()], ..quoted }.test();
         assert_eq!(made["name"], "`get_user` shows what `create_user` makes of a quoted text");
         assert_eq!(made["steps"][1]["expect"].as_array().map(Vec::len), Some(3));
     }
@@ -473,6 +641,37 @@ mod tests {
         ] {
             assert_eq!(place_of(parameter, &content).as_deref(), expected, "{parameter} in {content}");
         }
+    }
+
+    #[test]
+    fn what_is_found_is_found_no_more_after_it_is_removed() {
+        let searcher = ThingSearcher { tool: "search_users".to_owned(), parameter: "query".to_owned() };
+        let trip = trip(IdPlace::Answer("result.structuredContent.id".to_owned()), Some("delete_user"));
+        let trip = RoundTrip { searcher: Some(searcher), ..trip };
+        let made = trip.test();
+        let search = |at: usize| (made["steps"][at]["args"].clone(), made["steps"][at]["expect"].clone());
+        let query = json!({"query": "ann@example.com"});
+        assert_eq!(search(2), (query.clone(), json!([{"is_error": false}, {"text": {"contains": "Ann"}}])));
+        assert_eq!(search(5), (query, json!([{"text": {"not": {"contains": "Ann"}}}])));
+        let found = json!({"result": {"content": [{"type": "text", "text": "Ann <ann@example.com>"}]}});
+        assert!(trip.went_well(TripPart::Search, Some(&found), None));
+        assert!(!trip.went_well(TripPart::RemovedSearch, Some(&found), None));
+        let one = RoundTrip { marks: vec!["Ann".to_owned()], ..trip };
+        assert!(one.parts().all(|part| part == TripPart::Removal));
+    }
+
+    #[test]
+    fn a_suite_makes_things_with_texts_of_their_own() {
+        let mut trip = trip(IdPlace::Argument("some name".into()), None);
+        trip.made.arguments = json!({"name": "some name", "tags": ["some tags"], "email": "ann@example.com"});
+        let made = trip.with_other_texts().made;
+        assert_eq!(made.id, IdPlace::Argument("another name".into()));
+        assert_eq!(
+            made.arguments,
+            json!({"name": "another name", "tags": ["another tags"], "email": "ann@example.com"})
+        );
+        let shown = json!({"result": {"content": [{"type": "text", "text": "another tags, ann@example.com"}]}});
+        assert_eq!(made.shown_marks(&shown), ["another tags", "ann@example.com"]);
     }
 
     #[test]
@@ -537,8 +736,23 @@ mod tests {
             made["steps"].as_array().unwrap().iter().filter_map(|step| step["call"].as_str()).collect();
         assert_eq!(
             calls,
-            ["create_user", "get_user", "list_users", "update_user", "get_user", "delete_user", "get_user"]
+            [
+                "create_user",
+                "get_user",
+                "list_users",
+                "update_user",
+                "get_user",
+                "list_users",
+                "delete_user",
+                "get_user",
+                "list_users",
+            ]
         );
+        assert_eq!(
+            made["steps"][4]["expect"],
+            json!([{"is_error": false}, {"text": {"contains": "changed"}}, {"text": {"contains": "ann@example.com"}}])
+        );
+        assert_eq!(made["steps"][8]["expect"], json!([{"text": {"not": {"contains": "changed"}}}]));
         assert_eq!(made["steps"][3]["args"], json!({"age": 3, "name": UPDATED, "id": "{{ user_id }}"}));
         let left = trip.without(TripPart::Update).test();
         assert_eq!(left["name"], "`get_user` shows what `create_user` makes, until `delete_user` removes it");
