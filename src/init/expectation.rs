@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::matching::{repeats_structured_content, words_of};
 use crate::reproduce::{json_type, lasts, literal, text_lasts};
-use crate::wire::read_json;
+use crate::wire::{Tool, read_json};
 
 /// The most characters of a value that is expected as a whole, of a member that is, of all of these, of a member of an item,
 /// and of a line.
@@ -37,6 +37,29 @@ pub(crate) enum Types {
     Declared,
     /// Nowhere, so that they are expected as they were seen.
     Seen,
+    /// The same of a tool that asks other machines, whose lists are others tomorrow.
+    SeenToday,
+}
+
+impl Types {
+    /// Where a tool declares them.
+    pub(crate) fn of(tool: &Tool) -> Self {
+        if tool.declares_open_world() {
+            Self::SeenToday
+        } else if tool.output_schema().is_some() {
+            Self::Declared
+        } else {
+            Self::Seen
+        }
+    }
+}
+
+/// The room for what two answers have in common.
+struct ExpectationRoom {
+    /// In characters.
+    left: usize,
+    /// Items of lists are expected, too.
+    takes_items: bool,
 }
 
 /// The expectations that two answers to one request meet.
@@ -105,20 +128,26 @@ fn of_values(path: &str, first: &Value, second: &Value, types: Types) -> Vec<Val
         return vec![json!({"at": path, "equals": literal(first)})];
     }
     let mut expected = Vec::new();
-    let mut left = LONGEST_PART;
-    if let Some(common) = common_part(first, second, &mut left) {
+    let takes_items = types != Types::SeenToday;
+    let mut room = ExpectationRoom { left: LONGEST_PART, takes_items };
+    if let Some(common) = common_part(first, second, &mut room) {
         expected.push(json!({"at": path, "includes": literal(&common)}));
     }
-    for (path, one, other) in lists_of(path, first, second) {
-        expected.extend(of_list(&path, one, other));
+    let lists = if takes_items { lists_of(path, first, second) } else { Vec::new() };
+    for (place, one, other) in lists {
+        expected.extend(of_list(&place, one, other));
     }
     match (first, second) {
         (Value::Array(one), Value::Array(other)) if one.len() == other.len() && !one.is_empty() => {
-            expected.push(json!({"at": path, "length": one.len()}));
+            let length = json!({"at": path, "length": one.len()});
+            if !expected.contains(&length) {
+                expected.push(length);
+            }
         }
         _ => {}
     }
-    if let Some(shape) = shape(first, second, DEEPEST_TYPED).filter(|shape| types == Types::Seen || has_pattern(shape))
+    if let Some(shape) =
+        shape(first, second, DEEPEST_TYPED).filter(|shape| types != Types::Declared || has_pattern(shape))
     {
         expected.push(if count_types(&shape) <= MOST_TYPED {
             json!({"at": path, "schema": shape})
@@ -130,24 +159,24 @@ fn of_values(path: &str, first: &Value, second: &Value, types: Types) -> Vec<Val
 }
 
 /// What two values have in common that lasts, as far as there is room: members of objects, and items of lists.
-fn common_part(first: &Value, second: &Value, left: &mut usize) -> Option<Value> {
+fn common_part(first: &Value, second: &Value, room: &mut ExpectationRoom) -> Option<Value> {
     match (first, second) {
-        (Value::Object(one), Value::Object(other)) => common_members(one, other, left),
-        (Value::Array(one), Value::Array(other)) => common_items(one, other, left),
+        (Value::Object(one), Value::Object(other)) => common_members(one, other, room),
+        (Value::Array(one), Value::Array(other)) if room.takes_items => common_items(one, other, room),
         _ => None,
     }
 }
 
 /// The members that both objects have and that last.
-fn common_members(one: &Map<String, Value>, other: &Map<String, Value>, left: &mut usize) -> Option<Value> {
+fn common_members(one: &Map<String, Value>, other: &Map<String, Value>, room: &mut ExpectationRoom) -> Option<Value> {
     let mut common = Map::new();
     for (name, value) in one {
         let Some(again) = other.get(name) else { continue };
-        let is_short = length(value) + name.len() <= (*left).min(LONGEST_MEMBER);
+        let is_short = length(value) + name.len() <= room.left.min(LONGEST_MEMBER);
         if value == again && is_short && member_lasts(name, value) {
-            *left -= length(value) + name.len();
+            room.left -= length(value) + name.len();
             common.insert(name.clone(), value.clone());
-        } else if let Some(within) = common_part(value, again, left) {
+        } else if let Some(within) = common_part(value, again, room) {
             common.insert(name.clone(), within);
         }
     }
@@ -160,15 +189,15 @@ fn member_lasts(name: &str, value: &Value) -> bool {
 
 /// The items of two lists with the members that last in all of them, the first ones where there is no room for all; `None`
 /// where nothing tells one item from another.
-fn common_items(one: &[Value], other: &[Value], left: &mut usize) -> Option<Value> {
+fn common_items(one: &[Value], other: &[Value], room: &mut ExpectationRoom) -> Option<Value> {
     let names = common_names(one, other);
     telling_name(one, &names)?;
     let mut common = Vec::new();
     for item in one {
         let members = item.as_object()?.iter().filter(|(name, _)| names.contains(name));
         let item = Value::from(members.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>());
-        let Some(rest) = left.checked_sub(length(&item)) else { break };
-        *left = rest;
+        let Some(rest) = room.left.checked_sub(length(&item)) else { break };
+        room.left = rest;
         common.push(item);
     }
     (!common.is_empty()).then(|| common.into())
@@ -221,17 +250,20 @@ fn lists_of<'a>(path: &str, first: &'a Value, second: &'a Value) -> Vec<(String,
     }
 }
 
-/// The first and the last item of a list, by what tells them apart.
+/// The length of a list, and its first and last item by what tells them apart; nothing where nothing does.
 fn of_list(path: &str, one: &[Value], other: &[Value]) -> Vec<Value> {
     let names = common_names(one, other);
-    let (Some(name), [head, .., tail]) = (telling_name(one, &names), one) else { return Vec::new() };
-    if !is_plain_name(name) {
-        return Vec::new();
+    let Some(name) = telling_name(one, &names) else { return Vec::new() };
+    let mut expected = vec![json!({"at": path, "length": one.len()})];
+    if let [head, .., tail] = one
+        && is_plain_name(name)
+    {
+        let ends = [(0, head), (one.len() - 1, tail)];
+        expected.extend(
+            ends.map(|(at, item)| json!({"at": format!("{path}[{at}].{name}"), "equals": literal(&item[name])})),
+        );
     }
-    let last = one.len() - 1;
-    [(0, head), (last, tail)]
-        .map(|(at, item)| json!({"at": format!("{path}[{at}].{name}"), "equals": literal(&item[name])}))
-        .into()
+    expected
 }
 
 /// A name that a path can hold without quotes.
@@ -480,11 +512,14 @@ mod tests {
             found,
             json!([
                 {"at": at, "includes": {"users": [{"id": "u1", "active": true}, {"id": "u2", "active": true}]}},
+                {"at": format!("{at}.users"), "length": 2},
                 {"at": format!("{at}.users[0].id"), "equals": "u1"},
                 {"at": format!("{at}.users[1].id"), "equals": "u2"},
                 {"output_schema": true},
             ])
         );
+        let found = expectations(&one, &other, Types::SeenToday);
+        assert!(!json!(found).to_string().contains("u1"), "{found:?}");
         // Nothing tells these items apart, so each may be any of them the next time.
         let drawn = |seconds: u32| structured(&json!([{"on": true, "at": seconds}, {"on": false, "at": seconds + 1}]));
         let found = expectations(&drawn(1_700_000_000), &drawn(1_700_000_005), Types::Declared);

@@ -524,9 +524,7 @@ impl<'a> ServerObserver<'a> {
             let shown = shown.filter_map(|((lister, (before, after)), first)| {
                 let mut lister = lister.with_shown(before, after)?;
                 if let (Some(first), Some(after)) = (first, after) {
-                    let declared =
-                        self.context.catalog.tool(&lister.tool).is_some_and(|tool| tool.output_schema().is_some());
-                    let types = if declared { Types::Declared } else { Types::Seen };
+                    let types = self.context.catalog.tool(&lister.tool).map_or(Types::Seen, Types::of);
                     lister.expected = expectations(first, after, types);
                 }
                 Some((lister, after.cloned()))

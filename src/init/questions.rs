@@ -391,10 +391,9 @@ fn with_text(tool: &Tool, arguments: &Value, text: EchoedText) -> Option<ServerQ
 /// A call with the id of a thing that was made, and the same with one that names nothing.
 pub(crate) fn questions_of_made(tool: &Tool, arguments: &Value, made: MadeArgument) -> Vec<ServerQuestion> {
     let parameter = made.parameter.clone();
-    let unknown = match &arguments[&parameter] {
-        Value::String(_) if !is_closed(&tool.arguments_schema()["properties"][&parameter]) => Some(UNKNOWN.into()),
-        other => unknown_value(tool, &parameter, other),
-    };
+    let present = &arguments[&parameter];
+    let is_free = present.is_string() && !is_closed(&tool.arguments_schema()["properties"][&parameter]);
+    let unknown = if is_free { Some(UNKNOWN.into()) } else { unknown_value(tool, &parameter, present) };
     let unknown = unknown.map(|unknown| question_of_unknown(tool, arguments, &parameter, unknown));
     let call = ServerQuestion::Call { tool: tool.name.clone(), arguments: arguments.clone(), made: Some(made) };
     std::iter::once(call).chain(unknown).collect()

@@ -477,12 +477,11 @@ impl RoundTrip {
                 (self.lister.clone().unwrap_or_default(), json!({}))
             }
             TripPart::Search | TripPart::RemovedSearch => {
-                let searcher = self.searcher.clone();
                 let with_text = |searcher: ThingSearcher| {
-                    let searched = self.searched().unwrap_or_default();
-                    (searcher.tool, Value::from(Map::from_iter([(searcher.parameter, searched.into())])))
+                    let mark = self.searched().unwrap_or_default();
+                    (searcher.tool, Value::from(Map::from_iter([(searcher.parameter, mark.into())])))
                 };
-                searcher.map(with_text).unwrap_or_default()
+                self.searcher.clone().map(with_text).unwrap_or_default()
             }
             TripPart::Update => {
                 let updater = self.updater.clone();
