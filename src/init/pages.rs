@@ -229,7 +229,16 @@ impl SeenPages {
     /// What two servers showed, as one; `None` where they showed other pages.
     pub(crate) fn of_both(first: Self, second: &Self) -> Option<SharedPages> {
         let is_same = (&first.list, &first.items, &first.cursor) == (&second.list, &second.items, &second.cursor);
-        let item = of_item(&format!("{}[0]", first.items), &first.item, &second.item);
+        let at = format!("{}[0]", first.items);
+        let item = match &first.list.source {
+            // Its other members are not those of the test.
+            PageSource::List(_) => {
+                let is_named = first.item == second.item && !members_of(&first.item).is_empty();
+                let named = is_named.then(|| json!({"at": at, "includes": literal(&first.item)}));
+                named.into_iter().collect()
+            }
+            PageSource::Tool(_) => of_item(&at, &first.item, &second.item),
+        };
         is_same.then_some(SharedPages { pages: first, item })
     }
 }
@@ -323,6 +332,19 @@ mod tests {
             let seen = list.seen(&page(first.clone()), &page(second.clone()));
             assert_eq!(seen.is_some(), is_seen, "{first} and {second}");
         }
+    }
+
+    #[test]
+    fn an_entry_of_the_second_page_is_known_by_its_name() {
+        let catalog = Catalog { tools: vec![tool(&json!({})), tool(&json!({}))], ..Catalog::default() };
+        let list = lists_with_pages(&catalog, &[]).remove(0);
+        let page = |name: &str, next: &Value| {
+            let entry = json!({"name": name, "inputSchema": {"type": "object"}});
+            json!({"result": {"tools": [entry], "nextCursor": next}})
+        };
+        let seen = list.seen(&page("one", &json!("2")), &page("two", &json!("3"))).unwrap();
+        let test = SeenPages::of_both(seen.clone(), &seen).unwrap().test();
+        assert_eq!(test["steps"][1]["expect"][2], json!({"at": "result.tools[0]", "includes": {"name": "two"}}));
     }
 
     #[test]
