@@ -23,6 +23,7 @@ mod server;
 mod shard;
 mod state;
 mod suites;
+mod system_signals;
 mod terminal;
 mod watch;
 mod written_files;
@@ -57,6 +58,9 @@ struct CliArguments {
     /// Reads environment variables for `{{ env.NAME }}` from a file of NAME=value lines; what is set already stays.
     #[arg(long, global = true, value_name = "FILE")]
     env_file: Vec<PathBuf>,
+    /// Stops at each byte on standard input, and at its end, as at Ctrl-C: for a program that has no signals to send.
+    #[arg(long, hide = true)]
+    stop_by_input: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -181,7 +185,7 @@ pub fn main() -> ExitCode {
             return code.into();
         }
     };
-    let CliArguments { command, color, env_file } = arguments;
+    let CliArguments { command, color, env_file, stop_by_input } = arguments;
     let mut console = Console::new(color, environment, command.nothing_done_text());
     if let Err(exit) = env_file::add_variables(&mut console, &env_file) {
         return exit.into();
@@ -194,6 +198,9 @@ pub fn main() -> ExitCode {
     if command.reads_suites() {
         // Reading the registry takes as long as reading a large suite; it is used after the suites are read.
         std::thread::spawn(|| Registry::builtin().families.len());
+    }
+    if stop_by_input {
+        system_signals::hear_input(commands::signals::exit_interrupted);
     }
     orphans::adopt_orphans();
     let done = match command {

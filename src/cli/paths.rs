@@ -6,8 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use globset::GlobBuilder;
 use walkdir::WalkDir;
 
+use crate::files::real_path;
 use crate::plan::LineSelection;
-use crate::source::{did_you_mean, file, nearest};
+use crate::source::{PathStyle, did_you_mean, file, nearest};
 use crate::suite::{builtin_file, builtin_names, builtin_text};
 
 /// Folders that hold no suites of the user's.
@@ -51,7 +52,7 @@ pub(crate) fn find(words: &[String]) -> FoundSuites {
         match files {
             Ok(files) => {
                 for file in files {
-                    let known = std::fs::canonicalize(&file).unwrap_or_else(|_| file.clone());
+                    let known = real_path(&file).unwrap_or_else(|_| file.clone());
                     let first = named.entry(known).or_insert_with(|| {
                         found.files.push(file.clone());
                         file
@@ -288,9 +289,13 @@ fn has_key(text: &str, key: &str) -> bool {
 }
 
 /// The path without `.` and empty components: `./b//s.yml` is `b/s.yml`. Unlike [`crate::suite::normalize_path`], keeps
-/// every `..`, since it may lead through a link.
+/// every `..`, since it may lead through a link. The names of cases begin with it, and are the same on every system.
 fn without_current_dir(path: &Path) -> PathBuf {
-    path.components().filter(|part| *part != Component::CurDir).collect()
+    let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    match path.to_str() {
+        Some(path) => PathBuf::from(PathStyle::HERE.with_slashes(path)),
+        None => path,
+    }
 }
 
 #[cfg(test)]

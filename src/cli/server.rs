@@ -14,9 +14,10 @@ use serde_json::{Map, Value, json};
 use super::console::Console;
 use super::exit::Exit;
 use super::suites::{AdHocSuite, HiddenWord};
+use crate::files::real_path;
 use crate::redact::{is_secret, option_secrets, query_secrets, reads_drawn, user_of};
 use crate::source::file::WRITTEN;
-use crate::source::{legible_json, nearest, visible_line};
+use crate::source::{PathStyle, legible_json, nearest, visible_line};
 use crate::suite::{AdHocCommand, CommandLine, ServerFile};
 use crate::transport::http::LoginFile;
 use crate::wire::{Revision, address};
@@ -328,8 +329,7 @@ struct FleetServer {
 
 fn twice(name: &str, first: &Path, second: &Path, console: &Console) -> Exit {
     let (name, first_shown, second_shown) = (visible_line(name), first.display(), second.display());
-    let is_same = std::fs::canonicalize(first)
-        .is_ok_and(|first| std::fs::canonicalize(second).is_ok_and(|second| first == second));
+    let is_same = real_path(first).is_ok_and(|first| real_path(second).is_ok_and(|second| first == second));
     let (message, help) = if is_same {
         (format!("`{first_shown}` is named twice"), "name each file once; a folder names all files in it")
     } else {
@@ -532,7 +532,10 @@ pub(crate) fn seen_from(folder: &Path, mut server: Value) -> Value {
     } else {
         std::path::absolute(".").unwrap_or_default()
     };
-    let moved = |path: &str| back.join(path).components().collect::<PathBuf>().display().to_string().replace('\\', "/");
+    let moved = |path: &str| {
+        let moved: PathBuf = back.join(path).components().collect();
+        PathStyle::HERE.with_slashes(&moved.display().to_string())
+    };
     if let Some(store) = server["store"].as_str().map(moved) {
         server["store"] = store.into();
     }

@@ -1,7 +1,7 @@
 //! The failures of the last run, remembered under `.mcprove`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::exit::Exit;
-use crate::files::{Access, Folder, FolderPlace};
+use crate::files::{Access, Folder, FolderPlace, real_path};
 use crate::plan::{Failed, Selection};
 use crate::redact::MASK;
 use crate::report::sink::SinkError;
@@ -187,7 +187,7 @@ fn load(opened: &Folder, folder: &Path) -> Result<LastRun, String> {
 /// A path without links and `..`, if it exists; the empty path is the current folder.
 pub(crate) fn whole(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+    real_path(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// One name for all spellings of a file: its path from where the folder for state stands.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::console::Console;
 use super::exit::Exit;
-use crate::files::FilePlace;
+use crate::files::{FilePlace, is_same_file, real_path};
 use crate::report::Format;
 use crate::report::sink;
 use crate::source::{difference, visible};
@@ -80,29 +80,15 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
-/// Both names stand for one file, as hard links do.
-#[cfg(unix)]
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let identity = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
-    identity(one).is_some_and(|one| Some(one) == identity(other))
-}
-
-/// Nothing but the names tells.
-#[cfg(not(unix))]
-fn is_same_file(_: &Path, _: &Path) -> bool {
-    false
-}
-
 /// One spelling for each place, whether or not there is a file.
 fn place(path: &Path) -> PathBuf {
     if path == Path::new("-") {
         return path.to_owned();
     }
-    if let Ok(known) = std::fs::canonicalize(path) {
+    if let Ok(known) = real_path(path) {
         return known;
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = std::fs::canonicalize(folder).or_else(|_| std::path::absolute(folder));
+    let folder = real_path(folder).or_else(|_| std::path::absolute(folder));
     folder.unwrap_or_default().join(path.file_name().unwrap_or_default())
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::Examination;
 use crate::source::{file, nearest, visible_line};
+use crate::transport::program::{self, file_names, is_program};
 use crate::transport::stdio::ServerCommand;
 
 const NAME: &str = "program";
@@ -18,9 +19,6 @@ const FIRST_LINE: usize = 256;
 
 /// The largest description of a package that is read, in bytes.
 const MOST_OF_PACKAGE: u64 = 1 << 20;
-
-/// The endings of programs on Windows where `PATHEXT` is not set.
-const USUAL_ENDINGS: &str = ".COM;.EXE;.BAT;.CMD";
 
 /// Endings that people write of programs, in lower case.
 const WINDOWS_ENDINGS: [&str; 4] = [".exe", ".cmd", ".bat", ".com"];
@@ -64,47 +62,32 @@ pub(crate) fn find_program(command: &ServerCommand) -> ProgramFile {
         return ProgramFile::NoWorkingFolder(cwd.to_owned());
     }
     let path = Path::new(&command.program);
+    let endings = program::endings(&command.env);
+    let names = file_names(&command.program, &endings);
     if path.components().count() > 1 || path.is_absolute() || command.program.starts_with('.') {
-        return file_at(&cwd.join(path), command);
+        let named = names.iter().map(|name| cwd.join(name)).find(|file| file.is_file());
+        return file_at(&named.unwrap_or_else(|| cwd.join(path)), command);
     }
-    let names = file_names(&command.program, &endings_of_programs(command));
-    let found = folders_of_path(command)
+    let folders = program::folders(&command.env);
+    let found = folders
+        .iter()
         .flat_map(|folder| names.iter().map(move |name| folder.join(name)))
-        .find(|path| path.is_file() && may_run(path));
+        .find(|file| file.is_file() && is_program(file, &endings));
     match found {
         Some(found) => file_at(&found, command),
         None if cwd.join(path).is_dir() => file_at(&cwd.join(path), command),
         None => {
             let is_here = names.iter().any(|name| cwd.join(name).is_file());
-            let programs: BTreeSet<String> = folders_of_path(command).flat_map(|folder| programs_in(&folder)).collect();
+            let programs: BTreeSet<String> = folders.iter().flat_map(|folder| programs_in(folder, &endings)).collect();
             ProgramFile::NotInPath { is_here, similar: similar_program(&command.program, &programs) }
         }
     }
 }
 
-/// The file names that a program's name stands for: on Windows, one without an ending has those of `PATHEXT`.
-fn file_names(program: &str, endings: &[String]) -> Vec<String> {
-    let has_ending = |ending: &String| program.to_lowercase().ends_with(&ending.to_lowercase());
-    if endings.is_empty() || endings.iter().any(has_ending) {
-        return vec![program.to_owned()];
-    }
-    endings.iter().map(|ending| format!("{program}{ending}")).collect()
-}
-
-/// The endings that programs have; none where the system looks at permissions.
-fn endings_of_programs(command: &ServerCommand) -> Vec<String> {
-    if !cfg!(windows) {
-        return Vec::new();
-    }
-    let own =
-        command.env.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATHEXT")).map(|(_, value)| value.as_str());
-    own.unwrap_or(USUAL_ENDINGS).split(';').filter(|ending| !ending.is_empty()).map(str::to_owned).collect()
-}
-
 /// The names of the programs in a folder.
-fn programs_in(folder: &Path) -> Vec<String> {
+fn programs_in(folder: &Path, endings: &[String]) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let programs = entries.filter(|entry| may_run(&entry.path()));
+    let programs = entries.filter(|entry| is_program(&entry.path(), endings));
     programs.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
@@ -124,11 +107,6 @@ fn similar_program(asked: &str, programs: &BTreeSet<String>) -> Option<String> {
     same.or_else(near).map(str::to_owned)
 }
 
-fn folders_of_path(command: &ServerCommand) -> impl Iterator<Item = PathBuf> {
-    let path = command.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
-    std::env::split_paths(path.unwrap_or_default()).collect::<Vec<_>>().into_iter()
-}
-
 fn file_at(path: &Path, command: &ServerCommand) -> ProgramFile {
     let path = path.components().collect::<PathBuf>();
     if path.is_dir() {
@@ -142,7 +120,7 @@ fn file_at(path: &Path, command: &ServerCommand) -> ProgramFile {
     if !path.exists() {
         return ProgramFile::NoFile(path);
     }
-    if !may_run(&path) {
+    if !is_program(&path, &program::endings(&command.env)) {
         return ProgramFile::NotExecutable(path);
     }
     match interpreter_of(&first_line(&path)) {
@@ -162,7 +140,8 @@ fn entry_of_package(text: &str) -> Option<String> {
 
 fn is_there(interpreter: &str, command: &ServerCommand) -> bool {
     let path = Path::new(interpreter);
-    path.is_absolute() && path.exists() || folders_of_path(command).any(|folder| folder.join(path).is_file())
+    path.is_absolute() && path.exists()
+        || program::folders(&command.env).iter().any(|folder| folder.join(path).is_file())
 }
 
 fn first_line(path: &Path) -> String {
@@ -180,17 +159,6 @@ fn interpreter_of(first_line: &str) -> Option<String> {
         return Some(program.to_owned());
     }
     words.find(|word| !word.starts_with('-') && !word.contains('=')).map(str::to_owned)
-}
-
-#[cfg(unix)]
-fn may_run(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn may_run(path: &Path) -> bool {
-    path.is_file()
 }
 
 /// Judges the program that was found under a name.
@@ -288,20 +256,6 @@ mod tests {
             ("no JSON", None),
         ] {
             assert_eq!(entry_of_package(text).as_deref(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn names_of_programs_have_endings_on_windows() {
-        let endings = [".COM", ".EXE", ".CMD"].map(str::to_owned);
-        for (program, endings, expected) in [
-            ("node", &[][..], &["node"][..]),
-            ("node", &endings, &["node.COM", "node.EXE", "node.CMD"]),
-            ("node.exe", &endings, &["node.exe"]),
-            ("npx.CMD", &endings, &["npx.CMD"]),
-            ("python3.11", &endings, &["python3.11.COM", "python3.11.EXE", "python3.11.CMD"]),
-        ] {
-            assert_eq!(file_names(program, endings), expected, "{program}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Examination;
 use crate::source::{duration_text, visible_line};
-use crate::transport::{Shutdown, ShutdownStep};
+use crate::transport::{FirstSignal, Shutdown, ShutdownStep};
 
 const NAME: &str = "end of input";
 
@@ -24,11 +24,10 @@ pub(crate) fn judge_shutdown(shutdown: &Shutdown) -> Examination {
         ShutdownStep::Sigterm => {
             Examination::doubtful(NAME, "the server stayed when its input ended; SIGTERM ended it", cure)
         }
-        ShutdownStep::Sigkill => Examination::doubtful(
-            NAME,
-            "the server stayed when its input ended, and after SIGTERM; it was killed",
-            cure,
-        ),
+        ShutdownStep::Sigkill => {
+            let after = if FirstSignal::Sigterm.exists() { ", and after SIGTERM" } else { "" };
+            Examination::doubtful(NAME, format!("the server stayed when its input ended{after}; it was killed"), cure)
+        }
     };
     judged.with_figure("ended_ms", shutdown.took.as_millis())
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::saved_test::behind_last;
-use crate::source::{Node, yaml_writer};
+use crate::source::{Node, with_line_ends_of, yaml_writer};
 
 /// The widest line that is written.
 const WIDTH: usize = 108;
@@ -28,8 +28,9 @@ pub(crate) fn with_expectations(
     if more.is_empty() {
         return Some(suite.to_owned());
     }
-    behind_last(suite, expect, &|indent| yaml_writer::block(&Value::from(more.clone()), indent))
-        .or_else(|| in_brackets(suite, expect, &more))
+    let grown = behind_last(suite, expect, &|indent| yaml_writer::block(&Value::from(more.clone()), indent))
+        .or_else(|| in_brackets(suite, expect, &more))?;
+    Some(with_line_ends_of(suite, &grown))
 }
 
 /// The same where the list is in brackets: within them where there is room, and else one below the other.
@@ -123,7 +124,10 @@ mod tests {
                 "tests:\n  - name: a\n    call: x\n    expect: [{ text: b }]",
             ),
         ] {
-            assert_eq!(grown(suite, ("a", step), std::slice::from_ref(&more)).as_deref(), Some(expected), "{suite}");
+            let more = std::slice::from_ref(&more);
+            assert_eq!(grown(suite, ("a", step), more).as_deref(), Some(expected), "{suite}");
+            let of_windows = |text: &str| text.replace('\n', "\r\n");
+            assert_eq!(grown(&of_windows(suite), ("a", step), more), Some(of_windows(expected)), "{suite}");
         }
         let commented = "tests:\n  - name: a\n    call: x\n    expect: [\n      { is_error: false }, # why\n    ]\n";
         assert_eq!(grown(commented, ("a", 0), &[json!({"text": "b"})]), None);

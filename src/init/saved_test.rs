@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::expectation::{Types, expectations};
 use crate::reproduce::{lasts, literal, literal_text};
-use crate::source::{Node, visible_line, yaml_writer};
+use crate::source::{Node, visible_line, with_line_ends_of, yaml_writer};
 
 /// The most characters of a test's name.
 const LONGEST_NAME: usize = 60;
@@ -78,7 +78,8 @@ pub(crate) fn with_written_test(
     written: &dyn Fn(usize) -> String,
 ) -> Result<String, &'static str> {
     let Some((_, tests)) = root.entries().iter().find(|(key, _)| key.value == "tests") else {
-        return Ok(format!("{}\n\ntests:\n{}", suite.trim_end(), written(2)));
+        let whole = format!("{}\n\ntests:\n{}", suite.trim_end(), written(2));
+        return Ok(with_line_ends_of(suite, &whole));
     };
     if tests.items().is_empty() {
         return Err("its list of tests is empty; remove the key `tests`");
@@ -102,8 +103,9 @@ pub(crate) fn behind_last(suite: &str, sequence: &Node, written: &dyn Fn(usize) 
     let (head, tail) = suite.split_at(at);
     let end_of_head = if head.ends_with('\n') { "" } else { "\n" };
     let between = sequence.items().get(1).map(|second| &suite[first.span.end as usize..second.span.start as usize]);
-    let gap = if between.is_some_and(|between| between.contains("\n\n")) { "\n" } else { "" };
-    Some(format!("{head}{end_of_head}{gap}{}{tail}", written(indent)))
+    let is_apart = between.is_some_and(|between| between.replace('\r', "").contains("\n\n"));
+    let gap = if is_apart { "\n" } else { "" };
+    Some(with_line_ends_of(suite, &format!("{head}{end_of_head}{gap}{}{tail}", written(indent))))
 }
 
 #[cfg(test)]
@@ -183,10 +185,16 @@ mod tests {
             ("tests: [{ name: a }]\n", Err("its tests are in brackets; write them one below the other")),
             ("tests: []\n", Err("its list of tests is empty; remove the key `tests`")),
         ] {
-            let mut sources = Sources::default();
-            let source = sources.add(SourceFile::new("s.yml", text));
-            let root = parse(&sources, source).unwrap();
-            assert_eq!(with_test(text, &root, &test), expected, "{text}");
+            let of_windows = |text: &str| text.replace('\n', "\r\n");
+            for (text, expected) in [
+                (text.to_owned(), expected.clone()),
+                (of_windows(text), expected.map(|expected| of_windows(&expected))),
+            ] {
+                let mut sources = Sources::default();
+                let source = sources.add(SourceFile::new("s.yml", text.as_str()));
+                let root = parse(&sources, source).unwrap();
+                assert_eq!(with_test(&text, &root, &test), expected, "{text}");
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use crate::files::real_path;
 use crate::plan::{Plan, snapshot_files};
 use crate::source::file::{RECORDED, read_bytes};
 
@@ -42,11 +43,11 @@ pub fn roots(plan: &Plan) -> Roots {
 /// Fails with the reason in words.
 pub fn inside(file: &Path, suite: &Path) -> io::Result<PathBuf> {
     let suite = if suite.as_os_str().is_empty() { Path::new(".") } else { suite };
-    let root = fs::canonicalize(suite)?;
+    let root = real_path(suite)?;
     // A file that does not exist yet stands in the nearest folder that does.
     let existing = file.ancestors().find(|path| fs::symlink_metadata(path).is_ok());
     let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(suite);
-    let real = fs::canonicalize(existing).map_err(|_| outside("it is a link to nothing"))?;
+    let real = real_path(existing).map_err(|_| outside("it is a link to nothing"))?;
     let below = real.strip_prefix(&root).map_err(|_| outside("a link leads out of the folder of its suite"))?;
     Ok(below.join(file.strip_prefix(existing).unwrap_or(file)))
 }

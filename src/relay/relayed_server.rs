@@ -2,54 +2,62 @@
 //! it would have those of the client. Its process group is its own, so that signals reach it once, with all that it started.
 
 use std::io;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use crate::fault::ServerEnd;
+use crate::transport::process_tree::{ProcessTree, ending_signal};
+use crate::transport::program;
 
 /// The time that a server may go on after it closed its output, or after its client has gone.
 pub const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server that runs; what is left of it and of all that it started is killed when this is dropped.
 pub struct RelayedServer {
-    child: Box<dyn ChildWrapper>,
+    tree: ProcessTree,
 }
 
 impl RelayedServer {
-    /// Starts a program with its arguments; the streams are its output and its input.
+    /// Starts a program with its arguments; `variables` are those of this program, which it inherits. The streams are its
+    /// output and its input.
     ///
     /// # Errors
     ///
     /// The system's, where it cannot be started.
-    pub fn start(program: &str, arguments: &[String]) -> io::Result<(Self, (ChildStdout, ChildStdin))> {
-        let mut command = CommandWrap::with_new(program, |command| {
+    pub fn start(
+        program: &str,
+        arguments: &[String],
+        variables: &[(String, String)],
+    ) -> io::Result<(Self, (ChildStdout, ChildStdin))> {
+        let mut tree = ProcessTree::start(program::locate(program, Path::new(""), variables), |command| {
             command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-        });
-        let mut child = command.wrap(ProcessGroup::leader()).spawn()?;
-        match (child.stdout().take(), child.stdin().take()) {
-            (Some(output), Some(input)) => Ok((Self { child }, (output, input))),
+        })?;
+        match (tree.take_output(), tree.take_input()) {
+            (Some(output), Some(input)) => Ok((Self { tree }, (output, input))),
             (None, _) | (_, None) => Err(io::Error::other("its standard streams are missing")),
         }
     }
 
-    /// Hands on a signal.
-    pub fn signal(&self, number: i32) {
-        // One that has ended hears of nothing.
-        let _ = self.child.signal(number);
+    /// Hands on a signal; where there are none, the server is killed, since nothing else would end it.
+    pub fn signal(&mut self, number: i32) {
+        if !self.tree.signal(number) {
+            // One that has ended hears of nothing.
+            self.kill();
+        }
     }
 
     /// Kills the server where it stands.
     pub fn kill(&mut self) {
-        let _ = self.child.start_kill();
+        self.tree.kill();
     }
 
     /// Waits for the end of the server itself; what it started may still write.
     pub async fn wait(&mut self) -> ServerEnd {
-        self.child.inner_mut().wait().await.map_or(ServerEnd::Closed, end_of)
+        self.tree.wait().await.map_or(ServerEnd::Closed, end_of)
     }
 
     /// Waits for the end of a server whose output is closed already, or kills it after a while.
@@ -69,9 +77,8 @@ impl Drop for RelayedServer {
 }
 
 fn end_of(status: ExitStatus) -> ServerEnd {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return ServerEnd::Signal(signal);
+    match ending_signal(status) {
+        Some(signal) => ServerEnd::Signal(signal),
+        None => status.code().map_or(ServerEnd::Closed, ServerEnd::Status),
     }
-    status.code().map_or(ServerEnd::Closed, ServerEnd::Status)
 }

@@ -9,8 +9,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use crate::event::{CaseResult, Finding, FindingKind, MutantResult, Outcome, RequirementLevel, Severity};
-use crate::source::visible;
-use crate::source::{FNV, fnv, hash_text};
+use crate::source::{FNV, PathStyle, fnv, hash_text, visible};
 
 use super::fold::Report;
 use super::json_text::{self, Layout};
@@ -196,26 +195,13 @@ fn location(place: &SourceLocation<'_>, id: &str, name: &str) -> Value {
 }
 
 fn artifact(file: &str) -> Value {
-    let path = percent_encode(file.strip_prefix("./").unwrap_or(file));
-    if path.starts_with('/') {
-        return json!({"uri": format!("file://{path}")});
-    }
-    json!({"uri": path, "uriBaseId": "%SRCROOT%"})
-}
-
-/// A path as part of a URI.
-fn percent_encode(path: &str) -> String {
-    let mut uri = String::new();
-    for byte in path.bytes() {
-        match byte {
-            b'\\' if cfg!(windows) => uri.push('/'),
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
-            byte => {
-                let _ = write!(uri, "%{byte:02X}");
-            }
+    match PathStyle::HERE.file_uri(file) {
+        Some(uri) => json!({"uri": uri}),
+        None => {
+            let path = PathStyle::HERE.relative_uri(file.strip_prefix("./").unwrap_or(file));
+            json!({"uri": path, "uriBaseId": "%SRCROOT%"})
         }
     }
-    uri
 }
 
 /// The kind and severity of a finding.

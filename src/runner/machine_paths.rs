@@ -1,12 +1,13 @@
 //! Masks folders and search paths of this machine in messages of servers, which would differ on another machine.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
+use crate::files::real_path;
 use crate::source::replace_path;
+use crate::transport::environment::is_same_name;
 
 /// Environment variables that hold paths.
 const PATH_VARIABLES: [&str; 4] = ["HOME", "PATH", "TMPDIR", "USERPROFILE"];
@@ -19,9 +20,11 @@ impl MachinePaths {
     /// The folder of a suite, and what the environment names.
     pub(crate) fn of(folder: &Path, environment: &BTreeMap<String, String>) -> Self {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let folder = fs::canonicalize(folder).ok().map(|folder| (folder.display().to_string(), "<folder>".to_owned()));
-        let named =
-            PATH_VARIABLES.iter().filter_map(|name| Some((environment.get(*name)?.clone(), format!("<{name}>"))));
+        let folder = real_path(folder).ok().map(|folder| (folder.display().to_string(), "<folder>".to_owned()));
+        let named = environment.iter().filter_map(|(name, value)| {
+            let known = PATH_VARIABLES.iter().find(|known| is_same_name(known, name))?;
+            Some((value.clone(), format!("<{known}>")))
+        });
         let mut machine_paths: Vec<_> = folder.into_iter().chain(named).filter(|(place, _)| place.len() > 3).collect();
         // The longest first: one place may lie in another.
         machine_paths.sort_by_key(|(place, _)| std::cmp::Reverse(place.len()));

@@ -17,15 +17,13 @@ use crate::source::template::{Names, TemplateError, Unfilled, fill, text_of};
 use crate::source::{Located, Node, file};
 use crate::suite::{self, Answers, Auth, Http, HttpFlavour, HttpUser, Server, ServerKind, why_unreadable};
 use crate::testserver;
+use crate::transport::environment::{is_passed_on, is_same_name};
 use crate::transport::http::{
     self, AssertionAlgorithm, AssertionKey, AuthorizationCode, ClientProof, DeviceCode, HttpAddress, HttpTransport,
     LoginFile, LoginForm, PersonLogin, TokenFlow, TokenGrant, TokenSource, TrustedRoots,
 };
 use crate::transport::stdio::ServerCommand;
 use crate::transport::{ConnectError, Link, memory, stdio};
-
-/// The variables of our environment that every child inherits.
-const PASSED_ON: [&str; 8] = ["PATH", "HOME", "LANG", "TMPDIR", "SystemRoot", "PATHEXT", "TEMP", "USERPROFILE"];
 
 /// The number of bytes that may wait between this program and a server inside it.
 const MEMORY_BUFFER: usize = 256 << 10;
@@ -136,7 +134,7 @@ impl Reachable {
 fn at_copy(command: &ServerCommand, server: &Server, moving: &StoreMove) -> Result<ServerCommand, Finding> {
     let is_own = |name: &str| {
         let is_given = server.env.iter().any(|(own, _)| own.value == name);
-        is_given || !server.inherit_env && !PASSED_ON.contains(&name)
+        is_given || !server.inherit_env && !is_passed_on(name)
     };
     moving.apply(command, &is_own).ok_or_else(|| Finding {
         help: Some(UNTOLD_HELP.to_owned()),
@@ -198,10 +196,11 @@ fn command(
     let mut env: BTreeMap<String, String> = if server.inherit_env {
         environment.clone()
     } else {
-        let kept = PASSED_ON.iter().filter_map(|name| Some(((*name).to_owned(), environment.get(*name)?.clone())));
-        kept.collect()
+        let kept = environment.iter().filter(|(name, _)| is_passed_on(name));
+        kept.map(|(name, value)| (name.clone(), value.clone())).collect()
     };
     for (name, value) in &server.env {
+        env.retain(|inherited, _| !is_same_name(inherited, &name.value));
         env.insert(name.value.clone(), fill_text(server, value, names)?);
     }
     let cwd = server.cwd.as_ref().map(|cwd| fill_text(server, cwd, names)).transpose()?.map(PathBuf::from);

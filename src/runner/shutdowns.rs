@@ -51,8 +51,8 @@ impl Counts {
     /// A process that ended with its input shows that a slow one was only slow.
     fn judge(&self) -> Option<Finding> {
         let forced = self.first_forced.as_ref().filter(|_| self.in_time == 0)?;
-        let signal = if forced.by == ShutdownStep::Sigkill { "SIGKILL" } else { "SIGTERM" };
-        let message = format!("the server does not end when its input is closed: {signal} had to end it");
+        let message =
+            format!("the server does not end when its input is closed: {} had to end it", forced.by.subject());
         Some(Finding {
             level: RequirementLevel::Should,
             severity: Some(Severity::Low),
@@ -100,7 +100,7 @@ mod tests {
             (&[][..], None),
             (&[EndOfInput, EndOfInput], None),
             (&[Sigterm, Sigterm], Some("SIGTERM")),
-            (&[Sigkill], Some("SIGKILL")),
+            (&[Sigkill], Some(Sigkill.subject())),
             // Slow once.
             (&[Sigterm, EndOfInput], None),
         ] {

@@ -14,7 +14,7 @@ use crate::event::{CaseResult, Finding, Outcome, RequirementLevel};
 use crate::matching::snapshot_text;
 use crate::plan::{Body, Case, Plan, Script, SnapshotFiles, SuitePlan, snapshot_files};
 use crate::redact::Redactor;
-use crate::source::Sources;
+use crate::source::{PathStyle, Sources};
 use crate::suite::Snapshot;
 
 /// The recordings as they were before the run.
@@ -124,7 +124,7 @@ impl SnapshotRecorder<'_> {
 
 /// The name of a file in messages, the same on every system.
 fn display_path(file: &Path) -> String {
-    file.display().to_string().replace('\\', "/")
+    PathStyle::HERE.with_slashes(&file.display().to_string())
 }
 
 /// Hands on what a check has recorded; it is written if the case passes.

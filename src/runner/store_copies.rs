@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 use super::run_folder::RunFolder;
 use super::store_move::StoreMove;
 use crate::event::{Code, Finding};
-use crate::files::{CopyError, CopyLimit, Folder, Kind};
+use crate::files::{CopyError, CopyLimit, Folder, Kind, real_path};
 use crate::plan::arguments::ConfigSource;
 use crate::session::Session;
 use crate::source::template::{Names, Unfilled, fill, text_of};
@@ -173,7 +173,7 @@ impl StoreSource {
 
     /// What is copied, links that the user names followed; `None` where the store begins empty.
     fn copied_path(&self) -> Option<PathBuf> {
-        if self.create.is_some() { None } else { fs::canonicalize(self.path()).ok() }
+        if self.create.is_some() { None } else { real_path(self.path()).ok() }
     }
 
     /// Puts a copy into a folder of its own.
@@ -191,7 +191,7 @@ impl StoreSource {
             return Err(Finding { help: Some(self.help()), ..Finding::new(Code::BAD_STORE, problem) });
         }
         // A link that the user names is followed; links in what it names are not.
-        let real = fs::canonicalize(self.path()).map_err(|error| self.unusable(error))?;
+        let real = real_path(self.path()).map_err(|error| self.unusable(error))?;
         let (Some(parent), Some(real_name)) = (real.parent(), real.file_name()) else {
             return Err(self.unusable("it is the root of the file system"));
         };

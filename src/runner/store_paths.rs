@@ -3,13 +3,13 @@
 //! They are replaced behind the transcript. What cases, recordings and findings say of a store is the same whichever copy
 //! of it a server has.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::store_move::StoreMove;
+use crate::files::real_path;
 use crate::source::replace_path;
 use crate::transport::{Link, Outgoing, OutgoingMessage};
 
@@ -37,7 +37,7 @@ fn json_paths(moving: &StoreMove) -> JsonPaths {
         let quoted = Value::from(path.display().to_string()).to_string();
         quoted[1..quoted.len() - 1].to_owned()
     };
-    let real = fs::canonicalize(moving.store()).ok().filter(|real| real != moving.store());
+    let real = real_path(moving.store()).ok().filter(|real| real != moving.store());
     let stores = [Some(moving.store().to_owned()), real].into_iter().flatten();
     stores.filter(|store| store.parent().is_some()).map(|store| (json(&store), json(moving.copy()))).collect()
 }

@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::iter;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
@@ -44,6 +43,14 @@ pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Makes a link to a folder.
+fn link_folder(target: &Path, link: &Path) {
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(target, link).unwrap();
+    #[cfg(windows)]
+    std::os::windows::fs::symlink_dir(target, link).unwrap();
+}
+
 /// A folder of its own, laid out like `tests/`: `servers/` beside whatever the test puts there.
 pub(crate) struct Scene {
     root: PathBuf,
@@ -65,7 +72,7 @@ impl Scene {
     fn named(path: &str, name: &str) -> Self {
         let scene = Self::empty(path, name);
         // Not copied: what Python has compiled once stays valid.
-        symlink(self::root().join("tests/servers"), scene.root.join("servers")).unwrap();
+        link_folder(&self::root().join("tests/servers"), &scene.root.join("servers"));
         scene
     }
 

@@ -37,6 +37,25 @@ const LAYERS: &[&[&str]] = &[
 /// The packages that are one module of the layers; within them, the order of files is free.
 const WHOLE_PACKAGES: [&str; 4] = ["files", "server", "source", "testserver"];
 
+/// The files that know in which system they run.
+const OF_SYSTEMS: [&str; 15] = [
+    "crates/client/src/transport/environment.rs",
+    "crates/client/src/transport/http/segments.rs",
+    "crates/client/src/transport/orphans.rs",
+    "crates/client/src/transport/process_tree.rs",
+    "crates/client/src/transport/processes.rs",
+    "crates/client/src/transport/program.rs",
+    "crates/files/src/lib.rs",
+    "crates/source/src/file.rs",
+    "crates/source/src/file_uri.rs",
+    "src/cli/commands/relay_streams.rs",
+    "src/cli/state.rs",
+    "src/cli/system_signals.rs",
+    "src/cli/terminal.rs",
+    "src/report/sink.rs",
+    "src/runner/port.rs",
+];
+
 /// Folders of built-in suites, each of which is a line in [`BUILTIN`].
 const SUITES: [&str; 2] = ["suites", "suites/packs"];
 const BUILTIN: &str = "src/suite/builtin.rs";
@@ -260,6 +279,25 @@ fn only_one_crate_changes_the_disk() {
     assert!(broken.is_empty(), "use `crate::files` to change the disk:\n{}", broken.join("\n"));
 }
 
+/// Systems differ in the paths that they give, and in what they tell of files and processes.
+#[test]
+fn what_systems_differ_in_is_in_few_files() {
+    let real = Regex::new(r"\bfs::canonicalize\b|\.canonicalize\(").unwrap();
+    let differs = Regex::new(r"\bcfg!?\((?:not\()?(?:unix|windows|target_os)").unwrap();
+    let mut broken = Vec::new();
+    for (path, text) in sources().filter(|(path, _)| !is_test(path)) {
+        let code = product_code(&text);
+        if real.is_match(code) && path != Path::new("crates/files/src/real_path.rs") {
+            broken.push(format!("{}: call `files::real_path` instead", path.display()));
+        }
+        let shown = path.display().to_string();
+        if differs.is_match(code) && !OF_SYSTEMS.contains(&shown.as_str()) {
+            broken.push(format!("{shown}: put it into a file of `OF_SYSTEMS`, so that callers need not know"));
+        }
+    }
+    assert!(broken.is_empty(), "differences of systems:\n{}", broken.join("\n"));
+}
+
 /// Every Rust file under `src/` and in `crates/` with its path from the repository, in order.
 fn sources() -> impl Iterator<Item = (PathBuf, String)> {
     static SOURCES: LazyLock<Vec<(PathBuf, String)>> = LazyLock::new(|| {
@@ -317,5 +355,7 @@ fn is_test(path: &Path) -> bool {
 
 /// The text before the tests at the bottom.
 fn product_code(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
+    static TESTS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?m)^#\[cfg\((?:all\()?test\b.*\nmod tests \{").unwrap());
+    TESTS.find(text).map_or(text, |tests| &text[..tests.start()])
 }

@@ -1,7 +1,7 @@
 //! Runs that are stopped from outside, at every stage: servers are ended and reports are written all the same.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+use std::io::Write as _;
 use std::process::Command;
 
 use serde_json::Value;
@@ -81,6 +81,30 @@ fn reports_are_written_after_an_interrupt() {
         assert!(junit.contains("passes") && junit.contains("takes long"), "{junit}");
         assert_eq!((&report["interrupted"], &report["not_run"]), (&true.into(), &1.into()), "{report}");
         assert_eq!(report["totals"]["passed"], 1);
+        scene.assert_nothing_survives();
+    }
+}
+
+/// So does a program that starts this one where there are no signals to send, such as `mcprove serve mcp` on Windows.
+#[test]
+fn a_byte_on_standard_input_and_its_end_are_interrupts() {
+    for says in [&b"\n"[..], b""] {
+        let scene = Scene::new(&format!("interrupted/input-{}", says.len()));
+        scene.write("suite.yml", SUITE);
+        let reports = "--report json=report.json --report ndjson=events.ndjson";
+        let mut child = scene.talk(&format!("--stop-by-input run suite.yml {reports}"));
+        scene.wait_until("the second test never began", || {
+            scene.line("show events.ndjson").stdout.contains(r#"{"case-started":{"id":"suite.yml::takes long"#)
+        });
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(says).unwrap();
+        // The end of the input would be the next one.
+        let input = Some(input).filter(|_| !says.is_empty());
+        let seen = child.wait_with_output().unwrap();
+        drop(input);
+        assert_eq!(seen.status.code(), Some(130), "{says:?}");
+        let report = report(&scene);
+        assert_eq!((&report["interrupted"], &report["totals"]["passed"]), (&true.into(), &1.into()), "{report}");
         scene.assert_nothing_survives();
     }
 }

@@ -1,5 +1,4 @@
 //! Links that a server puts in the place of files and folders of its tester while it runs lead nowhere.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,4 @@
 //! `mcprove login`: a person logs in with a browser, once; suites use the token, refresh it, and keep what came back.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::fs;

@@ -21,6 +21,9 @@
 //! this process, as the tests of others do.
 //! `bounds` sets servers at it that want all memory; `budgets` counts what common commands cost; `generate` holds made values against the validator; `architecture`, `generated` and `robustness` look at the sources,
 //! at written files, and at the loader; `packaging` installs what is shipped, `action` runs the steps of the GitHub action, `runners` the plugins for other test runners, and `repository` looks at what contributors meet; `manual` makes the pages of the reference; `readme`, `documents`, `ci` and `examples` at what the documentation shows.
+//!
+//! The scripts and signals of these tests are those of Unix; what differs elsewhere is tested beside its code.
+#![cfg(unix)]
 
 mod action;
 mod agents;

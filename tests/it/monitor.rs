@@ -1,5 +1,4 @@
 //! Servers that are watched: what is reported of them when they go, come back and change.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::BTreeSet;

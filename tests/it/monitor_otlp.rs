@@ -1,5 +1,4 @@
 //! Traces and metrics of a monitor at an endpoint of OpenTelemetry, and endpoints that take none.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -96,7 +96,6 @@ const WRONG: &str = "suite: Wrong\nserver: { command: [python3, server.py] }\nte
                      - { name: one, call: look, expect: [{ is_error: true }] }\n  \
                      - { name: two, call: look, expect: [{ is_error: true }] }\n";
 
-#[cfg(unix)]
 #[test]
 fn a_replay_that_nobody_reads_can_be_stopped_and_ends_by_itself() {
     let hangs = "    if os.path.exists('pipe'):\n        open('called', 'w').close()\n        sys.stdin.buffer.read()\n    \

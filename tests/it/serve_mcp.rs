@@ -1,6 +1,5 @@
 //! `mcprove serve mcp`: calls that are cancelled, links, and clients that leave; what its tools answer is in
 //! `tests/cases/coding-agents`.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::io::{BufRead, BufReader, Lines, Write};

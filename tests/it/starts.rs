@@ -1,5 +1,4 @@
 //! Servers that start at the same time: no more than there are processors, however many cases run at a time.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::BTreeMap;

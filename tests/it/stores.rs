@@ -1,5 +1,4 @@
 //! Copies of stores: gone after every run, however it ends, and there for who wants to look at them.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::fs;

@@ -1,5 +1,4 @@
 //! `mcprove run --watch`: suites and servers change, and what is affected runs again.
-#![cfg(unix)]
 
 use std::fs;
 

@@ -77,7 +77,6 @@ fn colours_are_where_they_are_asked_for() {
 }
 
 /// A link must not turn a recording into a way to write anywhere else.
-#[cfg(unix)]
 #[test]
 fn snapshots_stay_in_their_folder() {
     for link in ["snapshots", "snapshots/suite", "snapshots/suite/repeated.json"] {

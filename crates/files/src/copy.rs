@@ -12,6 +12,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::entry::Kind;
 use crate::folder::{Access, Folder};
+use crate::system::take_file_permissions;
 
 /// The greatest depth of folders that are copied.
 const DEEPEST: usize = 64;
@@ -214,12 +215,7 @@ fn copy_file(from: EntryPlace<'_>, to: EntryPlace<'_>, limit: u64) -> io::Result
     let source = from.folder.open_to_read(from.name)?;
     let mut made = to.folder.create_open(to.name, Access::Private)?;
     let copied = io::copy(&mut (&source).take(limit.saturating_add(1)), &mut made)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let bits = source.metadata()?.permissions().mode() & 0o777;
-        made.set_permissions(std::fs::Permissions::from_mode(bits))?;
-    }
+    take_file_permissions(&made, &source)?;
     Ok(copied)
 }
 

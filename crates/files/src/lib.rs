@@ -14,20 +14,24 @@
 //! Where a system lacks such handles (`windows.rs`), a folder stays open, which keeps it from being moved or removed, and
 //! each name is checked before it is used.
 
+//!
+//! What systems tell of files in ways of their own is here, too, so that nobody else has to know.
+
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-use unix::Handle;
+use unix as system;
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 mod windows;
-#[cfg(not(unix))]
-use windows::Handle;
+#[cfg(windows)]
+use windows as system;
 
 mod copy;
 mod entry;
 mod folder;
 mod place;
+mod real_path;
 mod temporary;
 #[cfg(test)]
 mod tests;
@@ -36,4 +40,7 @@ pub use copy::{Change, CopyError, CopyLimit};
 pub use entry::{Entry, Identity, Kind};
 pub use folder::{Access, Folder};
 pub use place::{FilePlace, FolderPlace};
+pub use real_path::real_path;
+use system::Handle;
+pub use system::{file_number, is_readable_by_others, is_same_file, may_run};
 pub use temporary::TemporaryFolder;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::entry::Identity;
 use crate::folder::{Access, Folder};
+use crate::real_path::real_path;
 
 /// The largest file that is written in place, since it must get back what it held where that fails.
 const LARGEST_IN_PLACE: u64 = 64 << 20;
@@ -226,7 +227,7 @@ fn is_nothing(path: &Path) -> bool {
 
 fn find_file(path: &Path) -> io::Result<WriteTarget> {
     // A link stays a link; what it points at is written.
-    let known = fs::canonicalize(path);
+    let known = real_path(path);
     if known.is_err() && fs::metadata(path).is_ok_and(|found| !found.is_dir()) {
         // The system knows where it leads, and no path does.
         return Ok(WriteTarget::Open(OpenOptions::new().write(true).open(path)?));

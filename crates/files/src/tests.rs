@@ -1,8 +1,8 @@
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::temporary::empty;
-use super::{Access, FilePlace, Folder, FolderPlace, Kind};
+use super::{Access, FilePlace, Folder, Kind};
 
 /// A folder that is gone after the test, with a folder `own` and a folder `victim`, which holds a file.
 struct Scratch(PathBuf);
@@ -83,9 +83,11 @@ fn a_folder_is_emptied_again_while_somebody_still_uses_it() {
 #[cfg(unix)]
 mod links {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::path::Path;
     use std::process::Command;
 
     use super::*;
+    use crate::FolderPlace;
 
     /// Something in the place of the file `own/file`, and whether it may be replaced by a new file.
     type Obstacle = (&'static str, fn(&Scratch), bool);

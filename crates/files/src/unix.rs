@@ -1,10 +1,11 @@
 //! Names within an open folder, by the system calls that end in `at`.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Metadata, Permissions, metadata};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{self as system, AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
@@ -116,4 +117,31 @@ fn about(stat: &Stat) -> About {
 /// The types of these numbers differ from system to system.
 fn number(number: impl Into<i128>) -> i128 {
     number.into()
+}
+
+/// Gives a file the permissions of another one.
+pub(crate) fn take_file_permissions(file: &File, other: &File) -> io::Result<()> {
+    let bits = other.metadata()?.permissions().mode() & 0o777;
+    file.set_permissions(Permissions::from_mode(bits))
+}
+
+/// A file may be run, by whoever it is.
+pub fn may_run(path: &Path) -> bool {
+    metadata(path).is_ok_and(|about| about.permissions().mode() & 0o111 != 0)
+}
+
+/// Others than its owner can read a file.
+pub fn is_readable_by_others(file: &File) -> bool {
+    file.metadata().is_ok_and(|about| about.permissions().mode() & 0o077 != 0)
+}
+
+/// Both names stand for one file, as hard links do.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    identity(one).is_some_and(|one| Some(one) == identity(other))
+}
+
+/// A number that another file in the place of this one would not have.
+pub fn file_number(about: &Metadata) -> u64 {
+    about.ino()
 }

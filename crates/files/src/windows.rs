@@ -12,6 +12,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::entry::{About, Identity, Kind};
 use crate::folder::{Access, Opening};
+use crate::real_path::real_path;
 
 /// `FILE_SHARE_READ` and `FILE_SHARE_WRITE`, without `FILE_SHARE_DELETE`.
 const STAYS: u32 = 0x1 | 0x2;
@@ -34,7 +35,7 @@ pub(crate) struct Handle {
 
 impl Handle {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Self::open_at(fs::canonicalize(path)?)
+        Self::open_at(real_path(path)?)
     }
 
     pub(crate) fn open_folder(&self, name: &OsStr) -> io::Result<Self> {
@@ -128,4 +129,30 @@ fn about(metadata: &Metadata) -> About {
     // Files of one folder differ in when they were made, and a folder that is open stays where it is.
     let identity = Identity { device: 0, number: i128::from(metadata.creation_time()) };
     About { kind, identity, names: 1, changed }
+}
+
+/// Permissions of files are inherited here.
+#[expect(clippy::unnecessary_wraps, reason = "other systems can fail")]
+pub(crate) fn take_file_permissions(_: &File, _: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// A file may be run: its name says so, and whoever looks knows that name.
+pub fn may_run(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// The folder of a user is closed to others by its own rules.
+pub fn is_readable_by_others(_: &File) -> bool {
+    false
+}
+
+/// Nothing but the names tells.
+pub fn is_same_file(_: &Path, _: &Path) -> bool {
+    false
+}
+
+/// A number that another file in the place of this one would not have: the time at which it was made.
+pub fn file_number(about: &Metadata) -> u64 {
+    about.creation_time()
 }

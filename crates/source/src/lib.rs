@@ -10,6 +10,7 @@ mod difference;
 mod duration;
 mod ends;
 pub mod file;
+mod file_uri;
 pub mod grammar;
 mod hash;
 mod jsonc;
@@ -37,6 +38,7 @@ pub use self::diagnostic::{Diagnostic, DiagnosticSeverity, Label, MistakeKind};
 pub use self::difference::{LineSide, difference};
 pub use self::duration::{duration_text, parse_duration};
 pub use self::ends::{Ends, beginning_of_json};
+pub use self::file_uri::PathStyle;
 pub use self::hash::{FNV, fnv, hash_text, mix_hash};
 pub use self::jsonc::parse_jsonc;
 pub use self::manual::{ManualReference, manual};
@@ -46,7 +48,7 @@ pub use self::quote::Quote;
 pub use self::render::{Color, Excerpt, Style, render, render_all, render_excerpt};
 pub use self::schema_address::schema_address;
 pub use self::suggest::{did_you_mean, nearest};
-pub use self::text::{beginning, legible_json, map_texts, replace_path, shorten, singular, words};
+pub use self::text::{beginning, legible_json, map_texts, replace_path, shorten, singular, with_line_ends_of, words};
 pub use self::visible::{
     command_brackets, is_hidden, printable, replace_command_brackets, visible, visible_line, without_commands,
 };

@@ -48,6 +48,13 @@ pub fn legible_json(value: &impl Serialize) -> String {
     text
 }
 
+/// A text with the line ends of another one: those of Windows, where that has no others.
+pub fn with_line_ends_of(model: &str, text: &str) -> String {
+    let ends = model.matches('\n').count();
+    let is_of_windows = ends > 0 && model.matches("\r\n").count() == ends;
+    if is_of_windows { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text.to_owned() }
+}
+
 /// A text, or its beginning of so many characters and how many bytes it has in all.
 pub fn beginning(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -127,6 +134,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn line_ends_are_those_of_the_model() {
+        for (model, text, expected) in [
+            ("a\r\nb\r\n", "a\r\nc\nb\r\n", "a\r\nc\r\nb\r\n"),
+            ("a\nb\n", "a\nc\n", "a\nc\n"),
+            // A file with both stays as it is.
+            ("a\r\nb\n", "a\r\nc\nb\n", "a\r\nc\nb\n"),
+            ("a", "a\nb\n", "a\nb\n"),
+        ] {
+            assert_eq!(with_line_ends_of(model, text), expected, "{model:?}");
+        }
+    }
 
     #[test]
     fn texts_change_and_nothing_else_does() {

@@ -379,6 +379,31 @@ mod tests {
     }
 
     #[test]
+    fn line_ends_of_windows_change_no_value_and_no_place() {
+        fn places(sources: &Sources, node: &Node, found: &mut Vec<(usize, usize)>) {
+            let (_, line, column) = sources.place(node.span);
+            found.push((line, column));
+            for inner in node.items().iter().chain(node.entries().iter().map(|(_, inner)| inner)) {
+                places(sources, inner, found);
+            }
+        }
+        let see = |text: &str| {
+            let (sources, node) = read(text);
+            let node = node.unwrap();
+            let mut found = Vec::new();
+            places(&sources, &node, &mut found);
+            (node.to_json(), found)
+        };
+        for text in [
+            "a: 1 # one\nb:\n  - é: \"x\"\n    c: |\n      one\n        two\n\n      three\nd: last\n",
+            "a: >-\n  one\n  two\n\n  three\nb: |+\n  kept\n\nc: { d: [1,\n  2], e: 'x\n\n  y' }\n",
+            "# first\n\na: \"x\n  y\"\nb: plain\n  text\nc: ~",
+        ] {
+            assert_eq!(see(text), see(&text.replace('\n', "\r\n")), "{text}");
+        }
+    }
+
+    #[test]
     fn types_are_kept_and_repeated_keys_too() {
         let (_, node) =
             read("{a: 007, b: yes, c: 1_000, d: 1e3, e: '1', a: 2, 5: x, f: .nan, g: 0x1F, h: -0.5, i: 1-2, j: 1.2.3}");

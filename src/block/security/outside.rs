@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::check::CheckEnd;
 use crate::check::canary::{Canaries, CanarySearch};
-use crate::files::{Access, Folder, Kind, TemporaryFolder};
+use crate::files::{Access, Folder, Kind, TemporaryFolder, real_path};
 
 /// The largest file that is compared or copied, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -45,7 +45,7 @@ impl WatchedFolder {
 
     /// An empty one among the temporary files of this machine.
     pub(crate) fn temporary(canaries: &mut Canaries) -> io::Result<Self> {
-        Self::create(&std::env::temp_dir().canonicalize()?, format!("mcprove-{}", canaries.make()))
+        Self::create(&real_path(std::env::temp_dir())?, format!("mcprove-{}", canaries.make()))
     }
 
     pub(crate) fn path(&self) -> &Path {

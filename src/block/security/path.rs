@@ -25,6 +25,7 @@ use crate::check::answer_pattern::AnswerPattern;
 use crate::check::canary::Canaries;
 use crate::check::evidence::shown_call;
 use crate::event::{CheckResult, Exchange, Finding, Outcome, RequirementLevel};
+use crate::files::real_path;
 use crate::plan::put::Parameter;
 use crate::plan::{BoxFuture, Check, CheckContext};
 use crate::session::SessionReply;
@@ -536,7 +537,7 @@ impl PathSearch<'_, '_> {
         let server = self.probed.context.suite.servers.get(self.probed.context.server_name);
         let beginnings = [Some(self.root), self.root.parent(), server.map(|server| server.folder.as_path())];
         let mut paths = beginnings.into_iter().flatten().map(|beginning| beginning.join(path));
-        paths.find_map(|path| fs::canonicalize(path).ok().filter(|found| found.starts_with(self.root)))
+        paths.find_map(|path| real_path(path).ok().filter(|found| found.starts_with(self.root)))
     }
 
     fn spellings(&self, valid: Option<&str>, only_reads: bool) -> Vec<SpelledPath> {

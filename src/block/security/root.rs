@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::SecuritySettings;
 use crate::event::{CheckResult, Outcome, Reason};
+use crate::files::real_path;
 use crate::plan::CheckContext;
 use crate::plan::arguments::{server_folder, starting_folder};
 use crate::session::{client_root, root_folder};
@@ -82,7 +83,7 @@ fn named_folder(context: &CheckContext<'_>, root: &Node) -> Result<PathBuf, Stri
     let named = context.suite.folder.join(&written);
     // A server with a store works on a copy of it.
     let named = context.machine.path_in_copy(&named)?.unwrap_or(named);
-    match fs::canonicalize(named) {
+    match real_path(named) {
         Ok(folder) if folder.is_dir() => Ok(folder),
         Ok(_) => Err(format!("`root` names `{written}`, which is no folder")),
         Err(error) => Err(format!(
@@ -113,7 +114,7 @@ fn folder_of_command(context: &CheckContext<'_>) -> Option<PathBuf> {
     let named = server_folder(context.suite, context.server_name)?;
     let named = absolute_path(&named, &starting_folder(server)?);
     let named = context.machine.path_in_copy(&named).ok()?.unwrap_or(named);
-    fs::canonicalize(named).ok().filter(|folder| folder.is_dir() && folder.parent().is_some())
+    real_path(named).ok().filter(|folder| folder.is_dir() && folder.parent().is_some())
 }
 
 /// The first of the client's roots beside which a folder is in none of them.
@@ -125,7 +126,7 @@ fn folder_of_client(context: &CheckContext<'_>, roots: &Node) -> Option<PathBuf>
     };
     let roots = filled.as_array()?.iter();
     let roots = roots.map(|root| client_root(&moved(root).unwrap_or_else(|| root.clone()), suite_folder));
-    let folders = roots.filter_map(|root| fs::canonicalize(root_folder(&root)?).ok()).filter(|path| path.is_dir());
+    let folders = roots.filter_map(|root| real_path(root_folder(&root)?).ok()).filter(|path| path.is_dir());
     let folders: Vec<PathBuf> = folders.collect();
     first_with_outside(&folders).cloned()
 }

@@ -141,6 +141,7 @@ mod tests {
     use super::*;
     use crate::block::security::outside::WatchedFolder;
     use crate::check::canary::Canaries;
+    use crate::files::real_path;
 
     #[test]
     fn every_spelling_leads_to_the_canary_and_nowhere_else() {
@@ -151,7 +152,7 @@ mod tests {
         let outside = OutsideFolder::plant(&root, ".md", true).unwrap();
         let of = |valid| PathSpelling { root: &root, outside: &outside, file: &outside.file, valid };
         let leads_there = |path: &SpelledPath| {
-            let found = fs::canonicalize(root.join(&path.text)).unwrap();
+            let found = real_path(root.join(&path.text)).unwrap();
             found.starts_with(outside.folder.path())
         };
         let plain = of(Some("ideas/plan.md")).plain("/canary.md");

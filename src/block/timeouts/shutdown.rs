@@ -62,8 +62,13 @@ pub(crate) async fn shut_down(
         None => &[ShutdownMoment::Idle],
     };
     let mut scenes = Vec::new();
-    for first in signals {
+    for first in signals.iter().filter(|first| first.exists()) {
         scenes.extend(moments.iter().map(|moment| ShutdownScene { first: *first, moment: *moment }));
+    }
+    if scenes.is_empty() {
+        let result =
+            CheckResult::inconclusive("this system has no SIGTERM, and the server has no input that could end");
+        return client.close_with(result).await;
     }
     let mut next = Some(client);
     let mut seen = Vec::new();
@@ -169,8 +174,8 @@ fn judge(settings: &TimeoutSettings, slow_time: Option<Duration>, seen: &[EndedS
         let help = "end the process when its input ends or SIGTERM comes, whatever it is doing; raise `grace` if it may \
                     take longer";
         let ended = |EndedServer { scene, shutdown, .. }: &&EndedServer| {
-            let by = if shutdown.by == ShutdownStep::Sigkill { "SIGKILL" } else { "SIGTERM" };
-            format!("after {}: {by} ended it, {} later", scene.text(), duration_text(shutdown.took))
+            let (by, took) = (shutdown.by.subject(), duration_text(shutdown.took));
+            format!("after {}: {by} ended it, {took} later", scene.text())
         };
         let found = found("no-shutdown", message, help);
         let found = found.with_evidence("forced", late.iter().map(ended).collect::<Vec<_>>().join("\n"));
@@ -287,7 +292,10 @@ mod tests {
         let result = judge(&TimeoutSettings::of_test("grace: 5s"), SLOW_TIME, &seen);
         assert_eq!(result.findings[0].message, "the server still runs 5 s after SIGTERM during a call");
         let evidence = [
-            ("forced".to_owned(), "after SIGTERM during a call: SIGKILL ended it, 40 ms later".to_owned()),
+            (
+                "forced".to_owned(),
+                format!("after SIGTERM during a call: {} ended it, 40 ms later", ShutdownStep::Sigkill.subject()),
+            ),
             ("in time".to_owned(), "ended 40 ms after the end of its input".to_owned()),
         ];
         assert_eq!(result.findings[0].evidence, evidence);

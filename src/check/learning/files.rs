@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::seeds::Seeds;
+use crate::files::real_path;
 use crate::plan::arguments::starting_folder;
 use crate::source::Node;
 use crate::source::template::has_template;
@@ -83,7 +84,7 @@ fn add_folder(folder: &Path, written: &str, start: &Path, seeds: &mut Seeds) {
         add_file(&Path::new(written).join(name_of(path)), start, COMMAND, seeds);
     }
     add_path("directory/path", Path::new(written), start, seeds);
-    if let Ok(real) = folder.canonicalize() {
+    if let Ok(real) = real_path(folder) {
         add_path("directory/path", &real, start, seeds);
     }
     for path in entries.iter().filter(|path| is_plain(path, fs::Metadata::is_dir)) {

@@ -18,14 +18,13 @@ use tokio::time::{sleep, timeout};
 use super::monitor_log::MonitorLog;
 use super::monitor_otlp::{OtlpArgs, OtlpExporter};
 use super::monitor_server::{Heartbeat, router};
-use super::monitor_signals::{MonitorSignal, MonitorSignals};
 use super::monitor_webhook::{Webhook, WebhookArgs};
 use super::parsing::{duration, positive};
-use super::signals::survive_full_files;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::monitor_state::StateFile;
 use crate::cli::suites::{AllowedCalls, ChosenRegistry, SuiteArgs, refuse_only};
+use crate::cli::system_signals::{SystemSignal, SystemSignals, survive_full_files};
 use crate::drift::ChangeLevel;
 use crate::event::RunEnd;
 use crate::monitor::ledger::{Ledger, StateRules, TargetName};
@@ -185,7 +184,7 @@ impl MonitorSession<'_> {
     ) -> Result<Exit, Exit> {
         let (args, console) = (self.args, self.console);
         survive_full_files();
-        let mut signals = MonitorSignals::new();
+        let mut signals = SystemSignals::listen();
         let ledger = Arc::new(Mutex::new(Ledger { rules: args.rules(), ..Ledger::default() }));
         let listener = self.listen().await?;
         let at = listener.local_addr().map_or_else(|_| args.listen.to_string(), |address| address.to_string());
@@ -211,8 +210,8 @@ impl MonitorSession<'_> {
                 tokio::select! {
                     () = &mut work => break MonitorEnd::Done,
                     signal = signals.next() => match signal {
-                        MonitorSignal::End => break MonitorEnd::Signal,
-                        MonitorSignal::Reload => {
+                        SystemSignal::Interrupt | SystemSignal::Terminate => break MonitorEnd::Signal,
+                        SystemSignal::Hangup => {
                             self.reload(&monitor, &ledger);
                             log.dirty().notify_one();
                         }

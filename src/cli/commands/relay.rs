@@ -13,12 +13,11 @@ use tokio::time::sleep;
 
 use super::parsing::duration;
 use super::relay_log::RelayLog;
-use super::relay_signals::RelaySignals;
 use super::relay_streams::{ClientStreams, client_gone};
-use super::signals::survive_full_files;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::loopback::loopback;
+use crate::cli::system_signals::{SystemSignals, survive_full_files};
 use crate::cli::written_files;
 use crate::fault::{self, Fault, ServerEnd};
 use crate::files::FilePlace;
@@ -203,8 +202,10 @@ async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<Serve
     let [program, arguments @ ..] = command else { return Err(Exit::Usage) };
     ready.serve_metrics().await?;
     survive_full_files();
-    let mut signals = RelaySignals::new();
-    let started = RelayedServer::start(program, arguments);
+    let mut signals = SystemSignals::listen();
+    let inherited = ready.console.environment.variables.iter();
+    let inherited: Vec<(String, String)> = inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let started = RelayedServer::start(program, arguments, &inherited);
     let (mut process, server) = started.map_err(|error| {
         let message = format!("the server `{program}` cannot be started: {error}");
         ready.console.fail(Exit::Environment, message, None)
@@ -226,7 +227,7 @@ async fn relay_stdio(command: &[String], ready: &ReadyRelay<'_>) -> Result<Serve
                 if is_over {
                     break StreamsEnd::Closed;
                 }
-                process.signal(signal);
+                process.signal(signal.number());
             }
             _ = process.wait(), if !is_over => is_over = true,
             () = &mut abandoned, if !is_abandoned => {
@@ -280,7 +281,7 @@ async fn relay_http(args: &HttpRelayArgs, ready: &ReadyRelay<'_>) -> Result<(), 
     let listener = ready.listen(args.listen, "--listen").await?;
     let at = listener.local_addr().map_or_else(|_| args.listen.to_string(), |address| address.to_string());
     survive_full_files();
-    let mut signals = RelaySignals::new();
+    let mut signals = SystemSignals::listen();
     // Scripts wait for this line; standard error is not buffered.
     ready.tell(&format!("relaying http://{at}{} to {}", args.upstream.path(), args.upstream));
     let serving = Upstream::new(args.upstream.clone(), Arc::clone(&ready.relay)).serve(listener);

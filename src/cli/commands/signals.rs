@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::cli::exit::Exit;
+use crate::cli::system_signals::{SystemSignals, survive_full_files};
 use crate::cli::terminal;
 use crate::event::RunEnd;
 use crate::runner::end_run_folders;
@@ -160,7 +161,7 @@ pub(crate) fn listen(
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         let listens = async move {
             survive_full_files();
-            let Ok(mut signals) = Signals::new() else { return };
+            let mut signals = SystemSignals::listen();
             // Whoever does not wait for it loses nothing but time.
             let _ = ready.send(());
             let (runtime, cleanup) = running.map(|running| (running.runtime, running.cleanup)).unzip();
@@ -225,7 +226,7 @@ async fn wait_until_budget_nearly_spent(budget: Option<&Budget>) {
 }
 
 /// Waits for the next signal; `true` where the runtime is stuck before it comes.
-async fn is_stuck_before_signal(signals: &mut Signals, running: Option<&Handle>) -> bool {
+async fn is_stuck_before_signal(signals: &mut SystemSignals, running: Option<&Handle>) -> bool {
     tokio::select! {
         _ = signals.next() => false,
         () = wait_until_stuck(running) => true,
@@ -241,7 +242,7 @@ async fn wait_until_stuck(running: Option<&Handle>) {
 }
 
 /// Runs the cleanup before the program ends; returns the failures that were found, or `None` after the next signal.
-async fn run_cleanup(cleanup: Option<Cleanup>, signals: &mut Signals) -> Option<usize> {
+async fn run_cleanup(cleanup: Option<Cleanup>, signals: &mut SystemSignals) -> Option<usize> {
     let Some(cleanup) = cleanup else { return Some(0) };
     tokio::select! {
         failures = tokio::task::spawn_blocking(cleanup) => Some(failures.unwrap_or_default()),
@@ -258,6 +259,11 @@ fn exit_after_budget(failures: Option<usize>) -> Exit {
     }
 }
 
+/// Ends the program as Ctrl-C does where nothing is cleaned up.
+pub(crate) fn exit_interrupted() -> ! {
+    exit_now(Exit::Interrupted)
+}
+
 #[expect(clippy::exit, reason = "the user asked often enough, or waits for what does not end: nothing may hold it up")]
 fn exit_now(exit: Exit) -> ! {
     terminal::restore();
@@ -269,62 +275,6 @@ fn exit_now(exit: Exit) -> ! {
 /// Prints a notice to stderr; a closed stderr is no error.
 fn print_notice(words: &str) {
     let _ = writeln!(std::io::stderr().lock(), "\n{words}");
-}
-
-/// The meaning of a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SignalKind {
-    /// The user pressed Ctrl-C.
-    Interrupt,
-    /// The program shall end.
-    Terminate,
-}
-
-/// Listens without a gap between one signal and the next.
-pub(crate) struct Signals(#[cfg(unix)] [tokio::signal::unix::Signal; 3], #[cfg(windows)] tokio::signal::windows::CtrlC);
-
-#[cfg(unix)]
-impl Signals {
-    pub(crate) fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{self, signal};
-        type Kind = unix::SignalKind;
-        let heard = [Kind::interrupt(), Kind::terminate(), Kind::hangup()].map(signal);
-        let [interrupt, terminate, hangup] = heard;
-        Ok(Self([interrupt?, terminate?, hangup?]))
-    }
-
-    pub(crate) async fn next(&mut self) -> SignalKind {
-        let [interrupt, terminate, hangup] = &mut self.0;
-        tokio::select! {
-            _ = interrupt.recv() => SignalKind::Interrupt,
-            _ = terminate.recv() => SignalKind::Terminate,
-            _ = hangup.recv() => SignalKind::Terminate,
-        }
-    }
-}
-
-/// A file that may not grow any more is a failed write to be told, not the end of the program.
-#[cfg(unix)]
-pub(crate) fn survive_full_files() {
-    use tokio::signal::unix::{SignalKind, signal};
-    /// `SIGXFSZ`, which has this number on every system that has it.
-    const FILE_SIZE_LIMIT: i32 = 25;
-    let _ = signal(SignalKind::from_raw(FILE_SIZE_LIMIT));
-}
-
-#[cfg(not(unix))]
-pub(crate) fn survive_full_files() {}
-
-#[cfg(windows)]
-impl Signals {
-    pub(crate) fn new() -> std::io::Result<Self> {
-        tokio::signal::windows::ctrl_c().map(Self)
-    }
-
-    pub(crate) async fn next(&mut self) -> SignalKind {
-        self.0.recv().await;
-        SignalKind::Interrupt
-    }
 }
 
 #[cfg(test)]

@@ -24,9 +24,9 @@ use self::keys::Key;
 use self::refusals::refuse_flags;
 use self::session::Session;
 use super::commands::run::RunArgs;
-use super::commands::signals::{SignalKind, Signals};
 use super::console::Console;
 use super::exit::Exit;
+use super::system_signals::{SystemSignal, SystemSignals};
 use super::terminal;
 
 /// What a watch waits for.
@@ -102,11 +102,11 @@ fn forward_signals(sender: Sender<Happening>, state: Arc<RunState>) {
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
-            let Ok(mut signals) = Signals::new() else { return };
+            let mut signals = SystemSignals::listen();
             let _ = ready.send(());
             loop {
                 let kind = signals.next().await;
-                let is_for_run = kind == SignalKind::Interrupt && state.interrupt();
+                let is_for_run = kind == SystemSignal::Interrupt && state.interrupt();
                 if !is_for_run && sender.send(Happening::Quit).is_err() {
                     return;
                 }

@@ -12,6 +12,7 @@ use walkdir::WalkDir;
 
 use super::outline::SuiteOutline;
 use super::source_glob::{IGNORED, SourceGlob};
+use crate::files::file_number;
 use crate::suite::normalize_path;
 
 /// What is watched.
@@ -140,14 +141,4 @@ impl FileStates {
 /// The path; the empty one is the current folder.
 fn or_here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
-}
-
-#[cfg(unix)]
-fn file_number(metadata: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(not(unix))]
-fn file_number(_: &Metadata) -> u64 {
-    0
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Inputs, Surroundings};
 use crate::source::{Diagnostic, Node, Span, visible_line};
+use crate::transport::environment::HOME;
 
 /// Turns a text of a client's configuration into one of a suite: what a client fills in becomes a template, and what a
 /// suite would fill in stays as it is written.
@@ -81,7 +82,7 @@ fn variable_template(written: &str, around: &Surroundings<'_>, inputs: &mut Inpu
             let folder = absolute(around.folder);
             Path::new(&folder).file_name().map(|name| literal(&name.to_string_lossy()))
         }
-        "userHome" => Some(variable(if cfg!(windows) { "USERPROFILE" } else { "HOME" }, None)),
+        "userHome" => Some(variable(HOME, None)),
         "pathSeparator" | "/" => Some(std::path::MAIN_SEPARATOR.to_string()),
         _ => match written.split_once(":-") {
             Some((name, default)) => named(name, Some(default)),

@@ -14,6 +14,8 @@ use crate::source::grammar::{Object, Shape, key, required};
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Node, choice};
 use crate::transport::ProcessUsage;
+use crate::transport::environment::is_passed_on;
+use crate::transport::orphans::LISTS_PROCESSES;
 
 /// A change of the start of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,9 +82,6 @@ const GROWTHS: [(&str, ProcessUsage); 3] = [
     ("so that its open files grow", ProcessUsage { memory: 0, files: 1_000_000, processes: 0 }),
     ("so that its processes grow", ProcessUsage { memory: 0, files: 0, processes: 1_000_000 }),
 ];
-
-/// Variables without which nothing starts.
-const NEEDED: [&str; 8] = ["PATH", "HOME", "LANG", "TMPDIR", "SystemRoot", "PATHEXT", "TEMP", "USERPROFILE"];
 
 /// Programs that start the server: their own options are not its settings.
 const LAUNCHERS: [&str; 19] = [
@@ -192,11 +191,12 @@ impl Start {
                     };
                     found.extend(self.with_changed_values(launch, &options, &raised));
                 }
-                Alter::Outlive if cfg!(unix) => found.push(Alteration {
+                // Nothing would show it.
+                Alter::Outlive | Alter::Grow if !LISTS_PROCESSES => {}
+                Alter::Outlive => found.push(Alteration {
                     what: "with a process that stays when the server ends".to_owned(),
                     edit: StartEdit::Outlive,
                 }),
-                Alter::Outlive => {}
                 Alter::Grow => found.extend(
                     GROWTHS.map(|(what, more)| Alteration { what: what.to_owned(), edit: StartEdit::Grow(more) }),
                 ),
@@ -212,7 +212,7 @@ impl Start {
 
     fn variables<'a>(&self, launch: &Launch<'a>) -> impl Iterator<Item = &'a (String, String)> {
         let variables = launch.variables.iter();
-        variables.filter(|(name, _)| !NEEDED.contains(&name.as_str()) && self.means(name))
+        variables.filter(|(name, _)| !is_passed_on(name) && self.means(name))
     }
 
     /// The start without an option: what follows it goes too where it is its value. What names something on the disk may

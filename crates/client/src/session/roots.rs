@@ -1,10 +1,11 @@
 //! The roots of the client: the folders that it shows to servers, as `file:` addresses.
 
-use std::fs;
 use std::path::{self, Path, PathBuf};
 
 use reqwest::Url;
 use serde_json::{Value, json};
+
+use crate::files::real_path;
 
 /// A root as `roots/list` has it. A suite writes the whole root, its URI, or a folder relative to that of the suite.
 pub fn client_root(written: &Value, suite_folder: &Path) -> Value {
@@ -19,7 +20,7 @@ pub fn root_folder(root: &Value) -> Option<PathBuf> {
 }
 
 fn folder_uri(folder: &Path) -> Option<String> {
-    let absolute = fs::canonicalize(folder).or_else(|_| path::absolute(folder)).ok()?;
+    let absolute = real_path(folder).or_else(|_| path::absolute(folder)).ok()?;
     Url::from_file_path(absolute).ok().map(String::from)
 }
 

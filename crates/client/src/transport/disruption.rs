@@ -13,6 +13,8 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
+use super::process_tree::CAN_PAUSE;
+
 /// Something done to a connection, in its place among the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disruption {
@@ -138,9 +140,9 @@ impl StreamControl {
         match (disruption, &self.process) {
             (Disruption::Unread(time), _) => self.gate.shut_for(time),
             (Disruption::Kill, Some(process)) => process.give(ProcessOrder::Kill).await,
-            (Disruption::Pause(time), Some(process)) => process.give(ProcessOrder::Pause(time)).await,
+            (Disruption::Pause(time), Some(process)) if CAN_PAUSE => process.give(ProcessOrder::Pause(time)).await,
             // The server does not see what is not written.
-            (Disruption::Pause(time), None) => sleep(time).await,
+            (Disruption::Pause(time), _) => sleep(time).await,
             (Disruption::Kill, None) => {}
         }
     }

@@ -6,6 +6,7 @@
 //! Start reading in [`Link`].
 
 mod disruption;
+pub mod environment;
 pub mod http;
 pub(crate) mod large;
 mod lines;
@@ -14,7 +15,9 @@ pub mod orphans;
 mod owner;
 mod pieces;
 mod process;
+pub mod process_tree;
 mod processes;
+pub mod program;
 pub mod relay;
 pub mod replay;
 mod schedule;
@@ -246,6 +249,11 @@ pub enum ServerExit {
 impl std::fmt::Display for ServerExit {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            // Windows has no signals: what ends a program by force shows as such a number, which is written so there.
+            Self::Status(status) if *status < 0 => match fault_name(*status) {
+                Some(name) => write!(formatter, "exit status {status:#010X} ({name})"),
+                None => write!(formatter, "exit status {status:#010X}"),
+            },
             Self::Status(status) => write!(formatter, "exit status {status}"),
             Self::Signal(signal) => match signal_name(*signal) {
                 Some(name) => write!(formatter, "signal {signal} ({name})"),
@@ -257,6 +265,21 @@ impl std::fmt::Display for ServerExit {
             Self::Panicked => formatter.write_str("a panic"),
         }
     }
+}
+
+/// What Windows means by a status (`ntstatus.h`).
+fn fault_name(status: i32) -> Option<&'static str> {
+    Some(match status.cast_unsigned() {
+        0xC000_0005 => "access violation",
+        0xC000_001D => "illegal instruction",
+        0xC000_0094 => "division by zero",
+        0xC000_00FD => "stack overflow",
+        0xC000_0135 => "a library was not found",
+        0xC000_013A => "Ctrl-C",
+        0xC000_0374 => "heap corruption",
+        0xC000_0409 => "stack buffer overrun or abort",
+        _ => return None,
+    })
 }
 
 fn signal_name(signal: i32) -> Option<&'static str> {
@@ -319,4 +342,21 @@ pub enum ConnectError {
         /// The system's reason.
         reason: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ServerExit;
+
+    #[test]
+    fn an_exit_is_told_as_the_system_means_it() {
+        for (exit, expected) in [
+            (ServerExit::Status(3), "exit status 3"),
+            (ServerExit::Status(-1_073_741_819), "exit status 0xC0000005 (access violation)"),
+            (ServerExit::Status(-1), "exit status 0xFFFFFFFF"),
+            (ServerExit::Signal(9), "signal 9 (SIGKILL)"),
+        ] {
+            assert_eq!(exit.to_string(), expected);
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! Processes that servers started and that left their groups, as with `setsid`: on Linux they come to this process once
-//! their parents are gone, and are ended. Elsewhere nobody hears of them.
+//! their parents are gone, and are ended. Elsewhere nobody hears of them; on Windows none leaves its job.
 //!
 //! A child of this process that is no server is one of those, which is true of a program only: a library knows nothing
 //! of the children of whoever uses it, and adopts none.
@@ -8,7 +8,11 @@ use std::collections::BTreeSet;
 use std::io;
 
 use parking_lot::Mutex;
-use process_wrap::tokio::ChildWrapper;
+
+use super::process_tree::ProcessTree;
+
+/// What the processes of a server are, and hold, can be found out.
+pub const LISTS_PROCESSES: bool = cfg!(target_os = "linux");
 
 /// The servers that run: each is the leader of its group.
 static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
@@ -19,15 +23,13 @@ pub(crate) struct OwnedServer(u32);
 
 impl OwnedServer {
     /// Takes note of a server while it starts, so that nobody takes it for a stray.
-    pub(crate) fn register_started(
-        start: impl FnOnce() -> io::Result<Box<dyn ChildWrapper>>,
-    ) -> io::Result<(Box<dyn ChildWrapper>, Self)> {
+    pub(crate) fn register_started(start: impl FnOnce() -> io::Result<ProcessTree>) -> io::Result<(ProcessTree, Self)> {
         let mut servers = SERVERS.lock();
-        let child = start()?;
+        let tree = start()?;
         // One that has been waited for has none, and this one has not.
-        let leader = child.id().unwrap_or_default();
+        let leader = tree.id().unwrap_or_default();
         servers.insert(leader);
-        Ok((child, Self(leader)))
+        Ok((tree, Self(leader)))
     }
 }
 
@@ -200,8 +202,15 @@ mod adopted {
         Vec::new()
     }
 
-    /// Process groups are ended where servers are stopped.
-    pub fn kill_all_children() {}
+    /// Ends servers at once, for a program that waits for nothing any more. Where they are jobs, they end with it.
+    pub fn kill_all_children() {
+        #[cfg(unix)]
+        for leader in super::SERVERS.lock().iter().filter_map(|leader| i32::try_from(*leader).ok()) {
+            use nix::sys::signal::{Signal, killpg};
+            // One that has ended needs nothing.
+            let _ = killpg(nix::unistd::Pid::from_raw(leader), Signal::SIGKILL);
+        }
+    }
 
     /// Orphans are not known on this system.
     pub fn take_killed_orphans() -> BTreeMap<String, usize> {

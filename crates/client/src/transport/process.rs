@@ -1,15 +1,15 @@
-//! The life of a server process: started with a group of its own, ended with everything it started.
+//! The life of a server process: from its start to the end of everything that it started.
 
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use process_wrap::tokio::ChildWrapper;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::disruption::{ProcessOrder, ProcessOrders};
 use super::orphans::{self, OwnedServer};
+use super::process_tree::{ProcessTree, ending_signal};
 use super::shutdown::{FirstSignal, Shutdown, ShutdownOrder, ShutdownStep, StopRequest};
 use super::{Incoming, ServerExit};
 
@@ -25,30 +25,21 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 /// The interval at which processes are looked for that may outlive their server.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The signals that let a process stand still, and go on.
-const SIGSTOP: i32 = if cfg!(target_os = "linux") { 19 } else { 17 };
-const SIGCONT: i32 = if cfg!(target_os = "linux") { 18 } else { 19 };
-
-/// A process and its group; whatever is left of it ends when this is dropped.
+/// A process with all that it started; whatever is left of it ends when this is dropped.
 pub(crate) struct ServerProcess {
-    pub child: Box<dyn ChildWrapper>,
+    pub tree: ProcessTree,
     /// Keeps it from being taken for a stray.
     server: OwnedServer,
 }
 
 impl ServerProcess {
-    pub(crate) fn new(child: Box<dyn ChildWrapper>, server: OwnedServer) -> Self {
-        Self { child, server }
+    pub(crate) fn new(tree: ProcessTree, server: OwnedServer) -> Self {
+        Self { tree, server }
     }
 
     /// The number of its process group.
     pub(crate) fn leader(&self) -> u32 {
         self.server.leader()
-    }
-
-    /// Waits for the process itself; what else is in its group may outlive it.
-    async fn wait(&mut self) -> Option<ExitStatus> {
-        self.child.inner_mut().wait().await.ok()
     }
 
     /// The names of the processes of the group that still run once its leader has ended and this time has passed.
@@ -65,9 +56,8 @@ impl ServerProcess {
 
     /// Ends what is left of the group, and what left it where this is the last server.
     async fn end(mut self) {
-        let _ = self.child.start_kill();
-        // A child without another parent is ours to wait for.
-        let _ = timeout(DRAIN_TIMEOUT, self.child.wait()).await;
+        self.tree.kill();
+        let _ = timeout(DRAIN_TIMEOUT, self.tree.wait_for_all()).await;
         drop(self);
         let _ = tokio::task::spawn_blocking(orphans::kill_unneeded).await;
     }
@@ -75,8 +65,8 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // Nothing left to end is the usual case, and no error.
-        let _ = self.child.start_kill();
+        // Nothing left to end is the usual case.
+        self.tree.kill();
     }
 }
 
@@ -97,7 +87,7 @@ pub(crate) struct Wishes {
 
 /// Waits for the process to end, or makes it end when asked; tells `incoming` how it ended, and returns it.
 pub(crate) async fn supervise(
-    mut group: ServerProcess,
+    mut server: ServerProcess,
     mut streams: StreamTasks,
     mut wishes: Wishes,
     incoming: mpsc::Sender<Incoming>,
@@ -105,13 +95,13 @@ pub(crate) async fn supervise(
     let mut paused_until: Option<Instant> = None;
     let ended = loop {
         tokio::select! {
-            status = group.wait() => break Termination::Itself(status),
+            status = server.tree.wait() => break Termination::Itself(status),
             asked = &mut wishes.stop => break Termination::Asked(asked.ok()),
             (order, done) = wishes.orders.next() => {
                 match order {
-                    ProcessOrder::Kill => drop(group.child.start_kill()),
+                    ProcessOrder::Kill => server.tree.kill(),
                     ProcessOrder::Pause(time) => {
-                        let _ = group.child.signal(SIGSTOP);
+                        server.tree.pause();
                         paused_until = paused_until.max(Some(Instant::now() + time));
                     }
                 }
@@ -120,27 +110,27 @@ pub(crate) async fn supervise(
             }
             () = sleep_until(paused_until.unwrap_or_else(Instant::now)), if paused_until.is_some() => {
                 paused_until = None;
-                let _ = group.child.signal(SIGCONT);
+                server.tree.resume();
             }
         }
     };
     if paused_until.is_some() {
-        let _ = group.child.signal(SIGCONT);
+        server.tree.resume();
     }
     let (status, shutdown) = match ended {
         Termination::Itself(status) => (status, None),
         Termination::Asked(None) => {
             streams.writing.abort();
-            let _ = group.child.start_kill();
-            (group.wait().await, None)
+            server.tree.kill();
+            (server.tree.wait().await, None)
         }
         Termination::Asked(Some(StopRequest { order, done })) => {
-            let (status, shutdown) = end(&mut group, &streams, order).await;
+            let (status, shutdown) = end(&mut server, &streams, order).await;
             (status, Some((shutdown, done)))
         }
     };
     // Children of the server that outlived it hold its streams open.
-    group.end().await;
+    server.end().await;
     let rest = async {
         let _ = (&mut streams.reading).await;
         let _ = (&mut streams.stderr).await;
@@ -165,16 +155,16 @@ enum Termination {
 
 /// Closes the input, then sends SIGTERM, then kills; `order` says where to begin, and how long that may take.
 async fn end(
-    group: &mut ServerProcess,
+    server: &mut ServerProcess,
     streams: &StreamTasks,
     order: Option<ShutdownOrder>,
 ) -> (Option<ExitStatus>, Shutdown) {
     let begun = Instant::now();
     let first = order.map_or(FirstSignal::EndOfInput, |order| order.first);
-    let (status, by) = end_by_steps(group, streams, first, order.map(|order| order.grace)).await;
+    let (status, by) = end_by_steps(server, streams, first, order.map(|order| order.grace)).await;
     let took = begun.elapsed();
     let left = match order {
-        Some(order) if by != ShutdownStep::Sigkill => group.left_after(order.grace).await,
+        Some(order) if by != ShutdownStep::Sigkill => server.left_after(order.grace).await,
         Some(_) | None => Vec::new(),
     };
     (status, Shutdown { by, took, left })
@@ -182,7 +172,7 @@ async fn end(
 
 /// `grace` is the time to exit after the first signal.
 async fn end_by_steps(
-    group: &mut ServerProcess,
+    server: &mut ServerProcess,
     streams: &StreamTasks,
     first: FirstSignal,
     grace: Option<Duration>,
@@ -191,43 +181,43 @@ async fn end_by_steps(
         // Ends the writing task, and with it the server's input.
         streams.writing.abort();
         if streams.has_input
-            && let Ok(status) = timeout(grace.unwrap_or(SHUTDOWN_TIMEOUT), group.wait()).await
+            && let Ok(status) = timeout(grace.unwrap_or(SHUTDOWN_TIMEOUT), server.tree.wait()).await
         {
             return (status, ShutdownStep::EndOfInput);
         }
     }
-    let _ = group.child.signal(15);
     let sigterm_grace = grace.filter(|_| first == FirstSignal::Sigterm).unwrap_or(SIGTERM_TIMEOUT);
-    if let Ok(status) = timeout(sigterm_grace, group.wait()).await {
+    if server.tree.ask_to_end()
+        && let Ok(status) = timeout(sigterm_grace, server.tree.wait()).await
+    {
         return (status, ShutdownStep::Sigterm);
     }
-    let _ = group.child.start_kill();
-    (group.wait().await, ShutdownStep::Sigkill)
+    server.tree.kill();
+    (server.tree.wait().await, ShutdownStep::Sigkill)
 }
 
 fn exit(status: Option<ExitStatus>) -> ServerExit {
     let Some(status) = status else { return ServerExit::Unknown };
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return ServerExit::Signal(signal);
+    match ending_signal(status) {
+        Some(signal) => ServerExit::Signal(signal),
+        None => status.code().map_or(ServerExit::Unknown, ServerExit::Status),
     }
-    status.code().map_or(ServerExit::Unknown, ServerExit::Status)
 }
 
 #[cfg(all(test, unix))]
 mod tests {
-    use process_wrap::tokio::{CommandWrap, ProcessGroup};
-
     use super::super::stdio::{self, ServerCommand};
     use super::*;
 
     #[tokio::test]
     async fn the_exit_arrives_when_the_channel_is_full() {
-        let mut command = CommandWrap::with_new("sh", |process| {
-            process.args(["-c", "exit 7"]);
-        });
-        let (child, server) = OwnedServer::register_started(|| command.wrap(ProcessGroup::leader()).spawn()).unwrap();
-        let group = ServerProcess::new(child, server);
+        let start = || {
+            ProcessTree::start("sh", |process| {
+                process.args(["-c", "exit 7"]);
+            })
+        };
+        let (tree, server) = OwnedServer::register_started(start).unwrap();
+        let server = ServerProcess::new(tree, server);
         let streams = StreamTasks {
             writing: tokio::spawn(async {}),
             reading: tokio::spawn(async {}),
@@ -238,7 +228,7 @@ mod tests {
         let (_control, orders) = super::super::disruption::ProcessControl::new();
         let (sender, mut incoming) = mpsc::channel(1);
         sender.try_send(Incoming::Closed).unwrap();
-        let mut supervising = tokio::spawn(supervise(group, streams, Wishes { stop, orders }, sender));
+        let mut supervising = tokio::spawn(supervise(server, streams, Wishes { stop, orders }, sender));
         assert!(timeout(Duration::from_millis(300), &mut supervising).await.is_err(), "it did not wait for room");
         assert_eq!(incoming.recv().await, Some(Incoming::Closed));
         assert_eq!(incoming.recv().await, Some(Incoming::Exited(ServerExit::Status(7))));

@@ -64,35 +64,12 @@ impl ServerProcesses {
 
     /// The time for which they used a processor or waited for one, all threads together; nothing where the system does
     /// not tell. What ended before is not in it.
-    #[cfg(target_os = "linux")]
     pub fn busy(&self) -> Option<Duration> {
-        self.ids()?.filter_map(busy).reduce(Duration::saturating_add)
+        system::ids(self.leader)?.filter_map(system::busy).reduce(Duration::saturating_add)
     }
 
-    /// The time for which they used a processor or waited for one: not known on this system.
-    #[cfg(not(target_os = "linux"))]
-    pub fn busy(&self) -> Option<Duration> {
-        let _ = self.leader;
-        None
-    }
-
-    #[cfg(target_os = "linux")]
     fn measure(&self) -> Option<ProcessUsage> {
-        self.ids()?.filter_map(usage).reduce(ProcessUsage::add)
-    }
-
-    /// The processes of the group.
-    #[cfg(target_os = "linux")]
-    fn ids(&self) -> Option<impl Iterator<Item = u32>> {
-        let (listed, leader) = (std::fs::read_dir("/proc").ok()?, self.leader);
-        let ids = listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-        Some(ids.filter(move |id| group(*id) == Some(leader)))
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn measure(&self) -> Option<ProcessUsage> {
-        let _ = self.leader;
-        None
+        system::ids(self.leader)?.filter_map(system::usage).reduce(ProcessUsage::add)
     }
 }
 
@@ -114,34 +91,63 @@ impl Add for ProcessUsage {
     }
 }
 
-/// The number of the group of a process (proc(5), `/proc/PID/stat`): the third field behind the name in brackets.
 #[cfg(target_os = "linux")]
-fn group(id: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    let (_, behind_name) = stat.rsplit_once(')')?;
-    behind_name.split_whitespace().nth(2)?.parse().ok()
+mod system {
+    use std::fs;
+
+    use super::{Duration, ProcessUsage};
+
+    /// The processes of a group.
+    pub(super) fn ids(leader: u32) -> Option<impl Iterator<Item = u32>> {
+        let listed = fs::read_dir("/proc").ok()?;
+        let ids = listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+        Some(ids.filter(move |id| group(*id) == Some(leader)))
+    }
+
+    /// The number of the group of a process (proc(5), `/proc/PID/stat`): the third field behind the name in brackets.
+    pub(super) fn group(id: u32) -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        let (_, behind_name) = stat.rsplit_once(')')?;
+        behind_name.split_whitespace().nth(2)?.parse().ok()
+    }
+
+    /// The time for which the threads of one process used a processor or waited for one: the first two numbers of each
+    /// `/proc/PID/task/TID/schedstat`, in nanoseconds.
+    pub(super) fn busy(id: u32) -> Option<Duration> {
+        let threads = fs::read_dir(format!("/proc/{id}/task")).ok()?;
+        let spent = threads.filter_map(|thread| {
+            let schedule = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+            schedule.split_whitespace().take(2).map(|nanoseconds| nanoseconds.parse::<u64>().ok()).sum::<Option<u64>>()
+        });
+        spent.map(Duration::from_nanos).reduce(Duration::saturating_add)
+    }
+
+    /// The resources of one process (proc(5), `/proc/PID/fd` and `VmRSS` of `/proc/PID/status`).
+    pub(super) fn usage(id: u32) -> Option<ProcessUsage> {
+        let files = fs::read_dir(format!("/proc/{id}/fd")).ok()?.count();
+        let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kibibytes: u64 = resident.split_whitespace().next()?.parse().ok()?;
+        Some(ProcessUsage { processes: 1, files: u64::try_from(files).ok()?, memory: kibibytes * 1024 })
+    }
 }
 
-/// The time for which the threads of one process used a processor or waited for one: the first two numbers of each
-/// `/proc/PID/task/TID/schedstat`, in nanoseconds.
-#[cfg(target_os = "linux")]
-fn busy(id: u32) -> Option<Duration> {
-    let threads = std::fs::read_dir(format!("/proc/{id}/task")).ok()?;
-    let spent = threads.filter_map(|thread| {
-        let schedule = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
-        schedule.split_whitespace().take(2).map(|nanoseconds| nanoseconds.parse::<u64>().ok()).sum::<Option<u64>>()
-    });
-    spent.map(Duration::from_nanos).reduce(Duration::saturating_add)
-}
+/// Other systems are not asked.
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::{Duration, ProcessUsage};
 
-/// The resources of one process (proc(5), `/proc/PID/fd` and `VmRSS` of `/proc/PID/status`).
-#[cfg(target_os = "linux")]
-fn usage(id: u32) -> Option<ProcessUsage> {
-    let files = std::fs::read_dir(format!("/proc/{id}/fd")).ok()?.count();
-    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kibibytes: u64 = resident.split_whitespace().next()?.parse().ok()?;
-    Some(ProcessUsage { processes: 1, files: u64::try_from(files).ok()?, memory: kibibytes * 1024 })
+    pub(super) fn ids(_: u32) -> Option<std::iter::Empty<u32>> {
+        None
+    }
+
+    pub(super) fn busy(_: u32) -> Option<Duration> {
+        None
+    }
+
+    pub(super) fn usage(_: u32) -> Option<ProcessUsage> {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -154,7 +160,7 @@ mod tests {
         assert_eq!([more(0), more(1), more(3)], [0, 7, 21]);
         #[cfg(target_os = "linux")]
         {
-            let own = group(std::process::id()).unwrap();
+            let own = system::group(std::process::id()).unwrap();
             let growing = ServerProcesses::of(own).growing(ProcessUsage { processes: 1 << 40, files: 0, memory: 0 });
             let seen = [0, 1, 2].map(|_| growing.usage().unwrap().processes >> 40);
             assert_eq!(seen, [0, 1, 2]);

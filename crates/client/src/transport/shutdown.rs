@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use super::process_tree::HAS_SIGTERM;
+
 /// The way in which a process is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShutdownOrder {
@@ -22,6 +24,16 @@ pub enum FirstSignal {
     Sigterm,
 }
 
+impl FirstSignal {
+    /// The system can give it.
+    pub const fn exists(self) -> bool {
+        match self {
+            Self::EndOfInput => true,
+            Self::Sigterm => HAS_SIGTERM,
+        }
+    }
+}
+
 /// The end of a process of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shutdown {
@@ -33,15 +45,27 @@ pub struct Shutdown {
     pub left: Vec<String>,
 }
 
-/// A step that ends a process, the gentlest first.
+/// A step that ends a process, the gentlest first. Windows knows no SIGTERM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShutdownStep {
     /// The end of its input.
     EndOfInput,
     /// SIGTERM.
     Sigterm,
-    /// SIGKILL.
+    /// SIGKILL, or what is like it elsewhere.
     Sigkill,
+}
+
+impl ShutdownStep {
+    /// What ended the process, as the subject of a sentence.
+    pub const fn subject(self) -> &'static str {
+        match self {
+            Self::EndOfInput => "the end of its input",
+            Self::Sigterm => "SIGTERM",
+            Self::Sigkill if HAS_SIGTERM => "SIGKILL",
+            Self::Sigkill => "a kill",
+        }
+    }
 }
 
 /// The wish that a server ends.

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
-use process_wrap::tokio::{CommandWrap, ProcessGroup};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::disruption::{ProcessControl, ReadGate, StreamControl};
 use super::orphans::OwnedServer;
 use super::process::{ServerProcess, StreamTasks, Wishes, supervise};
-use super::{ConnectError, Incoming, Link, ServerExit, ServerProcesses, Stopper, TransportKind, lines};
+use super::process_tree::{ProcessTree, is_no_program};
+use super::{ConnectError, Incoming, Link, ServerExit, ServerProcesses, Stopper, TransportKind, lines, program};
 
 /// A program, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +29,9 @@ pub struct ServerCommand {
 
 /// Starts the program in a process group of its own.
 pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
-    let mut group = start(command, Stdio::piped())?;
-    let (Some(stdin), Some(stdout), Some(stderr)) =
-        (group.child.stdin().take(), group.child.stdout().take(), group.child.stderr().take())
-    else {
+    let mut server = start(command, Stdio::piped())?;
+    let tree = &mut server.tree;
+    let (Some(stdin), Some(stdout), Some(stderr)) = (tree.take_input(), tree.take_output(), tree.take_errors()) else {
         return Err(not_started(command, "its standard streams are missing".to_owned()));
     };
     let (outgoing, to_server) = mpsc::unbounded_channel();
@@ -40,7 +39,7 @@ pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
     let (stop, asked) = Stopper::new();
     let (process, orders) = ProcessControl::new();
     let gate = Arc::new(ReadGate::default());
-    let processes = Some(ServerProcesses::of(group.leader()));
+    let processes = Some(ServerProcesses::of(server.leader()));
     let control = StreamControl { process: Some(process), gate: Arc::clone(&gate) };
     let streams = StreamTasks {
         writing: tokio::spawn(lines::write(stdin, to_server, control)),
@@ -48,7 +47,7 @@ pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
         stderr: tokio::spawn(lines::read_stderr(stderr, from_server.clone())),
         has_input: true,
     };
-    tokio::spawn(supervise(group, streams, Wishes { stop: asked, orders }, from_server));
+    tokio::spawn(supervise(server, streams, Wishes { stop: asked, orders }, from_server));
     Ok(Link { outgoing, incoming, stop, transport: TransportKind::Stdio, endpoint: None, processes })
 }
 
@@ -63,41 +62,43 @@ pub(crate) struct ApartProcess {
 
 /// Starts a program that is spoken to some other way; whatever it writes is a log.
 pub(crate) fn spawn_apart(command: &ServerCommand, log: mpsc::Sender<Incoming>) -> Result<ApartProcess, ConnectError> {
-    let mut group = start(command, Stdio::null())?;
-    let (Some(stdout), Some(stderr)) = (group.child.stdout().take(), group.child.stderr().take()) else {
+    let mut server = start(command, Stdio::null())?;
+    let (Some(stdout), Some(stderr)) = (server.tree.take_output(), server.tree.take_errors()) else {
         return Err(not_started(command, "its standard streams are missing".to_owned()));
     };
     let (stop, asked) = Stopper::new();
     let (control, orders) = ProcessControl::new();
-    let processes = ServerProcesses::of(group.leader());
+    let processes = ServerProcesses::of(server.leader());
     let streams = StreamTasks {
         writing: tokio::spawn(async {}),
         reading: tokio::spawn(lines::read_stderr(stdout, log.clone())),
         stderr: tokio::spawn(lines::read_stderr(stderr, log.clone())),
         has_input: false,
     };
-    let supervising = tokio::spawn(supervise(group, streams, Wishes { stop: asked, orders }, log));
+    let supervising = tokio::spawn(supervise(server, streams, Wishes { stop: asked, orders }, log));
     Ok(ApartProcess { stop, control, processes, supervising })
 }
 
 fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, ConnectError> {
     let cwd = if command.cwd.as_os_str().is_empty() { Path::new(".") } else { command.cwd.as_path() };
-    let program = resolve_program(&command.program, cwd);
-    let mut wrapped = CommandWrap::with_new(&program, |process| {
-        process
-            .args(&command.args)
-            .env_clear()
-            .envs(command.env.iter().map(|(name, value)| (name, value)))
-            .current_dir(cwd)
-            .stdin(input)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+    let program = program::locate(&command.program, cwd, &command.env);
+    let started = OwnedServer::register_started(|| {
+        ProcessTree::start(&program, |process| {
+            process
+                .args(&command.args)
+                .env_clear()
+                .envs(command.env.iter().map(|(name, value)| (name, value)))
+                .current_dir(cwd)
+                .stdin(input)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+        })
     });
-    wrapped.wrap(ProcessGroup::leader());
-    let started = OwnedServer::register_started(|| wrapped.spawn());
-    started.map(|(child, server)| ServerProcess::new(child, server)).map_err(|error| {
+    started.map(|(tree, server)| ServerProcess::new(tree, server)).map_err(|error| {
         if error.kind() != io::ErrorKind::NotFound {
-            let reason = if error.kind() != io::ErrorKind::PermissionDenied {
+            let reason = if is_no_program(&error) {
+                "the system can run no such file; write its interpreter before it".to_owned()
+            } else if error.kind() != io::ErrorKind::PermissionDenied {
                 error.to_string()
             } else if program.is_dir() {
                 "it is a folder; name a program in it".to_owned()
@@ -113,16 +114,6 @@ fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, Connect
     })
 }
 
-/// A program with a path is meant relative to the folder in which it starts, whatever the system would do.
-fn resolve_program(program: &str, cwd: &Path) -> PathBuf {
-    let path = Path::new(program);
-    if path.components().count() < 2 || path.is_absolute() {
-        return path.to_owned();
-    }
-    let joined = cwd.join(path);
-    std::path::absolute(&joined).unwrap_or(joined)
-}
-
 fn not_found(command: &ServerCommand, program: &Path) -> ConnectError {
     let path = (program.components().count() > 1).then(|| program.to_owned());
     ConnectError::NotFound { program: command.program.clone(), path }
@@ -130,4 +121,35 @@ fn not_found(command: &ServerCommand, program: &Path) -> ConnectError {
 
 fn not_started(command: &ServerCommand, reason: String) -> ConnectError {
     ConnectError::NotStarted { program: command.program.clone(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::files::{Access, TemporaryFolder};
+
+    /// As npm installs programs: a script with a line that names its interpreter, and on Windows one for `cmd` beside it.
+    #[tokio::test]
+    async fn a_script_in_the_path_starts_by_its_name() {
+        let name = format!("mcprove-script-{}", std::process::id());
+        let folder = TemporaryFolder::create(&std::env::temp_dir(), name, Access::Private).unwrap();
+        let script = folder.path().join("serve");
+        fs::write(&script, "#!/bin/sh\necho \"$1\"\n").unwrap();
+        fs::write(folder.path().join("serve.cmd"), "@echo %~1\r\n").unwrap();
+        #[cfg(unix)]
+        fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let command = ServerCommand {
+            program: "serve".to_owned(),
+            args: vec!["two words".to_owned()],
+            env: vec![("PATH".to_owned(), folder.path().display().to_string())],
+            cwd: PathBuf::new(),
+        };
+        let mut link = spawn(&command).unwrap_or_else(|error| panic!("it does not start: {error}"));
+        assert_eq!(link.incoming.recv().await, Some(Incoming::Line(b"two words".to_vec())));
+        link.stop.stop().await;
+        let missing = spawn(&ServerCommand { program: "server".to_owned(), ..command });
+        assert_eq!(missing.err(), Some(ConnectError::NotFound { program: "server".to_owned(), path: None }));
+    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lsp_server::Notification;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::mistakes::{self, PositionEncoding};
@@ -15,7 +15,7 @@ use crate::block;
 use crate::cli::paths::{is_part, is_suite, reads_like_a_suite};
 use crate::cli::suites::{ChosenRegistry, read_suite};
 use crate::plan::{self, Selection};
-use crate::source::{Diagnostic, SourceFile, Sources, format_yaml};
+use crate::source::{Diagnostic, PathStyle, SourceFile, Sources, format_yaml};
 use crate::suite::{Files, Servers};
 
 /// Everything that is open.
@@ -156,31 +156,28 @@ impl Documents {
 
 /// The path of a `file:` address (RFC 8089); `None` for any other.
 fn path_of(uri: &str) -> Option<PathBuf> {
-    let path = percent_decode_str(uri.strip_prefix("file://")?).decode_utf8().ok()?;
-    // On Windows, the path begins with a slash and a drive.
-    let drive = path.strip_prefix('/').filter(|rest| cfg!(windows) && rest.as_bytes().get(1) == Some(&b':'));
-    let path = PathBuf::from(drive.unwrap_or(&path));
-    path.is_absolute().then_some(path)
+    let decoded = percent_decode_str(uri.strip_prefix("file://")?).decode_utf8().ok()?;
+    PathStyle::HERE.path_of_uri(&decoded).map(PathBuf::from)
 }
-
-/// What stays as it is in the path of an address.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 fn uri_of(path: &Path) -> String {
-    let path = path.to_string_lossy().replace('\\', if cfg!(windows) { "/" } else { "\\" });
-    let root = if path.starts_with('/') { "" } else { "/" };
-    format!("file://{root}{}", utf8_percent_encode(&path, PLAIN))
+    let path = path.to_string_lossy();
+    // Only what an editor named is told of, and that has an address.
+    PathStyle::HERE.file_uri(&path).unwrap_or_else(|| PathStyle::HERE.relative_uri(&path))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn addresses_and_paths() {
+        let of_system = match PathStyle::HERE {
+            PathStyle::Unix => ("file:///a/b%20c/%C3%A4.yml", Some("/a/b c/ä.yml")),
+            PathStyle::Windows => ("file:///c:/b%20c/%C3%A4.yml", Some("c:/b c/ä.yml")),
+        };
         for (uri, path) in [
-            ("file:///a/b%20c/%C3%A4.yml", Some("/a/b c/ä.yml")),
-            ("file:///a/s.yml", Some("/a/s.yml")),
+            of_system,
             ("untitled:Untitled-1", None),
             ("file://host/share/s.yml", None),
             ("https://example.com/s.yml", None),

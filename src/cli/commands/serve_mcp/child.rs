@@ -6,18 +6,19 @@
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt as _};
+use tokio::process::ChildStdin;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use super::outcome::{BoundedOutput, EndedCommand};
 use crate::transport::orphans;
+use crate::transport::process_tree::{HAS_SIGTERM, ProcessTree};
 
 /// The time for the rest of the output once the child has ended: a process that it left may hold the pipe.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -28,6 +29,24 @@ pub(super) struct Children {
     program: PathBuf,
     servers: tokio::sync::Mutex<()>,
     files: tokio::sync::Mutex<()>,
+}
+
+/// A command that runs.
+#[derive(Debug)]
+struct Child {
+    tree: ProcessTree,
+    /// The way to ask it to end where the system has none.
+    input: Option<ChildStdin>,
+}
+
+impl Child {
+    /// Asks it to end as Ctrl-C does; returns false where it does not hear that.
+    async fn ask_to_end(&mut self) -> bool {
+        match &mut self.input {
+            Some(input) => input.write_all(b"\n").await.is_ok() && input.flush().await.is_ok(),
+            None => self.tree.ask_to_end(),
+        }
+    }
 }
 
 /// What a command touches.
@@ -82,12 +101,12 @@ impl Children {
                 turn = turns.lock() => turn,
             };
             let mut child = self.start(&words)?;
-            let output = child.stdout.take().map(Collected::new);
-            let messages = child.stderr.take().map(Collected::new);
+            let output = child.tree.take_output().map(Collected::new);
+            let messages = child.tree.take_errors().map(Collected::new);
             tokio::select! {
-                status = child.wait() => {
+                status = child.tree.wait() => {
                     let (output, messages) = (Collected::text(output).await, Collected::text(messages).await);
-                    let exit = status?.code();
+                    let exit = status.and_then(|status| status.code());
                     // A command that was killed by somebody ended none of its servers.
                     if exit.is_none() && reach == CommandReach::Servers {
                         self.end_strays().await;
@@ -95,7 +114,7 @@ impl Children {
                     Ok(Some(EndedCommand { exit, output, messages }))
                 }
                 reason = &mut stop => {
-                    if end(&mut child, reason).await? == ChildEnd::Killed && reach == CommandReach::Servers {
+                    if end(&mut child, reason).await == ChildEnd::Killed && reach == CommandReach::Servers {
                         self.end_strays().await;
                     }
                     Ok(None)
@@ -111,12 +130,14 @@ impl Children {
     }
 
     fn start(&self, words: &[String]) -> io::Result<Child> {
-        let mut command = Command::new(&self.program);
-        command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Ctrl-C in a terminal is this program's to pass on, once.
-        #[cfg(unix)]
-        command.process_group(0);
-        command.kill_on_drop(true).spawn()
+        let (flags, input): (&[&str], _) =
+            if HAS_SIGTERM { (&[], Stdio::null()) } else { (&["--stop-by-input"], Stdio::piped()) };
+        // Ctrl-C in a terminal is this program's to pass on, once: a tree has a group of its own.
+        let mut tree = ProcessTree::start(&self.program, |command| {
+            command.args(flags).args(words).kill_on_drop(true);
+            command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        })?;
+        Ok(Child { input: tree.take_input(), tree })
     }
 
     /// Ends the servers of a command that was killed: they are children of this program then.
@@ -136,30 +157,18 @@ enum ChildEnd {
 }
 
 /// Ends a child: asks it, more urgently each time, and kills it if that is in vain.
-async fn end(child: &mut Child, reason: StopReason) -> io::Result<ChildEnd> {
+async fn end(child: &mut Child, reason: StopReason) -> ChildEnd {
     for patience in reason.patience() {
-        if !ask_to_end(child) {
+        if !child.ask_to_end().await {
             break;
         }
-        if let Ok(status) = timeout(patience, child.wait()).await {
-            return status.map(|_: ExitStatus| ChildEnd::Asked);
+        if timeout(patience, child.tree.wait()).await.is_ok() {
+            return ChildEnd::Asked;
         }
     }
-    child.kill().await?;
-    Ok(ChildEnd::Killed)
-}
-
-/// Sends what Ctrl-C sends; false where the system has no such signal.
-#[cfg(unix)]
-fn ask_to_end(child: &Child) -> bool {
-    use rustix::process::{Pid, Signal, kill_process};
-    let id = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    id.is_some_and(|id| kill_process(id, Signal::TERM).is_ok())
-}
-
-#[cfg(not(unix))]
-fn ask_to_end(_: &Child) -> bool {
-    false
+    child.tree.kill();
+    child.tree.wait().await;
+    ChildEnd::Killed
 }
 
 /// A stream that is read as it comes.

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::files::real_path;
+
 /// The folder, without links in its path.
 #[derive(Debug, Clone)]
 pub(super) struct Folder {
@@ -12,7 +14,7 @@ pub(super) struct Folder {
 impl Folder {
     /// The folder at a path.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
-        Ok(Self { root: path.canonicalize()? })
+        Ok(Self { root: real_path(path)? })
     }
 
     /// The path of a file or folder in it as the command line takes it, relative and without links; or the reason why it
@@ -21,7 +23,7 @@ impl Folder {
         let joined = self.root.join(typed);
         let is_here = |path: &Path| path.starts_with(&self.root);
         // A path outside is refused in the same words whether there is something or not.
-        match joined.canonicalize() {
+        match real_path(&joined) {
             Ok(real) if is_here(&real) => self.relative(&real),
             Err(_) if is_here(&without_dots(&joined)) => Err(format!(
                 "there is no file or folder `{typed}`; paths are relative to the folder in which this server was started"

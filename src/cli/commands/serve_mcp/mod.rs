@@ -18,9 +18,9 @@ use tokio::sync::watch;
 use self::child::Children;
 use self::folder::Folder;
 use self::handler::ToolServer;
-use super::signals::Signals;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
+use crate::cli::system_signals::SystemSignals;
 use crate::server::converse;
 use crate::server::transport::NoObserver;
 
@@ -32,7 +32,7 @@ pub(super) fn serve_mcp(console: &Console) -> Result<Exit, Exit> {
     let program = std::env::current_exe().map_err(cannot_start)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot_start)?;
     let served = runtime.block_on(async {
-        let mut signals = Signals::new().map_err(cannot_start)?;
+        let mut signals = SystemSignals::listen();
         let (leave, leaving) = watch::channel(false);
         let children = Arc::new(Children::new(program));
         let make_server = |input| ToolServer::new(folder, Arc::clone(&children), input, leaving);

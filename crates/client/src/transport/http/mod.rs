@@ -13,6 +13,7 @@ mod old_sse;
 mod post;
 mod raw;
 mod response;
+mod segments;
 mod served;
 mod stream;
 #[cfg(test)]

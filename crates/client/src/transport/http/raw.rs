@@ -13,7 +13,6 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
-use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio::sync::Notify;
@@ -23,6 +22,7 @@ use tokio_rustls::TlsConnector;
 use super::failure::{HttpFailure, host_and_port, tls_error_in, tls_failure};
 use super::oauth::TokenRequest;
 use super::response::{RawResponse, ReadUntil};
+use super::segments::limit_segments;
 use super::{HttpAddress, HttpConnection, NegotiatedSession, TrustedRoots};
 use crate::transport::{Owner, pieces};
 
@@ -264,7 +264,7 @@ async fn connect_with_small_buffer(addresses: &[SocketAddr]) -> io::Result<TcpSt
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         socket.set_recv_buffer_size(SMALL_BUFFER)?;
         // The room on the other side follows from it; where it cannot be set, more fits.
-        let _ = SockRef::from(&socket).set_tcp_mss(SMALL_SEGMENT);
+        limit_segments(&socket, SMALL_SEGMENT);
         match socket.connect(*address).await {
             Ok(stream) => return Ok(stream),
             Err(error) => refused = error,

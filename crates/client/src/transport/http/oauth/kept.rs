@@ -18,7 +18,7 @@ use tokio::time::{Duration, Instant, sleep};
 use super::TokenGrant;
 use super::asking::{Asking, Problem};
 use super::token_request::{TokenClient, TokenSet};
-use crate::files::{Access, Folder, FolderPlace};
+use crate::files::{Access, Folder, FolderPlace, is_readable_by_others};
 use crate::redact::Redactor;
 
 /// The variable of the environment with the content of the file, for machines on which nobody logs in.
@@ -346,19 +346,6 @@ impl LoginFile {
             cure: "another run refreshes the token: run this again when that run is done, or end it",
         })
     }
-}
-
-/// Returns true if others than the owner of a file can read it.
-#[cfg(unix)]
-fn is_readable_by_others(file: &File) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.metadata().is_ok_and(|about| about.permissions().mode() & 0o077 != 0)
-}
-
-/// The folder of a user is closed to others by its own rules.
-#[cfg(not(unix))]
-fn is_readable_by_others(_: &File) -> bool {
-    false
 }
 
 /// The login of a person, which a grant rests on.
