@@ -177,7 +177,9 @@ impl SuiteArgs {
             let skipped: Vec<Diagnostic> = doubtful.chain(found.links.iter().map(SkippedLink::warning)).collect();
             console.diagnostics(&skipped, &Sources::default());
             let nothing: Vec<&String> = found.unmatched.iter().chain(&found.only_parts).collect();
-            nothing.iter().for_each(|reason| console.error(reason, None));
+            for reason in &nothing {
+                console.error(reason, None);
+            }
             if !nothing.is_empty() {
                 return Err(Exit::Nothing);
             }

@@ -65,8 +65,8 @@ pub(crate) fn find_program(command: &ServerCommand) -> ProgramFile {
     let endings = program::endings(&command.env);
     let names = file_names(&command.program, &endings);
     if path.components().count() > 1 || path.is_absolute() || command.program.starts_with('.') {
-        let named = names.iter().map(|name| cwd.join(name)).find(|file| file.is_file());
-        return file_at(&named.unwrap_or_else(|| cwd.join(path)), command);
+        let direct = names.iter().map(|name| cwd.join(name)).find(|file| file.is_file());
+        return file_at(&direct.unwrap_or_else(|| cwd.join(path)), command);
     }
     let folders = program::folders(&command.env);
     let found = folders

@@ -195,13 +195,11 @@ fn location(place: &SourceLocation<'_>, id: &str, name: &str) -> Value {
 }
 
 fn artifact(file: &str) -> Value {
-    match PathStyle::HERE.file_uri(file) {
-        Some(uri) => json!({"uri": uri}),
-        None => {
-            let path = PathStyle::HERE.relative_uri(file.strip_prefix("./").unwrap_or(file));
-            json!({"uri": path, "uriBaseId": "%SRCROOT%"})
-        }
+    if let Some(uri) = PathStyle::HERE.file_uri(file) {
+        return json!({"uri": uri});
     }
+    let path = PathStyle::HERE.relative_uri(file.strip_prefix("./").unwrap_or(file));
+    json!({"uri": path, "uriBaseId": "%SRCROOT%"})
 }
 
 /// The kind and severity of a finding.

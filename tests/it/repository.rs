@@ -16,7 +16,7 @@ use crate::harness::{files, root};
 fn yaml(path: &Path) -> Value {
     let mut sources = Sources::default();
     let text = fs::read_to_string(path).unwrap();
-    let source = sources.add(SourceFile::new(&path.display().to_string(), &text));
+    let source = sources.add(SourceFile::new(path.display().to_string(), &text));
     match parse(&sources, source) {
         Ok(node) => node.to_json(),
         Err(mistake) => panic!("{}: {}", path.display(), mistake.message),
@@ -49,7 +49,7 @@ fn each_schema_is_named_by_its_address() {
     }
 }
 
-/// The rules of the catalog of SchemaStore, for an entry whose schema is kept elsewhere.
+/// The rules of the catalog of `SchemaStore`, for an entry whose schema is kept elsewhere.
 #[test]
 fn the_entry_for_schemastore_fits_its_catalog() {
     let entry = json(&root().join("packaging/schemastore.json"));

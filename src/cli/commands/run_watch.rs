@@ -220,7 +220,7 @@ impl RunWatch {
     pub(crate) fn end(&mut self, finished: RunFinished) {
         let servers = self.server_ends.ends(&finished);
         let fails_on_flaky = self.server_ends.rules.fails_on_flaky;
-        let finished = RunFinished { servers, fails_on_flaky, ..finished };
+        let finished = RunFinished { fails_on_flaky, servers, ..finished };
         self.tell(&Event::RunFinished(Box::new(finished)));
     }
 
