@@ -229,7 +229,7 @@ fn the_notes_of_a_release_are_those_of_the_changelog() {
          [other](https://example.com/a)\n\n## 0.1.0\n\nThe first release.\n",
     );
     let mut text = String::new();
-    for version in ["0.2.0", "0.1.0", "0.3.0"] {
+    for version in ["0.2.0", "0.1.0", "0.3.0", "0.3.0-rc.1"] {
         let _ = writeln!(text, "{}", sh(&scene, &format!("packaging/notes {version}")).text());
     }
     snapshot("packaging-notes", &text);
