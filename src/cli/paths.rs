@@ -1,10 +1,10 @@
 //! From what was typed to suite files: files, folders, globs, and lines in files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use globset::GlobBuilder;
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::files::real_path;
 use crate::plan::LineSelection;
@@ -37,8 +37,18 @@ pub(crate) struct FoundSuites {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkippedLink {
     pub(crate) path: PathBuf,
-    /// The folder that was searched; nothing for a link that leads nowhere.
-    pub(crate) leads_out_of: Option<PathBuf>,
+    pub(crate) leads: LinkEnd,
+}
+
+/// The end of a link that is not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LinkEnd {
+    /// Nothing is there.
+    Nowhere,
+    /// It is outside of this folder, which was searched.
+    OutOf(PathBuf),
+    /// It is in the folder that was searched, in a part of it that is not searched.
+    PassedOver,
 }
 
 /// Looks for the suites that the words name; no words name the current folder.
@@ -123,11 +133,21 @@ fn builtin(name: &str) -> Result<Vec<PathBuf>, String> {
 
 fn in_folder(folder: &Path, found: &mut FoundSuites) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let root = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    for WalkedFile { path, is_link } in walk(folder) {
-        if is_link && !leads_to_file_in(&root, &path) {
-            found.links.extend(skipped_link(&path, &root, folder));
-            continue;
+    let root = real_path(folder).unwrap_or_else(|_| folder.to_owned());
+    let walked: Vec<WalkedFile> = walk(folder).collect();
+    let own = walked.iter().filter(|walked| !walked.is_link && is_yaml(&walked.path) && !is_part(&walked.path));
+    let own: BTreeSet<PathBuf> =
+        own.filter_map(|walked| Some(root.join(walked.path.strip_prefix(folder).ok()?))).collect();
+    for WalkedFile { path, is_link } in walked {
+        if is_link {
+            let target = file_in(&root, &path);
+            if target.is_none() {
+                found.links.extend(skipped_link(&path, &root, folder));
+            }
+            // A file is named by itself: a link beside it changes no id.
+            if target.is_none_or(|target| own.contains(&target)) {
+                continue;
+            }
         }
         if !is_yaml(&path) {
             continue;
@@ -145,33 +165,41 @@ fn in_folder(folder: &Path, found: &mut FoundSuites) -> Vec<PathBuf> {
     files
 }
 
-/// A link leads to a file within a folder, so that whoever names the folder means it.
-fn leads_to_file_in(root: &Path, link: &Path) -> bool {
-    link.canonicalize().is_ok_and(|target| target.is_file() && target.starts_with(root))
+/// The file within a folder to which a link leads: whoever names the folder means it.
+fn file_in(root: &Path, link: &Path) -> Option<PathBuf> {
+    real_path(link).ok().filter(|target| target.is_file() && target.starts_with(root))
 }
 
 /// A link that is not followed; nothing for one that leads to no suites.
 fn skipped_link(link: &Path, root: &Path, folder: &Path) -> Option<SkippedLink> {
     let path = without_current_dir(link);
-    let Ok(target) = link.canonicalize() else {
-        return is_yaml(link).then_some(SkippedLink { path, leads_out_of: None });
+    let Ok(target) = real_path(link) else {
+        return is_yaml(link).then_some(SkippedLink { path, leads: LinkEnd::Nowhere });
     };
-    // The files of a folder within the searched one are found there.
+    let below = target.strip_prefix(root).ok();
+    // The files of a folder that is searched are found there.
     let is_missed = if target.is_dir() {
-        !target.starts_with(root) && holds_suites(&target)
+        !below.is_some_and(is_searched) && holds_suites(&target)
     } else {
         is_yaml(link) && likeness_of(&target) == SuiteLikeness::Suite
     };
-    is_missed.then(|| SkippedLink { path, leads_out_of: Some(folder.to_owned()) })
+    let leads = if below.is_some() { LinkEnd::PassedOver } else { LinkEnd::OutOf(folder.to_owned()) };
+    is_missed.then_some(SkippedLink { path, leads })
 }
 
-/// The most entries of a folder behind a link that are looked at.
-const MOST_ENTRIES: usize = 200;
+/// A folder is searched with the one above it: the path from there leads through none that is passed over.
+fn is_searched(below: &Path) -> bool {
+    let mut names = below.components().map(|part| part.as_os_str().to_string_lossy());
+    names.all(|name| !is_hidden(&name) && !PASSED_OVER.contains(&name.as_ref()))
+}
 
-/// A folder holds a suite directly.
+/// The most files and folders behind a link that are looked at.
+const MOST_ENTRIES: usize = 1000;
+
+/// A folder holds a suite, as far as it is looked at.
 fn holds_suites(folder: &Path) -> bool {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).take(MOST_ENTRIES);
-    let mut files = entries.map(|entry| entry.path()).filter(|path| is_yaml(path) && !is_part(path) && path.is_file());
+    let files = entries(WalkDir::new(folder)).take(MOST_ENTRIES).filter(|entry| entry.file_type().is_file());
+    let mut files = files.map(DirEntry::into_path).filter(|path| is_yaml(path) && !is_part(path));
     files.any(|path| likeness_of(&path) == SuiteLikeness::Suite)
 }
 
@@ -205,16 +233,26 @@ struct WalkedFile {
 
 /// The files and links below a folder in alphabetical order; no link is followed.
 fn walk(folder: &Path) -> impl Iterator<Item = WalkedFile> {
-    let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(|entry| {
-        let name = entry.file_name().to_string_lossy();
-        let is_hidden = entry.depth() > 0 && name.starts_with('.');
-        !(is_hidden || entry.file_type().is_dir() && PASSED_OVER.contains(&name.as_ref()))
-    });
-    entries.filter_map(Result::ok).filter(|entry| !entry.file_type().is_dir()).filter_map(|entry| {
+    let entries = entries(WalkDir::new(folder).sort_by_file_name());
+    entries.filter(|entry| !entry.file_type().is_dir()).filter_map(|entry| {
         let is_link = entry.file_type().is_symlink();
         let is_walked = is_link || entry.file_type().is_file();
         is_walked.then(|| WalkedFile { path: entry.into_path(), is_link })
     })
+}
+
+/// What a walk finds, without what is hidden and without the folders that hold no suites of the user's.
+fn entries(walk: WalkDir) -> impl Iterator<Item = DirEntry> {
+    let found = walk.into_iter().filter_entry(|entry| {
+        let name = entry.file_name().to_string_lossy();
+        let is_left_out = entry.depth() > 0 && is_hidden(&name);
+        !(is_left_out || entry.file_type().is_dir() && PASSED_OVER.contains(&name.as_ref()))
+    });
+    found.filter_map(Result::ok)
+}
+
+fn is_hidden(name: &str) -> bool {
+    name.starts_with('.')
 }
 
 /// The most entries of a folder whose names are compared with one that is not there.
@@ -225,6 +263,7 @@ pub(crate) fn near_suite(missing: &Path) -> Option<PathBuf> {
     let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).ok()?.filter_map(Result::ok).take(MOST_NAMES);
     let suites = entries.map(|entry| entry.path()).filter(|path| is_yaml(path) && path.is_file());
+    let suites = suites.filter(|path| likeness_of(path) != SuiteLikeness::Other);
     let mut suites: Vec<PathBuf> = suites.collect();
     suites.sort();
     // Short names with the same ending are all alike.
@@ -301,6 +340,42 @@ fn without_current_dir(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn files_have_their_own_names_and_links_those_of_what_is_not_found() {
+        use std::fs;
+        use std::os::unix::fs::symlink;
+
+        use crate::files::{Access, TemporaryFolder};
+        let name = format!("mcprove-links-{}", std::process::id());
+        let folder = TemporaryFolder::create(&std::env::temp_dir(), name, Access::Private).unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["in/.kept/deep", "in/sub", "out/deep"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        for name in ["in/zebra.yml", "in/.kept/deep/k.yml", "in/sub/s.yml", "in/other.text", "out/deep/o.yml"] {
+            fs::write(at(name), "suite: a\n").unwrap();
+        }
+        fs::write(at("in/pipeline.yml"), "jobs: []\n").unwrap();
+        for (target, link) in [
+            ("zebra.yml", "in/a.yml"),
+            ("other.text", "in/b.yml"),
+            (".kept", "in/kept"),
+            ("sub", "in/more"),
+            ("../out", "in/out"),
+        ] {
+            symlink(target, at(link)).unwrap();
+        }
+        let mut found = FoundSuites::default();
+        let files = in_folder(&at("in"), &mut found);
+        assert_eq!(files, [at("in/b.yml"), at("in/sub/s.yml"), at("in/zebra.yml")]);
+        let (kept, out) = (LinkEnd::PassedOver, LinkEnd::OutOf(at("in")));
+        let skipped = |name: &str, leads: LinkEnd| SkippedLink { path: at(name), leads };
+        assert_eq!(found.links, [skipped("in/kept", kept), skipped("in/out", out)]);
+        assert_eq!(near_suite(&at("in/zebar.yml")), Some(at("in/zebra.yml")));
+        assert_eq!(near_suite(&at("in/pipelin.yml")), None, "what is no suite is not suggested");
+    }
 
     #[test]
     fn what_reads_like_a_suite_is_doubtful() {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::calls::CallArgs;
 use super::console::Console;
 use super::exit::Exit;
-use super::paths::{self, SkippedLink};
+use super::paths::{self, LinkEnd, SkippedLink};
 use super::recorded_suites::RecordedSuites;
 use super::state;
 use crate::block::{self, campaign};
@@ -263,9 +263,11 @@ impl SkippedLink {
     /// The link in a warning, with what to do about it.
     pub(crate) fn warning(&self) -> Diagnostic {
         let path = self.path.display();
-        let (leads, help) = match &self.leads_out_of {
-            Some(folder) => (format!("out of `{}`", folder.display()), format!("name `{path}` itself to follow it")),
-            None => ("nowhere".to_owned(), "remove the link, or mend it".to_owned()),
+        let named = || format!("name `{path}` itself to follow it");
+        let (leads, help) = match &self.leads {
+            LinkEnd::OutOf(folder) => (format!("out of `{}`", folder.display()), named()),
+            LinkEnd::PassedOver => ("into a folder that is not searched".to_owned(), named()),
+            LinkEnd::Nowhere => ("nowhere".to_owned(), "remove the link, or mend it".to_owned()),
         };
         let message = format!("`{path}` is skipped: it is a link that leads {leads}");
         Diagnostic::without_place("passed-over", message).with_help(help).into_warning()

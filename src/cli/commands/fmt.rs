@@ -10,7 +10,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::paths::{self, SkippedLink};
 use crate::cli::written_files::shown_difference;
-use crate::files::FilePlace;
+use crate::files::{FilePlace, real_path};
 use crate::report::sink::{self, SinkError};
 use crate::source::file::{WRITTEN, read_text};
 use crate::source::{Diagnostic, Node, SourceFile, SourceId, Sources, format_yaml, parse, visible_line};
@@ -130,7 +130,7 @@ fn read(file: &Path, sources: &mut Sources, mistakes: &mut Vec<Diagnostic>) -> O
 
 /// The files that others include, directly or not, and that nobody named, as far as they have another layout.
 fn unformatted_includes(files: &[PathBuf]) -> Vec<PathBuf> {
-    let known = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let known = |path: &Path| real_path(path).unwrap_or_else(|_| path.to_owned());
     let mut seen: BTreeSet<PathBuf> = files.iter().map(|file| known(file)).collect();
     let mut open: Vec<PathBuf> = files.iter().rev().cloned().collect();
     let mut unformatted = Vec::new();
