@@ -13,7 +13,7 @@ use super::listing::{ListingTrip, MOST_CREATORS, may_list};
 use super::pages::{PagedList, SeenPages, SharedPages, lists_with_pages};
 use super::questions::{
     Answered, KnownValues, MadeArgument, ServerQuestion, questions_of_beginnings, questions_of_call,
-    questions_of_completions, questions_of_lists, questions_of_made, questions_of_refused, questions_of_writer,
+    questions_of_completions, questions_of_lists, questions_of_made, questions_of_writer,
 };
 use super::rich_arguments::rich_arguments;
 use super::round_trip::{Creator, MadeThing, RoundTrip, TripEnd, TripPart, creators, is_remover, trips_of};
@@ -190,13 +190,10 @@ pub(crate) async fn observe(
     // What was made is there at each question.
     let written = if observer.things.is_empty() { written } else { observer.ask_each(changing.into_iter()).await };
     seen.answered.extend(written);
-    let varied = writing.iter().filter(|(tool, _)| !is_remover(&tool.name));
+    let is_given = |tool: &Tool| known_arguments(context.suite, context.server_name, tool).is_some();
+    let varied = writing.iter().filter(|(tool, _)| !is_given(tool));
     let varied = varied.flat_map(|(tool, arguments)| questions_of_writer(tool, arguments));
-    let varied = observer.ask_each(varied).await;
-    let is_refused = |answered: &&Answered| !answered.answers.iter().any(is_served);
-    let refused = varied.iter().filter(is_refused).flat_map(|one| questions_of_refused(context.catalog, &one.question));
-    let refused = observer.ask_each(refused.collect::<Vec<_>>().into_iter()).await;
-    seen.answered.extend(varied.into_iter().chain(refused));
+    seen.answered.extend(observer.ask_each(varied).await);
     seen.things = observer.things;
     seen.announced = observer.announced;
     seen.progressing = observer.progress.into_iter().filter_map(|(tool, always)| always.then_some(tool)).collect();

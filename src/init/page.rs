@@ -62,7 +62,6 @@ impl SuitePage<'_> {
             ServerQuestion::Call { tool, made: None, .. }
             | ServerQuestion::Other { tool, .. }
             | ServerQuestion::Empty { tool, .. }
-            | ServerQuestion::Refused { tool, .. }
             | ServerQuestion::Unknown { tool, .. } => !used.tools.contains(tool),
             ServerQuestion::Read { uri } => !used.resources.contains(uri),
             ServerQuestion::Prompt { name, .. } => !used.prompts.contains(name),
@@ -151,7 +150,6 @@ impl SuitePage<'_> {
             ServerQuestion::Unknown { arguments, .. }
             | ServerQuestion::Other { arguments, .. }
             | ServerQuestion::Empty { arguments, .. }
-            | ServerQuestion::Refused { arguments, .. }
             | ServerQuestion::Prompt { arguments, .. } => literal(arguments),
             ServerQuestion::Echo { arguments, parameter, text, .. } => {
                 let mut written = literal(arguments);
@@ -291,9 +289,6 @@ impl SuitePage<'_> {
             }
             ServerQuestion::Empty { parameter, .. } => {
                 Some(format!("`{}` is empty, as a model may send it.", visible_line(parameter)))
-            }
-            ServerQuestion::Refused { parameter, .. } => {
-                Some(format!("`{}` allows nothing that is refused without it.", visible_line(parameter)))
             }
             ServerQuestion::Echo { text: EchoedText::Long, .. } => Some("What is cut is lost to the model.".to_owned()),
             ServerQuestion::Echo { text: EchoedText::Symbols, .. } => {
@@ -477,7 +472,6 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
         | ServerQuestion::Unknown { tool, .. }
         | ServerQuestion::Other { tool, .. }
         | ServerQuestion::Empty { tool, .. }
-        | ServerQuestion::Refused { tool, .. }
         | ServerQuestion::Echo { tool, .. } => json!({"call": literal_text(tool)}),
         ServerQuestion::Read { uri } | ServerQuestion::UnknownRead { uri } => json!({"read": literal_text(uri)}),
         ServerQuestion::Prompt { name, .. } | ServerQuestion::BarePrompt { name } => {
@@ -495,10 +489,9 @@ fn test_of(answered: &Answered, arguments: &Value, types: Types) -> Option<Value
         test["args"] = arguments.clone();
     }
     let is_right = |answer: &Value| match &answered.question {
-        ServerQuestion::Unknown { .. }
-        | ServerQuestion::Refused { .. }
-        | ServerQuestion::UnknownRead { .. }
-        | ServerQuestion::BarePrompt { .. } => !is_served(answer),
+        ServerQuestion::Unknown { .. } | ServerQuestion::UnknownRead { .. } | ServerQuestion::BarePrompt { .. } => {
+            !is_served(answer)
+        }
         ServerQuestion::Empty { .. } => is_served(answer) == is_served(first),
         ServerQuestion::Call { .. }
         | ServerQuestion::Other { .. }
@@ -551,9 +544,6 @@ fn name_of(question: &ServerQuestion) -> String {
         ServerQuestion::Other { tool, arguments, .. } => name_of_call(tool, arguments, None),
         ServerQuestion::Unknown { tool, parameter, .. } => format!("{tool} without a known {parameter}"),
         ServerQuestion::Empty { tool, parameter, .. } => format!("{tool} with an empty {parameter}"),
-        ServerQuestion::Refused { tool, arguments, .. } => {
-            format!("refused: {}", name_of_call(tool, arguments, None))
-        }
         ServerQuestion::Echo { tool, parameter, text: EchoedText::Long, .. } => {
             format!("{tool} with a long {parameter}")
         }

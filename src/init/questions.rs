@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use super::round_trip::is_remover;
 use super::shown_values::ShownValues;
 use crate::generate::{PLACEHOLDER, Rng};
-use crate::plan::arguments::{is_file, is_path, safe_arguments};
+use crate::plan::arguments::{SafeArguments, is_file, is_path, safe_arguments};
 use crate::reproduce::text_lasts;
 use crate::schema::objection;
 use crate::source::{visible_line, words};
@@ -63,8 +64,6 @@ pub(crate) enum ServerQuestion {
     Other { tool: String, arguments: Value, parameter: String },
     /// The same call with an empty text as an argument, which is served or refused.
     Empty { tool: String, arguments: Value, parameter: String },
-    /// A call that is refused, with a switch turned: it is refused all the same.
-    Refused { tool: String, arguments: Value, parameter: String },
     /// The same call with a text that has to come back.
     Echo { tool: String, arguments: Value, parameter: String, text: EchoedText },
     /// A resource.
@@ -161,7 +160,6 @@ impl ServerQuestion {
             | Self::Unknown { tool, .. }
             | Self::Other { tool, .. }
             | Self::Empty { tool, .. }
-            | Self::Refused { tool, .. }
             | Self::Echo { tool, .. } => Some(tool),
             Self::Read { .. }
             | Self::UnknownRead { .. }
@@ -179,7 +177,6 @@ impl ServerQuestion {
             Self::Unknown { tool, .. }
             | Self::Other { tool, .. }
             | Self::Empty { tool, .. }
-            | Self::Refused { tool, .. }
             | Self::Echo { tool, .. } => Some(tool),
             Self::Call { .. }
             | Self::Read { .. }
@@ -204,8 +201,7 @@ impl ServerQuestion {
             }
             Self::Unknown { tool, arguments, .. }
             | Self::Other { tool, arguments, .. }
-            | Self::Empty { tool, arguments, .. }
-            | Self::Refused { tool, arguments, .. } => ("tools/call", json!({"name": tool, "arguments": arguments})),
+            | Self::Empty { tool, arguments, .. } => ("tools/call", json!({"name": tool, "arguments": arguments})),
             Self::Echo { tool, arguments, parameter, text } => {
                 let mut arguments = arguments.clone();
                 arguments[parameter] = text.sent().into();
@@ -233,7 +229,6 @@ impl ServerQuestion {
             | Self::Unknown { tool, .. }
             | Self::Other { tool, .. }
             | Self::Empty { tool, .. }
-            | Self::Refused { tool, .. }
             | Self::Echo { tool, .. } => format!("calling `{}`", visible_line(tool)),
             Self::Read { uri } | Self::UnknownRead { uri } => format!("reading `{}`", visible_line(uri)),
             Self::Prompt { name, .. } | Self::BarePrompt { name } => {
@@ -268,9 +263,10 @@ pub(crate) fn questions_of_call(tool: &Tool, arguments: &Value, store: Option<&P
     questions
 }
 
-/// The call with each of its choices and switches as they are not.
+/// The call with each of its choices and switches as they are not, where that is safe to send.
 fn others(tool: &Tool, arguments: &Value) -> impl Iterator<Item = ServerQuestion> {
     let properties = tool.arguments_schema()["properties"].as_object().cloned().unwrap_or_default();
+    let safe = safe_arguments(tool, None);
     let turned = properties.into_iter().flat_map(|(parameter, declared)| {
         let known = arguments.get(&parameter).or_else(|| declared.get("default"));
         let values = match (declared["enum"].as_array(), &declared["type"]) {
@@ -281,15 +277,31 @@ fn others(tool: &Tool, arguments: &Value) -> impl Iterator<Item = ServerQuestion
             (None, _) => Vec::new(),
         };
         let others = values.into_iter().filter_map(|value| with_argument(tool, arguments, &parameter, value));
-        others.collect::<Vec<_>>()
+        others.filter(|other| safe.as_ref().is_ok_and(|safe| is_safe(safe, other))).collect::<Vec<_>>()
     });
     turned.collect::<Vec<_>>().into_iter()
 }
 
-/// Calls of a tool that may change something with other choices and switches, and with a text of another form that its
-/// pattern takes.
+/// The schema takes the arguments, and none of them may take long or reach another machine.
+fn is_safe(safe: &SafeArguments, question: &ServerQuestion) -> bool {
+    let arguments = &question.request(&Map::new()).1["arguments"];
+    safe.generator().is_valid(arguments) && safe.sanitize(arguments.clone()).as_ref() == Some(arguments)
+}
+
+/// Calls of a tool that may change something with other choices, and with a text of another form that its pattern takes.
+///
+/// A switch such as `dry_run` or `force` is never turned, and a tool that may destroy something is called as it is only.
 pub(crate) fn questions_of_writer(tool: &Tool, arguments: &Value) -> Vec<ServerQuestion> {
-    others(tool, arguments).chain(with_other_form(tool, arguments)).take(MOST_WRITTEN).collect()
+    if tool.may_destroy() {
+        return Vec::new();
+    }
+    let is_harmless = |question: &ServerQuestion| {
+        let ServerQuestion::Other { arguments, parameter, .. } = question else { return false };
+        let value = &arguments[parameter];
+        !value.is_boolean() && !value.as_str().is_some_and(is_remover)
+    };
+    let all = others(tool, arguments).chain(with_other_form(tool, arguments));
+    all.filter(is_harmless).take(MOST_WRITTEN).collect()
 }
 
 /// The call with a text that begins with another word, such as `ADD a` for `LIST`, where a pattern has both.
@@ -304,24 +316,8 @@ fn with_other_form(tool: &Tool, arguments: &Value) -> Option<ServerQuestion> {
     let mut rng = Rng::new(FORM_SEED);
     let drawn = (0..FORM_DRAWS).filter_map(|_| safe.random(&mut rng)[parameter].as_str().map(str::to_owned));
     drawn.filter(|other| first_word(other) != first_word(text)).find_map(|other| {
-        let question = with_argument(tool, arguments, parameter, other.into())?;
-        safe.generator().is_valid(&question.request(&Map::new()).1["arguments"]).then_some(question)
+        with_argument(tool, arguments, parameter, other.into()).filter(|question| is_safe(&safe, question))
     })
-}
-
-/// The calls that were refused, with each switch turned.
-pub(crate) fn questions_of_refused(catalog: &Catalog, refused: &ServerQuestion) -> Vec<ServerQuestion> {
-    let ServerQuestion::Other { tool, arguments, .. } = refused else { return Vec::new() };
-    let properties = catalog.tool(tool).map(|tool| tool.arguments_schema()["properties"].clone()).unwrap_or_default();
-    let switches = properties.as_object().into_iter().flatten().filter(|(_, declared)| declared["type"] == "boolean");
-    let turned = switches.flat_map(|(name, _)| [true, false].map(|value| (name, value)));
-    let turned = turned.filter(|(name, value)| arguments.get(*name) != Some(&Value::Bool(*value)));
-    let questions = turned.map(|(name, value)| {
-        let mut arguments = arguments.clone();
-        arguments[name.as_str()] = value.into();
-        ServerQuestion::Refused { tool: tool.clone(), arguments, parameter: name.clone() }
-    });
-    questions.take(MOST_WRITTEN).collect()
 }
 
 /// The call with another value for one argument.
@@ -753,24 +749,40 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_refused_with_each_switch() {
+    fn writers_are_called_with_what_does_no_more_than_they_were_allowed() {
+        for (name, properties, arguments, expected) in [
+            ("add_note", json!({"kind": {"enum": ["short", "long"]}}), json!({"kind": "short"}), vec![json!("long")]),
+            ("add_note", json!({"kind": {"enum": ["keep", "delete all"]}}), json!({"kind": "keep"}), vec![]),
+            ("add_note", json!({"dry_run": {"type": "boolean", "default": true}}), json!({}), vec![]),
+            ("add_note", json!({"force": {"enum": [false, true]}}), json!({"force": false}), vec![]),
+            ("purge", json!({"scope": {"enum": ["day", "year"]}}), json!({"scope": "day"}), vec![]),
+            (
+                "add_note",
+                json!({"url": {"enum": ["http://127.0.0.1:9/", "https://eu.company.com/"]}}),
+                json!({"url": "http://127.0.0.1:9/"}),
+                vec![],
+            ),
+        ] {
+            let schema = json!({"type": "object", "properties": properties});
+            let tool = Tool::new(json!({"name": name, "inputSchema": schema}));
+            let asked = questions_of_writer(&tool, &arguments);
+            let values = asked.iter().map(|question| {
+                let parameter = properties.as_object().and_then(|members| members.keys().next());
+                question.request(&Map::new()).1["arguments"][parameter.unwrap()].clone()
+            });
+            assert_eq!(values.collect::<Vec<_>>(), expected, "{name}: {properties}");
+        }
         let schema = json!({"type": "object", "properties": {
             "query": {"type": "string", "pattern": "^(LIST|ADD [a-z]+)$"}, "readOnly": {"type": "boolean"},
         }, "required": ["query"]});
-        let tool = Tool::new(json!({"name": "query", "inputSchema": schema}));
+        let tool = Tool::new(json!({"name": "add_note", "inputSchema": schema}));
         let asked = questions_of_writer(&tool, &json!({"query": "LIST"}));
-        let adding = asked.iter().find(|question| {
-            question.request(&Map::new()).1["arguments"]["query"]
-                .as_str()
-                .is_some_and(|query| query.starts_with("ADD "))
-        });
-        let catalog = Catalog { tools: vec![tool.clone()], ..Catalog::default() };
-        let refused = questions_of_refused(&catalog, adding.unwrap());
-        let switched: Vec<bool> = refused
-            .iter()
-            .filter_map(|question| question.request(&Map::new()).1["arguments"]["readOnly"].as_bool())
-            .collect();
-        assert_eq!(switched, [true, false]);
+        assert!(!asked.is_empty());
+        for question in asked {
+            let arguments = question.request(&Map::new()).1["arguments"].clone();
+            let is_other = arguments["query"].as_str().is_some_and(|query| query.starts_with("ADD "));
+            assert!(is_other && arguments.get("readOnly").is_none(), "{arguments}");
+        }
     }
 
     #[test]
