@@ -56,7 +56,8 @@ def make(platform: Platform, program: Path, out: Path) -> Path:
     if ran[-1] != project.VERSION:
         raise SystemExit(f"{program} is version {ran[-1]}; Cargo.toml has {project.VERSION}")
     members = [Member(platform.program, program.read_bytes(), is_program=True)]
-    members += [Member(path.name, path.read_bytes()) for path in [*project.LICENSES, project.README]]
+    members += [Member(path.name, path.read_bytes()) for path in project.LICENSES]
+    members.append(Member("README.md", project.readme().encode()))
     members += [Member(f"man/{name}.1", text) for name, text in manual(program, [])]
     members += [
         Member(f"completions/{file}", output_of(program, "completions", shell)) for shell, file in COMPLETIONS.items()

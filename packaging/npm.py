@@ -52,9 +52,10 @@ def make(archives: list[Archive], out: Path) -> list[Path]:
         "optionalDependencies": {name_of(archive.platform): project.VERSION for archive in archives},
     }
     launcher = Member("bin/mcprove.js", (HERE / "launcher.js").read_bytes(), is_program=True)
-    paths.append(write(out, manifest, [launcher, Member("README.md", project.README.read_bytes())]))
+    paths.append(write(out, manifest, [launcher, Member("README.md", project.readme().encode())]))
     manifest = json.loads((PLUGIN / "package.json").read_text(encoding="utf-8")) | {"version": project.VERSION}
-    files = [Member(name, (PLUGIN / name).read_bytes()) for name in [*manifest["files"], "README.md"]]
+    files = [Member(name, (PLUGIN / name).read_bytes()) for name in manifest["files"]]
+    files.append(Member("README.md", project.readme("packaging/vitest").encode()))
     return [*paths, write(out, manifest, files)]
 
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from posixpath import join, normpath
 
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
@@ -27,8 +28,29 @@ REPOSITORY = said("repository")
 LICENSE = said("license")
 AUTHORS = "The mcprove contributors"
 KEYWORDS = re.findall(r'"([^"]*)"', re.search(r"^keywords = \[(.*)\]", MANIFEST, re.MULTILINE)[1])
-README = ROOT / "README.md"
 LICENSES = [ROOT / "LICENSE-APACHE", ROOT / "LICENSE-MIT"]
+# The end of a link, or a picture, whose target is a file of the repository.
+LINK = re.compile(r"(!\[[^\]]*)?\]\((?![a-z]+:|#)([^)\s]+)\)")
+
+
+def address(path: str, version: str = VERSION, kind: str = "blob") -> str:
+    """The page of a file of the repository, as a version has it; the file itself where the kind is `raw`."""
+    return f"{REPOSITORY}/{kind}/v{version}/{normpath(path)}"
+
+
+def linked(text: str, folder: str = "", version: str = VERSION) -> str:
+    """A page of a folder of the repository, with links and pictures that are found from everywhere."""
+
+    def target(link: re.Match[str]) -> str:
+        picture, path = link.groups()
+        return f"{picture or ''}]({address(join(folder, path), version, 'raw' if picture else 'blob')})"
+
+    return LINK.sub(target, text)
+
+
+def readme(folder: str = "") -> str:
+    """The README of a folder of the repository, for a package."""
+    return linked((ROOT / folder / "README.md").read_text(encoding="utf-8"), folder)
 
 
 def filled(template: Path, **values: str) -> str:

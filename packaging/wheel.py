@@ -27,7 +27,7 @@ def make(archives: list[Archive], out: Path) -> list[Path]:
 
 def write_program(archive: Archive, out: Path) -> Path:
     program = archive.program._replace(name=f"{folder_of('mcprove')}.data/scripts/{archive.platform.program}")
-    about = metadata("mcprove", project.DESCRIPTION, project.README, [("Requires-Python", ">=3.8")])
+    about = metadata("mcprove", project.DESCRIPTION, project.readme(), [("Requires-Python", ">=3.8")])
     # It has a program, so it belongs to one platform and to no version of Python.
     tags = [f"py3-none-{tag}" for tag in archive.platform.wheel]
     return write("mcprove", [program], about, tags, out)
@@ -38,7 +38,7 @@ def write_plugin(out: Path) -> Path:
     needs = re.findall(r'"([^"]*)"', re.search(r"^dependencies = \[(.*)\]", text, re.MULTILINE)[1])
     fields = [("Requires-Python", project.said("requires-python", text)), ("Classifier", "Framework :: Pytest")]
     fields += [("Requires-Dist", need) for need in needs]
-    about = metadata("pytest-mcprove", project.said("description", text), PLUGIN / "README.md", fields)
+    about = metadata("pytest-mcprove", project.said("description", text), project.readme("packaging/pytest"), fields)
     module = "pytest_mcprove"
     members = [
         Member(f"{module}.py", (PLUGIN / f"{module}.py").read_bytes()),
@@ -82,7 +82,7 @@ def fields(pairs: list[tuple[str, str]], body: str = "") -> bytes:
     return bytes(message) + body.encode()
 
 
-def metadata(name: str, summary: str, readme: Path, more: list[tuple[str, str]]) -> bytes:
+def metadata(name: str, summary: str, readme: str, more: list[tuple[str, str]]) -> bytes:
     """The core metadata, version 2.4 (PEP 639)."""
     pairs = [
         ("Metadata-Version", "2.4"),
@@ -97,7 +97,7 @@ def metadata(name: str, summary: str, readme: Path, more: list[tuple[str, str]])
         *more,
         ("Description-Content-Type", "text/markdown"),
     ]
-    return fields(pairs, readme.read_text(encoding="utf-8"))
+    return fields(pairs, readme)
 
 
 def description(tags: list[str]) -> bytes:

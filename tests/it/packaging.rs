@@ -155,6 +155,20 @@ fn what_package_managers_install_runs() {
     snapshot("packaging-npm", &text);
 }
 
+/// The pages of PyPI and npm, where files of the repository have no relative address.
+#[test]
+fn links_and_pictures_are_found_outside_of_the_repository() {
+    let scene = packed_with(PROGRAM, &TARGETS[..1], "packaging-readme", "--kind npm --kind pypi");
+    let wheel = "python3 -m zipfile -e out/mcprove-*.whl wheel && cat wheel/*.dist-info/METADATA";
+    let tag = concat!("https://github.com/mcprove/mcprove/raw/v", env!("CARGO_PKG_VERSION"));
+    for script in [wheel, "tar -xzOf out/mcprove-[0-9]*[0-9].tgz package/README.md"] {
+        let page = shell(&scene, script).stdout;
+        assert!(page.contains(&format!("]({tag}/docs/pictures/terminal.svg)")), "{page}");
+        let relative = page.split("](").skip(1).find(|rest| !rest.starts_with("https://") && !rest.starts_with('#'));
+        assert_eq!(relative.and_then(|rest| rest.lines().next()), None);
+    }
+}
+
 /// pip takes the wheel of its platform, and none where there is none.
 #[test]
 fn each_platform_gets_its_wheel() {
@@ -220,9 +234,9 @@ fn the_notes_of_a_release_are_those_of_the_changelog() {
     let scene = Scene::bare("packaging-notes");
     fs::create_dir_all(scene.folder.join("packaging")).unwrap();
     fs::create_dir_all(scene.folder.join("docs")).unwrap();
-    let own = root().join("packaging/notes");
-    fs::copy(own, scene.folder.join("packaging/notes")).unwrap();
-    scene.write("Cargo.toml", "repository = \"https://github.com/mcprove/mcprove\"\n");
+    for file in ["packaging/notes", "packaging/project.py", "Cargo.toml"] {
+        fs::copy(root().join(file), scene.folder.join(file)).unwrap();
+    }
     scene.write(
         "docs/changelog.md",
         "# Changes\n\n## Unreleased\n\n- not yet\n\n## 0.2.0, 2026-12-24\n\n- `x` does: [CI](guides/ci.md#jobs), [packages](../packaging/README.md), \
