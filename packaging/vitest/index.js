@@ -51,7 +51,9 @@ function folderOfRuns() {
     for (const run of readdirSync(folder)) {
       const pid = join(folder, run, 'pid');
       try {
-        process.kill(Number(readFileSync(pid, 'utf8')));
+        const number = Number(readFileSync(pid, 'utf8'));
+        // Zero would be every process of this one's group.
+        if (number > 0) process.kill(number);
       } catch {
         // It has not begun, or ended just now.
       }

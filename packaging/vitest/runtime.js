@@ -1,7 +1,7 @@
 // Runs the selected cases of a suite with one `mcprove run`, and reads from its reports how each ended.
 
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -64,7 +64,11 @@ async function execute({ command, args, root, runs, file, cases }, selected, sig
 function ended([program, ...args], root, folder, signal) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-    if (child.pid) writeFileSync(join(folder, 'pid'), String(child.pid));
+    if (child.pid) {
+      // It appears with its number in it.
+      writeFileSync(join(folder, 'pid.new'), String(child.pid));
+      renameSync(join(folder, 'pid.new'), join(folder, 'pid'));
+    }
     signal?.addEventListener('abort', () => child.kill());
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
