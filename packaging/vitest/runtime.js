@@ -9,6 +9,7 @@ import { join } from 'node:path';
 const QUOTED = 5;
 // What only a run of all cases can say: that nothing was judged, and that a threshold was missed.
 const OF_THE_WHOLE_SUITE = [4, 6];
+const ENTITIES = { __proto__: null, lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
 
 export function suite({ afterAll, test }, options) {
   const added = [];
@@ -162,8 +163,6 @@ async function eventsIn(path) {
 /** The texts of cases that did not pass, by their ids, as a terminal shows them. */
 async function textsIn(path) {
   const xml = await readFile(path, 'utf8').catch(() => '');
-  const entities = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
-  const plain = (text) => text.replace(/&(?:#(\d+)|(\w+));/g, (_, code, name) => (code ? String.fromCodePoint(code) : entities[name]));
   const texts = new Map();
   for (const [element] of xml.matchAll(/<testcase\b[\s\S]*?<\/testcase>/g)) {
     const id = element.match(/<property name="id" value="([^"]*)"/)?.[1];
@@ -171,4 +170,12 @@ async function textsIn(path) {
     if (id && text) texts.set(plain(id), plain(text));
   }
   return texts;
+}
+
+/** What a text of XML stands for. */
+function plain(text) {
+  return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (entity, hex, decimal, name) => {
+    if (name) return ENTITIES[name] ?? entity;
+    return String.fromCodePoint(hex ? parseInt(hex, 16) : Number(decimal));
+  });
 }
