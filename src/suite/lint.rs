@@ -10,7 +10,7 @@ use super::{foreign_template, generating};
 use crate::fault::Fault;
 use crate::matching::{Expectation, LONGEST_WAIT, PROVIDED};
 use crate::source::template::{self, is_template};
-use crate::source::{Diagnostic, MistakeKind, Node, Span, did_you_mean, duration_text, map_many};
+use crate::source::{Diagnostic, MistakeKind, Node, Span, did_you_mean, duration_text};
 use crate::wire::{SCANS, Scan};
 
 /// Everything that is wrong with a decoded suite as a whole.
@@ -28,17 +28,14 @@ pub(crate) fn check(suite: &Suite, blocks: &[SuiteBlock<&dyn SuiteSettings>], fo
     }
     row_count(suite, found);
     foreign_template::check(suite, found);
-    let with_blocks: BTreeSet<Span> = blocks.iter().filter_map(|block| block.test).collect();
-    let of_tests = map_many(suite.tests.iter().collect(), |test: &Test| {
-        let mut found = Vec::new();
-        expectations(test, with_blocks.contains(&test.span), &mut found);
-        server(test, suite, &mut found);
-        restarts(test, suite, &mut found);
-        always_true(test, &mut found);
-        judges_nothing(test, &mut found);
-        found
-    });
-    found.extend(of_tests.into_iter().flatten());
+    for test in &suite.tests {
+        let has_block = blocks.iter().any(|block| block.test == Some(test.span));
+        expectations(test, has_block, found);
+        server(test, suite, found);
+        restarts(test, suite, found);
+        always_true(test, found);
+        judges_nothing(test, found);
+    }
     for test in all_tests(suite, blocks) {
         scans(test, found);
     }
