@@ -292,13 +292,12 @@ mod tests {
         fs::remove_dir_all(root.join(".git")).unwrap();
     }
 
-    /// Something that a server does with the folder (first path), given a folder that is none of ours (second path).
-    type Trick = (&'static str, fn(&Path, &Path));
-
     #[cfg(unix)]
     #[test]
     fn nothing_elsewhere_is_touched_whatever_is_put_in_place() {
         use std::os::unix::fs::symlink;
+        /// Something that a server does with the folder (first path), given a folder that is none of ours (second path).
+        type Trick = (&'static str, fn(&Path, &Path));
         let tricks: [Trick; 7] = [
             ("a link for the folder", |own, victim| {
                 fs::remove_dir_all(own).unwrap();
