@@ -11,9 +11,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sysconfig
 import tempfile
+import threading
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -123,7 +125,8 @@ class Suite(pytest.File):
         command = [self.program(), *arguments]
         where = {"cwd": self.config.rootpath, "env": {**os.environ, "PATH": PATH}}
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": stderr}
-        with subprocess.Popen(command, encoding="utf-8", errors="replace", **where, **streams) as process:
+        text = {"encoding": "utf-8", "errors": "replace"}
+        with interruptible(), subprocess.Popen(command, **where, **streams, **text) as process:
             try:
                 stdout, stderr = process.communicate()
             except BaseException:
@@ -265,6 +268,19 @@ def read_texts(path):
             if text:
                 texts[case.find("properties/property[@name='id']").get("value")] = text.strip("\n")
     return texts
+
+
+@contextlib.contextmanager
+def interruptible():
+    """SIGTERM, with which jobs are cancelled, interrupts this process as Ctrl-C does; only the main thread can say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 @contextlib.contextmanager
