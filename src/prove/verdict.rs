@@ -177,18 +177,25 @@ fn react_to_scan(session: &SessionJudged, known: &BTreeSet<(String, Code)>, log:
         return CaseReaction::Green;
     }
     let name = session.info().name;
+    // Frames are numbered within a session, and a finding does not say which session is its own.
+    let has_order = log.session_count() <= 1;
     let left = log.left.iter().find(|moment| moment.owner == Owner::Session);
-    let is_made_up = |finding: &Finding| left.is_some_and(|left| finding.frame.is_none_or(|at| at >= left.frame));
+    let is_made_up = |finding: &Finding| {
+        left.is_some_and(|left| !has_order || finding.frame.is_none_or(|frame| frame >= left.frame))
+    };
     let is_early = |finding: &Finding| {
         let frame = finding.frame.unwrap_or_default();
-        log.struck.iter().all(|struck| is_before(frame, struck))
+        log.struck.iter().all(|struck| has_order && is_before(frame, struck))
     };
     match findings.find(|finding| !is_early(finding) && !is_made_up(finding)) {
         Some(finding) => CaseReaction::Red(kill_by_scan(session, finding)),
         None if left.is_some() => CaseReaction::Unclear(format!("`{name}` left the recording before it failed")),
-        None => CaseReaction::Unclear(format!("`{name}` failed before the change")),
+        None => CaseReaction::Unclear(EARLY.to_owned()),
     }
 }
+
+/// Why a violation is not the mutant's.
+const EARLY: &str = "the rule was broken in a message that came before the change";
 
 const UNSTARTED: &str = "its cases end as errored, as where the environment is broken, and that is no verdict on the \
                          server; a `start_timeout` of your own makes it one";
@@ -303,6 +310,12 @@ mod tests {
             session(vec![Finding { level: RequirementLevel::Should, ..finding("bad-envelope", Some(3)) }]);
         let log = ReplayLog { struck: moments(&Owner::Session, Some(1)), ..ReplayLog::default() };
         assert_eq!(word(&react_to_scan(&recommended, &known, &log)), "green", "a recommendation fails no run");
+        let several = [(("server".to_owned(), Owner::Session), 2)].into();
+        let log = ReplayLog { struck: moments(&Owner::Session, Some(4)), sessions: several, ..ReplayLog::default() };
+        let early = session(vec![finding("bad-envelope", Some(3))]);
+        assert_eq!(word(&react_to_scan(&early, &known, &log)), "red", "frame 3 of one session, frame 4 of another");
+        let log = ReplayLog { left: moments(&Owner::Session, Some(4)), ..log };
+        assert_eq!(word(&react_to_scan(&early, &known, &log)), "unclear", "the answer may be made up");
         let two = session(vec![finding("bad-envelope", Some(1)), finding("bad-envelope", Some(5))]);
         let log = ReplayLog { struck: moments(&Owner::Session, Some(4)), ..ReplayLog::default() };
         assert_eq!(word(&react_to_scan(&two, &known, &log)), "red", "the second one came after the change");

@@ -83,6 +83,14 @@ pub(crate) struct ReplayLog {
     pub(crate) sessions: SessionNumbers,
 }
 
+impl ReplayLog {
+    /// The number of sessions with all targets.
+    pub(crate) fn session_count(&self) -> u32 {
+        let shared = self.sessions.iter().filter(|((_, owner), _)| *owner == Owner::Session);
+        shared.map(|(_, count)| count).sum()
+    }
+}
+
 /// A moment of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ReplayMoment {
