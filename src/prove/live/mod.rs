@@ -68,10 +68,10 @@ pub(crate) fn decide(
             None => cases_reached(runner, job),
         });
     }
-    let mut live_runner = LiveRunner { runner, runtime: runtime()?, baseline: None, healthy_time: Duration::ZERO };
+    let mut live_runner = LiveRunner { runner, runtime: runtime()?, baseline: None, healthy_time: Duration::MAX };
     let plan = only(&runner.passed, &|_, case| cases.contains(&case.id));
     let begun = Instant::now();
-    live_runner.baseline = Some(check_live_baseline(runner.baseline, &plan, &live_runner.healthy(&plan)));
+    live_runner.baseline = Some(check_live_baseline(runner.baseline, &plan, &live_runner.healthy(&plan).results));
     live_runner.healthy_time = begun.elapsed();
     for (job, trial) in open {
         if runner.is_over() {
@@ -146,11 +146,11 @@ struct LiveRunner<'a> {
     runtime: Runtime,
     /// The results of the run without any mutant; nothing before it.
     baseline: Option<BaselineRun>,
-    /// How long that run took.
+    /// How long that run took; before it, no time is too long.
     healthy_time: Duration,
 }
 
-/// The results of a run with a mutant.
+/// The results of a run with a mutant, or without any.
 struct MutantRun {
     results: RunResults,
     /// Why there are no more of them: it did not end in time.
@@ -265,7 +265,14 @@ impl LiveRunner<'_> {
         // What a server breaks beside the cases, any of them may bring about.
         let is_beside = judged.kills.iter().any(|kill| !is_case(kill));
         let killing = only(plan, &|_, case| is_beside || judged.kills.iter().any(|kill| kill.case == case.id));
-        let now = check_live_baseline(self.baseline(), &killing, &self.healthy(&killing));
+        let again = self.healthy(&killing);
+        if again.unended.is_some() {
+            let failed = judged.kills.first().map_or("", |kill| &kill.case);
+            return MutantVerdict::new_undecided(&format!(
+                "`{failed}` failed, and the run that shows whether it passes without the mutant did not end in time"
+            ));
+        }
+        let now = check_live_baseline(self.baseline(), &killing, &again.results);
         let is_sound = |kill: &Kill| {
             let is_known = || now.known.contains(&(kill.case.clone(), kill.code.clone()));
             if is_case(kill) { now.green.contains(&kill.case) } else { !is_known() }
@@ -282,8 +289,8 @@ impl LiveRunner<'_> {
     }
 
     /// Runs cases behind the proxy without a mutant.
-    fn healthy(&self, plan: &Plan) -> RunResults {
-        self.run_behind_proxy(plan, None, Bail::Never).results
+    fn healthy(&self, plan: &Plan) -> MutantRun {
+        self.run_behind_proxy(plan, None, Bail::Never)
     }
 
     /// Runs cases with a proxy in front of their servers, which applies the mutant.
@@ -313,18 +320,12 @@ impl LiveRunner<'_> {
                 Some(_) | None => link,
             },
         );
-        let mut run = match mutant {
-            Some(_) => self.run_in_time(plan, tamper, bail),
-            None => MutantRun {
-                results: self.run_once(plan, tamper, bail, &self.runner.settings.options.stop),
-                unended: None,
-            },
-        };
+        let mut run = self.run_in_time(plan, tamper, bail);
         run.results.log = log.lock().clone();
         run
     }
 
-    /// Runs cases with a mutant, until that takes too long.
+    /// Runs cases until that takes too long.
     fn run_in_time(&self, plan: &Plan, tamper: Tamper, bail: Bail) -> MutantRun {
         let left = self.runner.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let limit = TimeLimit::new(self.healthy_time, left);

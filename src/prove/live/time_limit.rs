@@ -44,7 +44,7 @@ impl TimeLimit {
     /// Why a mutant that did not end in time has no verdict.
     pub(super) fn reason(self) -> String {
         if self.is_of_proof {
-            return "the time was over before its run was".to_owned();
+            return "the time of `--budget` was over before the run with this mutant ended".to_owned();
         }
         format!(
             "its run had not ended after {}, far longer than the same cases take without it",
