@@ -1,49 +1,35 @@
-//! The tools that a token may see, from all pages of `tools/list`.
-
-use std::collections::BTreeSet;
+//! A search for a tool in the list that a token may see, over all of its pages.
 
 use serde_json::Value;
 
-/// The most pages of a list; one that goes on is not read to its end.
-const MOST_PAGES: usize = 1000;
+use crate::session::ListPages;
+use crate::wire::ListKind;
 
-/// The names on the pages so far.
-#[derive(Debug, Default)]
-pub(crate) struct ListedTools {
-    names: BTreeSet<String>,
-    cursors: BTreeSet<String>,
-}
-
-/// What follows a page.
+/// What the pages so far say of a tool.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NextPage {
-    /// The page with this cursor.
-    At(Value),
-    /// The list is whole.
-    End,
-    /// The answer is no page, or the list has no end.
+pub(crate) enum ToolSearch {
+    /// It is on none of them; this is the cursor of the next one.
+    GoesOn(Value),
+    Listed,
+    /// The list is whole, and leaves it out.
+    Unlisted,
+    /// The answer is no page, or the list has no end: nobody knows what it leaves out.
     Unreadable,
 }
 
-impl ListedTools {
-    /// Takes in the answer to a request for a page.
-    pub(crate) fn take(&mut self, message: &Value) -> NextPage {
+impl ToolSearch {
+    /// Takes in the answer to a request for the next page.
+    pub(crate) fn take(pages: &mut ListPages, message: &Value, tool: &str) -> Self {
         let result = &message["result"];
-        let Some(tools) = result["tools"].as_array() else { return NextPage::Unreadable };
-        self.names.extend(tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned));
-        let next = &result["nextCursor"];
-        if next.is_null() {
-            NextPage::End
-        } else if self.cursors.len() < MOST_PAGES && self.cursors.insert(next.to_string()) {
-            NextPage::At(next.clone())
-        } else {
-            NextPage::Unreadable
+        let Some(tools) = result["tools"].as_array() else { return Self::Unreadable };
+        if tools.iter().any(|listed| listed["name"] == tool) {
+            return Self::Listed;
         }
-    }
-
-    /// True if the list leaves a tool out.
-    pub(crate) fn lacks(&self, tool: &str) -> bool {
-        !self.names.contains(tool)
+        match pages.take(result, ListKind::Tools) {
+            Ok(Some(cursor)) => Self::GoesOn(cursor),
+            Ok(None) => Self::Unlisted,
+            Err(_) => Self::Unreadable,
+        }
     }
 }
 
@@ -59,22 +45,23 @@ mod tests {
             let tools: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
             json!({ "result": { "tools": tools, "nextCursor": next } })
         };
-        for (pages, is_whole, lacks) in [
-            (vec![page(&["show"], Value::Null)], true, true),
-            (vec![page(&[], Value::Null)], true, true),
-            (vec![page(&["show", "wipe"], Value::Null)], true, false),
-            (vec![page(&["show"], json!("2")), page(&["wipe"], Value::Null)], true, false),
-            (vec![page(&["show"], json!("2")), page(&["more"], Value::Null)], true, true),
+        for (pages, expected) in [
+            (vec![page(&["show"], Value::Null)], ToolSearch::Unlisted),
+            (vec![page(&[], Value::Null)], ToolSearch::Unlisted),
+            (vec![page(&["show", "wipe"], Value::Null)], ToolSearch::Listed),
+            (vec![page(&["show", "wipe"], json!("2"))], ToolSearch::Listed),
+            (vec![page(&["show"], json!("2"))], ToolSearch::GoesOn(json!("2"))),
+            (vec![page(&["show"], json!("2")), page(&["wipe"], Value::Null)], ToolSearch::Listed),
+            (vec![page(&["show"], json!("2")), page(&["more"], Value::Null)], ToolSearch::Unlisted),
             // Nobody knows what comes after these.
-            (vec![page(&["show"], json!("2"))], false, true),
-            (vec![page(&["show"], json!("2")), page(&["more"], json!("2"))], false, true),
-            (vec![page(&["show"], json!("2")), json!({ "error": { "code": -32602 } })], false, true),
-            (vec![json!({ "result": {} })], false, true),
-            (vec![Value::Null], false, true),
+            (vec![page(&["show"], json!("2")), page(&["more"], json!("2"))], ToolSearch::Unreadable),
+            (vec![page(&["show"], json!("2")), json!({ "error": { "code": -32602 } })], ToolSearch::Unreadable),
+            (vec![json!({ "result": {} })], ToolSearch::Unreadable),
+            (vec![Value::Null], ToolSearch::Unreadable),
         ] {
-            let mut listed = ListedTools::default();
-            let ends: Vec<NextPage> = pages.iter().map(|page| listed.take(page)).collect();
-            assert_eq!((ends.last() == Some(&NextPage::End), listed.lacks("wipe")), (is_whole, lacks), "{pages:?}");
+            let mut known = ListPages::default();
+            let found: Vec<ToolSearch> = pages.iter().map(|page| ToolSearch::take(&mut known, page, "wipe")).collect();
+            assert_eq!(found.last(), Some(&expected), "{pages:?}");
         }
     }
 }

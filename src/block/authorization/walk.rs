@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use reqwest::Url;
 use serde_json::{Map, Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::client::{OAuthClient, registered, registration, secret_place};
-use super::listed_tools::{ListedTools, NextPage};
+use super::listed_tools::ToolSearch;
 use super::login::fill_form;
 use super::web::{Web, WebAnswer, WebBody, WebRequest, known_error, shown_url, with_query};
 use super::{AuthorizationSettings, NamedCall, OAuthUser};
@@ -16,7 +16,7 @@ use crate::check::{CheckEnd, CheckSession, call_params};
 use crate::event::{CheckResult, Outcome, Reason};
 use crate::plan::CheckContext;
 use crate::redact::names_login_secret;
-use crate::session::RawExchange;
+use crate::session::{ListPages, RawExchange, time_for_list};
 use crate::source::{Located, Node, shorten, visible_line};
 use crate::transport::http::{
     ReadUntil, challenge_parameter, clock_fault, code_challenge, code_verifier, is_here, issuer_places, resource_places,
@@ -621,14 +621,14 @@ impl<'a> Walk<'a> {
         self.request_alone(token, "tools/call", call_params(tool, arguments)).await
     }
 
-    /// True if no page of the list that a token may see has a tool.
+    /// True if no page of the list that a token may see has a tool; a list that cannot be read to its end says nothing.
     pub(crate) async fn hides(&self, token: &str, tool: &str) -> Result<bool, CheckEnd> {
         if !self.is_in_sessions() {
             return self.is_unlisted(token, None, tool).await;
         }
         let (opened, session_id) = self.open_session(token).await?;
         if opened.status != 200 {
-            return Ok(false);
+            return Err(self.unreadable_list());
         }
         let id = session_id.as_deref();
         let is_unlisted = self.is_unlisted(token, id, tool).await;
@@ -637,16 +637,28 @@ impl<'a> Walk<'a> {
     }
 
     async fn is_unlisted(&self, token: &str, session_id: Option<&str>, tool: &str) -> Result<bool, CheckEnd> {
-        let (mut listed, mut params) = (ListedTools::default(), json!({}));
+        let limit = time_for_list(self.context.request_timeout);
+        let found = timeout(limit, self.search_list(token, session_id, tool)).await;
+        found.unwrap_or_else(|_| Err(self.unreadable_list()))
+    }
+
+    async fn search_list(&self, token: &str, session_id: Option<&str>, tool: &str) -> Result<bool, CheckEnd> {
+        let (mut pages, mut params) = (ListPages::default(), json!({}));
         loop {
             let body = self.request("tools/list", params);
             let (answer, _) = self.post(Some(token), session_id, &body).await?;
-            match listed.take(&answer.message) {
-                NextPage::At(cursor) if listed.lacks(tool) => params = json!({ "cursor": cursor }),
-                NextPage::At(_) | NextPage::Unreadable => return Ok(false),
-                NextPage::End => return Ok(listed.lacks(tool)),
+            match ToolSearch::take(&mut pages, &answer.message, tool) {
+                ToolSearch::GoesOn(cursor) => params = json!({ "cursor": cursor }),
+                ToolSearch::Listed => return Ok(false),
+                ToolSearch::Unlisted => return Ok(true),
+                ToolSearch::Unreadable => return Err(self.unreadable_list()),
             }
         }
+    }
+
+    fn unreadable_list(&self) -> CheckEnd {
+        let name = self.user_name();
+        CheckEnd::inconclusive(format!("the list of tools of `{name}` cannot be read to its end"))
     }
 
     /// Sends a request in a session of its own where there are sessions.

@@ -1,6 +1,7 @@
 //! Lists with all their pages, as far as they end.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
@@ -22,9 +23,14 @@ const MOST_CURSORS: usize = 1 << 20;
 /// The time for a whole list, as a multiple of that for one request.
 const LIST_FACTOR: u32 = 6;
 
+/// The time for a whole list, where so much is for one request.
+pub fn time_for_list(request_timeout: Duration) -> Duration {
+    request_timeout.saturating_mul(LIST_FACTOR)
+}
+
 /// The pages of a list so far.
-#[derive(Default)]
-struct ListPages {
+#[derive(Debug, Default)]
+pub struct ListPages {
     count: usize,
     items: Vec<Value>,
     held: usize,
@@ -53,7 +59,7 @@ impl Session {
 
     /// The items of all pages, and the reply with the last of them.
     async fn pages(&self, owner: &Owner, kind: ListKind) -> Result<(Vec<Value>, SessionReply), CallFailure> {
-        let limit = self.settings.request_timeout.saturating_mul(LIST_FACTOR);
+        let limit = time_for_list(self.settings.request_timeout);
         let mut pages = ListPages::default();
         let Ok(followed) = timeout(limit, self.follow(owner, kind, &mut pages)).await else {
             let reason = format!(
@@ -91,8 +97,12 @@ impl Session {
 }
 
 impl ListPages {
-    /// Takes in a page; returns the cursor of the next one, `Err` where the list has no end.
-    fn take(&mut self, result: &Value, kind: ListKind) -> Result<Option<Value>, String> {
+    /// Takes in a page; returns the cursor of the next one.
+    ///
+    /// # Errors
+    ///
+    /// Fails where the list has no end, or more of it than anybody reads; says which.
+    pub fn take(&mut self, result: &Value, kind: ListKind) -> Result<Option<Value>, String> {
         self.count += 1;
         let items = result[kind.member()].as_array().map_or(&[][..], Vec::as_slice);
         self.held += items.iter().map(value_memory).sum::<usize>();

@@ -52,6 +52,7 @@ pub use self::answers::ClientAnswers;
 pub use self::call::{SessionReply, SessionRequest};
 pub use self::cancel::{CancelSignal, CancelTrigger, Cancellation, Cancelled};
 pub use self::failure::{CallFailure, Connector, FailureReason, OpenFailure, SessionEnd, UnreportedExit};
+pub use self::listing::{ListPages, time_for_list};
 pub use self::pipeline::{Pipeline, PipelineEvent, PreparedCall, ReceivedLine};
 pub use self::raw::{AwaitedAnswers, RawMessage, RawReply, ids_in};
 pub use self::raw_http::RawExchange;
