@@ -27,6 +27,10 @@ pub struct ServerCommand {
     pub cwd: PathBuf,
 }
 
+/// Why a file that may be run cannot be.
+const NO_PROGRAM: &str = "the system cannot run this file: it is a program for another system, or a script without its \
+                          interpreter; for a script, write the interpreter in front, such as `python3 server.py`";
+
 /// Starts the program in a process group of its own.
 pub fn spawn(command: &ServerCommand) -> Result<Link, ConnectError> {
     let mut server = start(command, Stdio::piped())?;
@@ -97,7 +101,7 @@ fn start(command: &ServerCommand, input: Stdio) -> Result<ServerProcess, Connect
     started.map(|(tree, server)| ServerProcess::new(tree, server)).map_err(|error| {
         if error.kind() != io::ErrorKind::NotFound {
             let reason = if is_no_program(&error) {
-                "the system can run no such file; write its interpreter before it".to_owned()
+                NO_PROGRAM.to_owned()
             } else if error.kind() != io::ErrorKind::PermissionDenied {
                 error.to_string()
             } else if program.is_dir() {
@@ -130,16 +134,24 @@ mod tests {
     use super::*;
     use crate::files::{Access, TemporaryFolder};
 
+    /// A shell writes it: what this program has open for writing, the children of other tests inherit, and it cannot start.
+    #[cfg(unix)]
+    fn write_script(folder: &Path) {
+        let script = r#"printf '#!/bin/sh\necho "$1"\n' > serve && chmod 755 serve"#;
+        let status = std::process::Command::new("sh").args(["-c", script]).current_dir(folder).status();
+        assert!(status.is_ok_and(|status| status.success()), "the script is not written");
+    }
+
     /// As npm installs programs: a script with a line that names its interpreter, and on Windows one for `cmd` beside it.
     #[tokio::test]
     async fn a_script_in_the_path_starts_by_its_name() {
         let name = format!("mcprove-script-{}", std::process::id());
         let folder = TemporaryFolder::create(&std::env::temp_dir(), name, Access::Private).unwrap();
-        let script = folder.path().join("serve");
-        fs::write(&script, "#!/bin/sh\necho \"$1\"\n").unwrap();
         fs::write(folder.path().join("serve.cmd"), "@echo %~1\r\n").unwrap();
+        #[cfg(not(unix))]
+        fs::write(folder.path().join("serve"), "").unwrap();
         #[cfg(unix)]
-        fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        write_script(folder.path());
         let command = ServerCommand {
             program: "serve".to_owned(),
             args: vec!["two words".to_owned()],
