@@ -1,13 +1,16 @@
 //! Many items that do not need each other.
 
+use std::mem::take;
 use std::num::NonZero;
 use std::panic::resume_unwind;
-use std::thread::{available_parallelism, scope};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, available_parallelism, scope};
 
 /// The items that a thread takes at least: with fewer, starting it costs more than it saves.
 const FEWEST: usize = 128;
 
-/// Maps the items, in their order, on as many threads as there are processors; few items stay on this thread.
+/// Maps the items, in their order, on as many threads as there are processors; few items stay on this thread, and so does
+/// what gets no thread.
 pub fn map_many<T: Send, R: Send>(items: Vec<T>, map: impl Fn(T) -> R + Sync) -> Vec<R> {
     let useful = items.len() / FEWEST;
     let threads = if useful < 2 { 1 } else { available_parallelism().map_or(1, NonZero::get).min(useful) };
@@ -19,15 +22,25 @@ fn on_threads<T: Send, R: Send>(threads: usize, items: Vec<T>, map: &(impl Fn(T)
     let mut items = items.into_iter();
     let mut mapped = Vec::with_capacity(items.len());
     let mine: Vec<T> = items.by_ref().take(of_one).collect();
+    // Each stays here until its thread takes it: one that does not start gives nothing back.
+    let mut parts: Vec<Mutex<Vec<T>>> = Vec::new();
+    while items.len() > 0 {
+        parts.push(Mutex::new(items.by_ref().take(of_one).collect()));
+    }
+    let map_part = |part: &Mutex<Vec<T>>| -> Vec<R> {
+        let part = take(&mut *part.lock().unwrap_or_else(PoisonError::into_inner));
+        part.into_iter().map(map).collect()
+    };
     scope(|scope| {
-        let mut others = Vec::new();
-        while items.len() > 0 {
-            let part: Vec<T> = items.by_ref().take(of_one).collect();
-            others.push(scope.spawn(move || part.into_iter().map(map).collect::<Vec<R>>()));
-        }
+        let map_part = &map_part;
+        let others = parts.iter().map(|part| (part, Builder::new().spawn_scoped(scope, move || map_part(part))));
+        let others: Vec<_> = others.collect();
         mapped.extend(mine.into_iter().map(map));
-        for other in others {
-            mapped.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        for (part, other) in others {
+            mapped.extend(match other {
+                Ok(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(_) => map_part(part),
+            });
         }
     });
     mapped
