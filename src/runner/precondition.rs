@@ -6,7 +6,7 @@ use crate::event::{CheckResult, Code, Finding, Outcome, Reason, RefusedCall, Req
 use crate::matching::breaks_own_schema;
 use crate::plan::MustServe;
 use crate::plan::arguments::ConfigSource;
-use crate::source::{Sources, Span, visible_line};
+use crate::source::{Sources, Span, shorten, visible_line};
 use crate::suite::Step;
 use crate::wire::denies_tool;
 
@@ -148,9 +148,7 @@ pub(crate) fn own_schema_violation(words: &str, exchange: usize) -> Finding {
 
 /// As much of the server's words as a sentence takes.
 fn excerpt(words: &str) -> String {
-    let line = visible_line(words.trim());
-    let short: String = line.chars().take(200).collect();
-    if short.len() < line.len() { short + "…" } else { short }
+    shorten(&visible_line(words.trim()), 200)
 }
 
 /// Returns true if a path leads into the value of that name.
