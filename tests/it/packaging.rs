@@ -207,7 +207,8 @@ fn the_parts_of_a_program_are_listed() {
         // Not in the scene, whose home has no cargo.
         let mut make = Command::new("python3");
         make.arg(root().join("packaging/make")).args(["sbom", "--out", out, "--target"]);
-        make.arg(format!("{}-unknown-linux-musl", std::env::consts::ARCH)).env("CARGO_NET_OFFLINE", "true");
+        let system = if cfg!(target_os = "macos") { "apple-darwin" } else { "unknown-linux-musl" };
+        make.arg(format!("{}-{system}", std::env::consts::ARCH)).env("CARGO_NET_OFFLINE", "true");
         let output = make.current_dir(&scene.folder).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         fs::read_to_string(scene.folder.join(String::from_utf8(output.stdout).unwrap().trim())).unwrap()

@@ -32,7 +32,8 @@ fn metadata() -> Value {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--locked", "--offline", "--format-version", "1", "--filter-platform"]);
     // Packages of other systems need not be there.
-    cargo.arg(format!("{}-unknown-linux-gnu", std::env::consts::ARCH)).current_dir(root());
+    let system = if cfg!(target_os = "macos") { "apple-darwin" } else { "unknown-linux-gnu" };
+    cargo.arg(format!("{}-{system}", std::env::consts::ARCH)).current_dir(root());
     let output = cargo.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
