@@ -358,9 +358,10 @@ fn the_installer_installs_only_what_the_checksum_knows() {
         "MCPROVE_FROM=out MCPROVE_BIN=none PATH=$PWD/few sh out/install.sh",
         "rm few/tar; MCPROVE_FROM=out MCPROVE_BIN=none PATH=$PWD/few sh out/install.sh",
         // Through a proxy, and through one that refuses.
-        "python3 proxy.py out >port & until [ -s port ]; do sleep 0.1; done; export http_proxy=http://127.0.0.1:$(cat port); \
+        "python3 proxy.py out >port & trap 'kill $!' EXIT; until [ -s port ]; do kill -0 $! || exit; sleep 0.1; done; \
+         export http_proxy=http://127.0.0.1:$(cat port); \
          MCPROVE_FROM=http://release.invalid/files MCPROVE_BIN=proxied sh out/install.sh; \
-         MCPROVE_FROM=http://release.invalid/refused MCPROVE_BIN=none sh out/install.sh 2>&1 | grep -v '^curl'; kill $!",
+         MCPROVE_FROM=http://release.invalid/refused MCPROVE_BIN=none sh out/install.sh 2>&1 | grep -v '^curl'",
         // A download that broke off.
         "head -n 40 out/install.sh | sh",
     ] {
