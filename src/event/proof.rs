@@ -311,6 +311,11 @@ impl Proof {
         self.untried_count() > 0 && self.mutants.iter().all(is_idle)
     }
 
+    /// It says nothing of the suites: no case could notice a mutant, or there was no time for any.
+    pub fn proves_nothing(&self) -> bool {
+        !self.has_green_case() || self.has_only_untried()
+    }
+
     /// Every threshold, those of single suites and servers included.
     pub fn all_gates(&self) -> impl Iterator<Item = &Gate> {
         self.gates.iter().chain(self.suites.iter().flat_map(|suite| &suite.gates))

@@ -54,9 +54,19 @@ fn judge(report: &Report, suites: &[SuiteReport<'_>]) -> (RunVerdict, String) {
         (0, 0) if totals.passed + totals.flaky + totals.warned + totals.known == 0 => {
             (RunVerdict::Open, "nothing was judged".to_owned())
         }
+        (0, 0) if counts_flaky(report) => {
+            let flaky = totals.flaky;
+            let said =
+                format!("{flaky} of {cases} passed only after a retry, which `--fail-on-flaky` counts as a failure");
+            (RunVerdict::Bad, said)
+        }
         (0, 0) => {
-            let (verdict, said) = with_gates(of_passed(&totals, report.unjudged()), &gates(report));
-            if counts_flaky(report) { (RunVerdict::Bad, format!("{said}; {FLAKY_COUNTS}")) } else { (verdict, said) }
+            let (verdict, said) = of_passed(&totals, report.unjudged());
+            let passed = match proof {
+                Some(proof) if proof.proves_nothing() => (RunVerdict::Doubtful, format!("{said}; nothing was proven")),
+                Some(_) | None => (verdict, said),
+            };
+            with_gates(passed, &gates(report), is_undecided(report))
         }
         (0, _) => (RunVerdict::Bad, format!("{} broke the protocol", terminal::plural(broken, "server"))),
         (_, _) => (RunVerdict::Bad, format!("{bad} of {cases} did not pass")),
@@ -93,6 +103,7 @@ fn of_passed(totals: &Totals, tools: &[UnjudgedTools]) -> (RunVerdict, String) {
 fn of_proof(proof: &Proof) -> (RunVerdict, String) {
     let gates: Vec<&Gate> = proof.all_gates().collect();
     let verdict = match worst_gate(&gates).map(Gate::verdict) {
+        _ if proof.proves_nothing() => RunVerdict::Open,
         Some(GateVerdict::Missed) => RunVerdict::Bad,
         Some(GateVerdict::NotJudged) | None => RunVerdict::Open,
         Some(GateVerdict::Met) => RunVerdict::Good,
@@ -110,8 +121,6 @@ fn gates(report: &Report) -> Vec<&Gate> {
     }
 }
 
-const FLAKY_COUNTS: &str = "flaky cases count as failures";
-
 /// Cases passed only after a retry, and that fails the run.
 fn counts_flaky(report: &Report) -> bool {
     report.totals().flaky > 0 && report.run_finished().is_some_and(|run| run.fails_on_flaky)
@@ -120,17 +129,21 @@ fn counts_flaky(report: &Report) -> bool {
 /// What fails a run in which no case failed and something was judged.
 pub(crate) fn failure_beyond_cases(report: &Report) -> Option<String> {
     if counts_flaky(report) {
-        return Some(FLAKY_COUNTS.to_owned());
+        return Some("flaky cases count as failures".to_owned());
+    }
+    if is_undecided(report) {
+        return None;
     }
     let gates = gates(report);
     let missed = gates.iter().find(|gate| gate.verdict() == GateVerdict::Missed);
     missed.map(|gate| below_threshold(gate))
 }
 
-/// Nothing failed, and the run has no verdict: tools or a threshold were not judged, or nothing can be proven.
+/// Nothing failed, and the run has no verdict, whatever threshold was missed: tools or a threshold were not judged, or
+/// nothing was proven.
 pub(crate) fn is_undecided(report: &Report) -> bool {
     let proof = report.run_finished().and_then(|run| run.proof.as_deref());
-    let is_unproven = proof.is_some_and(|proof| !proof.has_green_case());
+    let is_unproven = proof.is_some_and(Proof::proves_nothing);
     let is_open = |gate: &&Gate| gate.verdict() == GateVerdict::NotJudged;
     is_unproven || !report.unjudged().is_empty() || gates(report).iter().any(is_open)
 }
@@ -144,21 +157,21 @@ pub(crate) fn misses_a_threshold(report: &Report) -> bool {
     gates(report).iter().any(|gate| gate.verdict() == GateVerdict::Missed)
 }
 
-/// The threshold that weighs most.
+/// The threshold that weighs most, as in exit codes.
 fn worst_gate<'a>(gates: &[&'a Gate]) -> Option<&'a Gate> {
     let of = |verdict| gates.iter().copied().find(|gate| gate.verdict() == verdict);
-    of(GateVerdict::Missed).or_else(|| of(GateVerdict::NotJudged)).or_else(|| of(GateVerdict::Met))
+    of(GateVerdict::NotJudged).or_else(|| of(GateVerdict::Missed)).or_else(|| of(GateVerdict::Met))
 }
 
-/// The verdict on a run that would be good, with its thresholds.
-fn with_gates((verdict, said): (RunVerdict, String), gates: &[&Gate]) -> (RunVerdict, String) {
+/// The verdict on a run that would be good, with its thresholds; one that is undecided misses none.
+fn with_gates((verdict, said): (RunVerdict, String), gates: &[&Gate], is_undecided: bool) -> (RunVerdict, String) {
     let Some(gate) = worst_gate(gates) else { return (verdict, said) };
     match gate.verdict() {
-        GateVerdict::Missed => (RunVerdict::Bad, format!("{said}; {}", below_threshold(gate))),
+        GateVerdict::Missed if !is_undecided => (RunVerdict::Bad, format!("{said}; {}", below_threshold(gate))),
         GateVerdict::NotJudged => {
             (RunVerdict::Doubtful, format!("{said}; the threshold of {}% was not judged", gate.threshold))
         }
-        GateVerdict::Met => (verdict, said),
+        GateVerdict::Missed | GateVerdict::Met => (verdict, said),
     }
 }
 
@@ -199,13 +212,27 @@ mod tests {
         let met = Gate { figure: Figure::Plain, threshold: 60.0, met: true, not_judged: false };
         let missed = Gate { met: false, ..met.clone() };
         let open = missed.clone().with_more_to_come();
-        for (gates, verdict, said) in [
-            (vec![], RunVerdict::Good, "2 of 3 cases passed"),
-            (vec![&met], RunVerdict::Good, "2 of 3 cases passed"),
-            (vec![&met, &open], RunVerdict::Doubtful, "2 of 3 cases passed; the threshold of 60% was not judged"),
-            (vec![&open, &missed], RunVerdict::Bad, "2 of 3 cases passed; coverage is below the threshold of 60%"),
+        for (gates, is_undecided, verdict, said) in [
+            (vec![], false, RunVerdict::Good, "2 of 3 cases passed"),
+            (vec![&met], false, RunVerdict::Good, "2 of 3 cases passed"),
+            (vec![&met, &open], true, RunVerdict::Doubtful, "2 of 3 cases passed; the threshold of 60% was not judged"),
+            (
+                vec![&missed, &open],
+                true,
+                RunVerdict::Doubtful,
+                "2 of 3 cases passed; the threshold of 60% was not judged",
+            ),
+            (
+                vec![&met, &missed],
+                false,
+                RunVerdict::Bad,
+                "2 of 3 cases passed; coverage is below the threshold of 60%",
+            ),
+            // Tools were not judged, which the sentence says already.
+            (vec![&missed], true, RunVerdict::Good, "2 of 3 cases passed"),
         ] {
-            assert_eq!(with_gates(of_passed(&totals(2, 0, 0, 0), &[]), &gates), (verdict, said.to_owned()));
+            let passed = of_passed(&totals(2, 0, 0, 0), &[]);
+            assert_eq!(with_gates(passed, &gates, is_undecided), (verdict, said.to_owned()));
         }
         let (verdict, said) = of_passed(&totals(2, 0, 0, 0), &[fixture::unjudged()]);
         assert_eq!(verdict, RunVerdict::Doubtful);

@@ -27,7 +27,7 @@ pub(super) fn next(
     items.extend(terminal::suggested(report, &totals, suites).map(|command| format!("run {}", code(&command))));
     items.extend(report.unjudged().iter().map(|tools| sentence(&tools.help)));
     items.extend(cures(cases));
-    if verdict == RunVerdict::Doubtful && items.is_empty() {
+    if verdict == RunVerdict::Doubtful && items.is_empty() && totals.inconclusive > 0 {
         items.push("read <a href=\"#failures\">why some cases have no verdict</a>".to_owned());
     }
     // The cure of tools that were not called says the same.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::event::{
     By, Control, Event, FaultAtSubject, Figure, Gate, Kill, LeftOut, Missing, MutantPlace, MutantResult, MutantSubject,
-    PlantedMutant, Proof, RunFinished, SubjectKind, Verdict,
+    Outcome, PlantedMutant, Proof, RunFinished, SubjectKind, Verdict,
 };
 use crate::source::{Color, Style, is_hidden};
 use crate::taxonomy::VariantSeverity;
@@ -252,6 +252,22 @@ fn text_of_a_run_with_a_proof() {
     let text = render("text", &Report::of(&events()), &Style::new(Color::Never, 80)).unwrap();
     let from = text.find("  family ").unwrap();
     assert_snapshot!("proof-in-run", &text[from..]);
+}
+
+/// Exit code 4 has the mark of what was not judged, whatever threshold was missed.
+#[test]
+fn a_run_whose_proof_had_no_time_is_undecided() {
+    let is_passed = |event: &Event| matches!(event, Event::CaseFinished(case) if case.outcome == Outcome::Passed && !case.is_flaky());
+    let untried = mutant("crash-at-call", EXCEPTION, Verdict::Untried);
+    let proof = Some(Box::new(proof_of(vec![untried])));
+    let end = RunFinished { proof, coverage: None, interrupted: false, not_run: 0, ..fixture::finished() };
+    let end = Event::RunFinished(Box::new(RunFinished { unjudged: Vec::new(), ..end }));
+    let events: Vec<Event> = fixture::events().into_iter().filter(is_passed).take(1).chain([end]).collect();
+    let report = Report::of(&events);
+    let text = render("text", &report, &Style::PLAIN).unwrap();
+    assert!(text.lines().any(|line| line.starts_with("? 1 case: 1 passed")), "{text}");
+    let agent = render("agent", &report, &Style::PLAIN).unwrap();
+    assert!(agent.contains("1 of 1 case passed; nothing was proven"), "{agent}");
 }
 
 #[test]
