@@ -1,6 +1,5 @@
 //! Which tools generated cases call although they may change data, and which they leave alone.
 
-#[cfg(feature = "cli")]
 use crate::event::ToolsChosen;
 use crate::source::{Style, visible_line};
 
@@ -18,11 +17,12 @@ pub(crate) fn writing(chosen: &ToolsChosen, style: &Style) -> String {
     layout::indent(&layout::wrap(&text, style.width.saturating_sub(2)).join("\n"), "  ")
 }
 
-/// The tools that no generated case called, and what would include them; each server once, unless `is_said` of all of its
-/// tools.
-pub(crate) fn left_alone(report: &Report, is_said: &dyn Fn(&str) -> bool, style: &Style) -> String {
+/// The tools that no generated case called, and what would include them; each server once, unless `is_said` of the server
+/// and each of its tools.
+pub(crate) fn left_alone(report: &Report, is_said: &dyn Fn(&str, &str) -> bool, style: &Style) -> String {
     let mut told: Vec<String> = Vec::new();
-    for chosen in report.tools_chosen().filter(|chosen| chosen.left_alone.iter().any(|tool| !is_said(tool))) {
+    let is_unsaid = |chosen: &&ToolsChosen| chosen.left_alone.iter().any(|tool| !is_said(&chosen.server, tool));
+    for chosen in report.tools_chosen().filter(is_unsaid) {
         let count = plural(chosen.left_alone.len(), "tool");
         let names = list(&chosen.left_alone);
         let text = format!("{count} of `{}` may change data and got no generated calls: {names}", chosen.server);

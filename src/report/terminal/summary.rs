@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use indexmap::IndexMap;
@@ -54,7 +54,11 @@ pub fn summary(report: &Report, view: View, style: &Style) -> String {
     let (shown, hidden) = by_details(report, view.details);
     let reasons = ReasonCounts::of(&suites, view.details);
     sections.push(reasons.lines(style) + &reasons.unsaid(report, &hidden, style));
-    sections.push(chosen_tools::left_alone(report, &|tool| reasons.say_that_it_may_change_data(tool), style));
+    sections.push(chosen_tools::left_alone(
+        report,
+        &|server, tool| reasons.say_that_it_may_change_data(server, tool),
+        style,
+    ));
     sections.push(stale_snapshots(report, style));
     sections.push(server_ends(report, style));
     sections.extend(comparisons(report, style));
@@ -268,7 +272,8 @@ struct RunEndMark {
 }
 
 impl RunEndMark {
-    /// The mark and colour of a run, which agree with its exit code: green for 0 only, red for a failure.
+    /// The mark and colour of a run, which agree with its exit code: green for 0 only, red for a failure. A run does not
+    /// record `--fail-on`, so that the mark is that of a run without it.
     fn mark(self, totals: &Totals) -> (&'static str, anstyle::Style) {
         match totals_mark(totals) {
             // A mutant that was not reached may have failed.
@@ -407,29 +412,45 @@ fn by_details(report: &Report, details: Details) -> (Vec<&Section>, Vec<Detail>)
 
 /// Why cases are not shown, and how many for each reason.
 struct ReasonCounts<'a> {
-    told: BTreeMap<(&'static str, Cow<'a, str>), usize>,
+    told: BTreeMap<(&'static str, Cow<'a, str>), ReasonCases<'a>>,
     /// The reasons for skipped cases are left to whoever asks.
     are_skips_hidden: bool,
 }
 
+/// The cases with one reason.
+#[derive(Default)]
+struct ReasonCases<'a> {
+    count: usize,
+    servers: BTreeSet<&'a str>,
+}
+
 impl<'a> ReasonCounts<'a> {
     fn of(suites: &'a [SuiteReport<'_>], details: Details) -> Self {
-        let mut told = BTreeMap::new();
+        let mut told: BTreeMap<_, ReasonCases<'a>> = BTreeMap::new();
         let cases = suites.iter().flat_map(|suite| suite.sessions.iter().chain(suite.cases.iter().copied()));
-        for reason in cases.filter_map(hidden_reason) {
-            *told.entry(reason).or_default() += 1;
+        for (case, reason) in cases.filter_map(|case| Some((case, hidden_reason(case)?))) {
+            let found = told.entry(reason).or_default();
+            found.count += 1;
+            found.servers.insert(&case.case.server);
         }
         let skips = told.keys().filter(|(word, _)| is_skip(word)).count();
         Self { told, are_skips_hidden: skips > FEW_SKIPS && !details.has(Detail::Skips) }
     }
 
-    /// The cases that are not shown by reason, the most frequent first.
-    fn lines(&self, style: &Style) -> String {
+    /// The reasons that are not left to whoever asks, the most frequent first.
+    fn said(&self) -> Vec<(&(&'static str, Cow<'a, str>), &ReasonCases<'a>)> {
         let is_said = |(word, _): &(&str, Cow<'_, str>)| !(self.are_skips_hidden && is_skip(word));
         let mut reasons: Vec<_> = self.told.iter().filter(|(reason, _)| is_said(reason)).collect();
-        reasons.sort_by_key(|(reason, count)| (Reverse(**count), *reason));
-        let line = |((word, reason), count): &(&(&str, Cow<'_, str>), &usize)| {
-            let word = if *word == INAPPLICABLE { do_not_apply(**count) } else { word };
+        reasons.sort_by_key(|(reason, cases)| (Reverse(cases.count), *reason));
+        reasons
+    }
+
+    /// The cases that are not shown by reason, the most frequent first.
+    fn lines(&self, style: &Style) -> String {
+        let reasons = self.said();
+        let line = |((word, reason), cases): &(&(&str, Cow<'_, str>), &ReasonCases<'_>)| {
+            let count = cases.count;
+            let word = if *word == INAPPLICABLE { do_not_apply(count) } else { word };
             let text = layout::wrap_some(&visible_line(&format!("{count} {word}: {reason}")), style.width - 2, 4);
             format!("{} {}\n", layout::paint("-", DIM, style), text.replace('\n', "\n  "))
         };
@@ -440,10 +461,13 @@ impl<'a> ReasonCounts<'a> {
         }
     }
 
-    /// A reason that is shown says that a tool may change data, and how to allow that.
-    fn say_that_it_may_change_data(&self, tool: &str) -> bool {
+    /// A reason that is shown says that a tool of a server may change data, and how to allow that.
+    fn say_that_it_may_change_data(&self, server: &str, tool: &str) -> bool {
         let sentence = format!("`{tool}` may change data");
-        !self.are_skips_hidden && self.told.keys().any(|(word, reason)| is_skip(word) && reason.contains(&sentence))
+        let shown = self.said();
+        shown.iter().take(REASONS).any(|((word, reason), cases)| {
+            is_skip(word) && cases.servers.contains(server) && reason.contains(&sentence)
+        })
     }
 
     /// The number of cases whose reasons are hidden, and what shows them and the hidden sections.
@@ -593,6 +617,18 @@ fn ending(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_reasons_that_are_shown_say_what_may_change_data() {
+        let reason = |at: usize| (SKIPPED, Cow::from(format!("`tool{at}` may change data")));
+        let told = (0..=REASONS).map(|at| (reason(at), ReasonCases { count: 1, servers: ["shop"].into() }));
+        let reasons = ReasonCounts { told: told.collect(), are_skips_hidden: false };
+        for (server, tool, expected) in [("shop", "tool0", true), ("other", "tool0", false), ("shop", "tool8", false)] {
+            assert_eq!(reasons.say_that_it_may_change_data(server, tool), expected, "{server} {tool}");
+        }
+        let hidden = ReasonCounts { are_skips_hidden: true, ..reasons };
+        assert!(!hidden.say_that_it_may_change_data("shop", "tool0"));
+    }
 
     #[test]
     fn the_mark_of_a_run_agrees_with_its_exit_code() {
