@@ -37,29 +37,30 @@ pub(crate) enum Types {
     Declared,
     /// Nowhere, so that they are expected as they were seen.
     Seen,
-    /// The same of a tool that asks other machines, whose lists are others tomorrow.
+    /// The same of answers that are others tomorrow: of a tool that asks other machines, or whose data other tools change.
+    DeclaredToday,
     SeenToday,
 }
 
 impl Types {
     /// Where a tool declares them.
     pub(crate) fn of(tool: &Tool) -> Self {
-        if tool.declares_open_world() {
-            Self::SeenToday
-        } else if tool.output_schema().is_some() {
-            Self::Declared
-        } else {
-            Self::Seen
-        }
+        let types = if tool.output_schema().is_some() { Self::Declared } else { Self::Seen };
+        if tool.declares_open_world() { types.of_today() } else { types }
     }
-}
 
-/// The room for what two answers have in common.
-struct ExpectationRoom {
-    /// In characters.
-    left: usize,
-    /// Items of lists are expected, too.
-    takes_items: bool,
+    /// The same of answers that are others tomorrow.
+    pub(crate) fn of_today(self) -> Self {
+        if self.are_declared() { Self::DeclaredToday } else { Self::SeenToday }
+    }
+
+    fn are_declared(self) -> bool {
+        matches!(self, Self::Declared | Self::DeclaredToday)
+    }
+
+    fn are_of_today(self) -> bool {
+        matches!(self, Self::DeclaredToday | Self::SeenToday)
+    }
 }
 
 /// The expectations that two answers to one request meet.
@@ -88,16 +89,18 @@ pub(crate) fn expectations(first: &Value, second: &Value, types: Types) -> Vec<V
     match (content(first), content(second)) {
         (Some((path, one)), Some((_, other))) => {
             expected.extend(of_values(&path, &one, &other, types));
-            if types == Types::Declared && path == STRUCTURED {
+            if types.are_declared() && path == STRUCTURED {
                 expected.push(json!({"output_schema": true}));
             }
             if path == STRUCTURED && [first, second].into_iter().all(repeats_structured_content) {
                 expected.push(json!({"structured_text": true}));
             }
         }
-        _ => expected.extend(of_texts(&text_of(first), &text_of(second))),
+        _ => expected.extend(of_texts(&text_of(first), &text_of(second), types)),
     }
-    expected.extend(of_kinds(first, second));
+    if !types.are_of_today() {
+        expected.extend(of_kinds(first, second));
+    }
     expected
 }
 
@@ -122,19 +125,20 @@ fn blocks(result: &Value) -> Option<(&'static str, &[Value])> {
     of_member("content").or_else(|| of_member("contents"))
 }
 
-/// The values at a path.
+/// The values at a path; of those that are others tomorrow, no more than where lists and objects are.
 fn of_values(path: &str, first: &Value, second: &Value, types: Types) -> Vec<Value> {
+    if types.are_of_today() {
+        return shape_of_today(first, second).and_then(|shape| of_shape(path, &shape, types)).into_iter().collect();
+    }
     if first == second && lasts(first) && length(first) <= LONGEST_VALUE {
         return vec![json!({"at": path, "equals": literal(first)})];
     }
     let mut expected = Vec::new();
-    let takes_items = types != Types::SeenToday;
-    let mut room = ExpectationRoom { left: LONGEST_PART, takes_items };
-    if let Some(common) = common_part(first, second, &mut room) {
+    let mut left = LONGEST_PART;
+    if let Some(common) = common_part(first, second, &mut left) {
         expected.push(json!({"at": path, "includes": literal(&common)}));
     }
-    let lists = if takes_items { lists_of(path, first, second) } else { Vec::new() };
-    for (place, one, other) in lists {
+    for (place, one, other) in lists_of(path, first, second) {
         expected.extend(of_list(&place, one, other));
     }
     match (first, second) {
@@ -146,37 +150,41 @@ fn of_values(path: &str, first: &Value, second: &Value, types: Types) -> Vec<Val
         }
         _ => {}
     }
-    if let Some(shape) =
-        shape(first, second, DEEPEST_TYPED).filter(|shape| types != Types::Declared || has_pattern(shape))
-    {
-        expected.push(if count_types(&shape) <= MOST_TYPED {
-            json!({"at": path, "schema": shape})
-        } else {
-            json!({"at": path, "type": shape["type"]})
-        });
-    }
+    expected.extend(shape(first, second, DEEPEST_TYPED).and_then(|shape| of_shape(path, &shape, types)));
     expected
 }
 
-/// What two values have in common that lasts, as far as there is room: members of objects, and items of lists.
-fn common_part(first: &Value, second: &Value, room: &mut ExpectationRoom) -> Option<Value> {
+/// The types of a value; where they are declared, only the patterns of its texts, which no schema says.
+fn of_shape(path: &str, shape: &Value, types: Types) -> Option<Value> {
+    if types.are_declared() {
+        return Some(json!({"at": path, "schema": patterns_of(shape)?}));
+    }
+    Some(if count_types(shape) <= MOST_TYPED {
+        json!({"at": path, "schema": shape})
+    } else {
+        json!({"at": path, "type": shape["type"]})
+    })
+}
+
+/// What two values have in common that lasts, as far as there is room, in characters: members of objects, and items of lists.
+fn common_part(first: &Value, second: &Value, left: &mut usize) -> Option<Value> {
     match (first, second) {
-        (Value::Object(one), Value::Object(other)) => common_members(one, other, room),
-        (Value::Array(one), Value::Array(other)) if room.takes_items => common_items(one, other, room),
+        (Value::Object(one), Value::Object(other)) => common_members(one, other, left),
+        (Value::Array(one), Value::Array(other)) => common_items(one, other, left),
         _ => None,
     }
 }
 
 /// The members that both objects have and that last.
-fn common_members(one: &Map<String, Value>, other: &Map<String, Value>, room: &mut ExpectationRoom) -> Option<Value> {
+fn common_members(one: &Map<String, Value>, other: &Map<String, Value>, left: &mut usize) -> Option<Value> {
     let mut common = Map::new();
     for (name, value) in one {
         let Some(again) = other.get(name) else { continue };
-        let is_short = length(value) + name.len() <= room.left.min(LONGEST_MEMBER);
+        let is_short = length(value) + name.len() <= (*left).min(LONGEST_MEMBER);
         if value == again && is_short && member_lasts(name, value) {
-            room.left -= length(value) + name.len();
+            *left -= length(value) + name.len();
             common.insert(name.clone(), value.clone());
-        } else if let Some(within) = common_part(value, again, room) {
+        } else if let Some(within) = common_part(value, again, left) {
             common.insert(name.clone(), within);
         }
     }
@@ -189,15 +197,15 @@ fn member_lasts(name: &str, value: &Value) -> bool {
 
 /// The items of two lists with the members that last in all of them, the first ones where there is no room for all; `None`
 /// where nothing tells one item from another.
-fn common_items(one: &[Value], other: &[Value], room: &mut ExpectationRoom) -> Option<Value> {
+fn common_items(one: &[Value], other: &[Value], left: &mut usize) -> Option<Value> {
     let names = common_names(one, other);
     telling_name(one, &names)?;
     let mut common = Vec::new();
     for item in one {
         let members = item.as_object()?.iter().filter(|(name, _)| names.contains(name));
         let item = Value::from(members.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>());
-        let Some(rest) = room.left.checked_sub(length(&item)) else { break };
-        room.left = rest;
+        let Some(rest) = left.checked_sub(length(&item)) else { break };
+        *left = rest;
         common.push(item);
     }
     (!common.is_empty()).then(|| common.into())
@@ -271,9 +279,25 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The expectations of an item that two servers show at a path.
-pub(crate) fn of_item(path: &str, first: &Value, second: &Value) -> Vec<Value> {
-    of_values(path, first, second, Types::Declared)
+/// The expectations of an item that two servers show at a path; its types are those of the list. Tomorrow it is another one.
+pub(crate) fn of_item(path: &str, first: &Value, second: &Value, types: Types) -> Vec<Value> {
+    if types.are_of_today() { Vec::new() } else { of_values(path, first, second, Types::Declared) }
+}
+
+/// The types of two values, of whose members only lists and objects count: any other may be null the next time.
+fn shape_of_today(first: &Value, second: &Value) -> Option<Value> {
+    let mut shape = shape(first, second, 1)?;
+    let Some(members) = shape["properties"].as_object().cloned() else {
+        return Some(json!({"type": shape["type"]}));
+    };
+    let is_whole = |schema: &Value| schema["type"] == "array" || schema["type"] == "object";
+    let whole: Map<String, Value> = members.into_iter().filter(|(_, schema)| is_whole(schema)).collect();
+    if whole.is_empty() {
+        return Some(json!({"type": shape["type"]}));
+    }
+    shape["required"] = json!(whole.keys().collect::<Vec<_>>());
+    shape["properties"] = whole.into();
+    Some(shape)
 }
 
 /// The types of two values as a JSON Schema; `None` where they have nothing in common.
@@ -316,7 +340,7 @@ fn shape(first: &Value, second: &Value, depth: usize) -> Option<Value> {
 }
 
 /// The pattern of texts that are made anew each time: ids, and times with or without their zone.
-fn drawn_pattern(text: &str) -> Option<&'static str> {
+pub(crate) fn drawn_pattern(text: &str) -> Option<&'static str> {
     const PATTERNS: [&str; 3] = [
         "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
         r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$",
@@ -327,12 +351,18 @@ fn drawn_pattern(text: &str) -> Option<&'static str> {
     COMPILED.iter().position(|pattern| pattern.is_match(text)).map(|at| PATTERNS[at])
 }
 
-fn has_pattern(shape: &Value) -> bool {
-    shape.as_object().is_some_and(|members| {
-        members.contains_key("pattern")
-            || members.get("items").is_some_and(has_pattern)
-            || members.get("properties").and_then(Value::as_object).is_some_and(|own| own.values().any(has_pattern))
-    })
+/// The patterns of a shape by their places, without any type: what is null there, or missing, has none.
+fn patterns_of(shape: &Value) -> Option<Value> {
+    let mut kept = Map::new();
+    kept.extend(shape.get("pattern").map(|pattern| ("pattern".to_owned(), pattern.clone())));
+    kept.extend(shape.get("items").and_then(patterns_of).map(|items| ("items".to_owned(), items)));
+    let members = shape["properties"].as_object().into_iter().flatten();
+    let members: Map<String, Value> =
+        members.filter_map(|(name, schema)| Some((name.clone(), patterns_of(schema)?))).collect();
+    if !members.is_empty() {
+        kept.insert("properties".to_owned(), members.into());
+    }
+    (!kept.is_empty()).then(|| kept.into())
 }
 
 /// A shape that allows what both of two allow and asks for what both ask for; `None` where their types differ.
@@ -373,9 +403,13 @@ fn count_types(shape: &Value) -> usize {
 }
 
 /// Two texts: the whole, or the first and the last line that they have in common, or the same beginning.
-fn of_texts(first: &str, second: &str) -> Vec<Value> {
+fn of_texts(first: &str, second: &str, types: Types) -> Vec<Value> {
     if first.trim().is_empty() || second.trim().is_empty() {
         return Vec::new();
+    }
+    let is_there = || json!({"text": {"length": {"min": 1}}});
+    if types.are_of_today() {
+        return vec![is_there()];
     }
     if first == second && text_lasts(first) && first.chars().count() <= LONGEST_VALUE {
         return vec![json!({"text": {"equals": literal(&first.into())}})];
@@ -390,7 +424,7 @@ fn of_texts(first: &str, second: &str) -> Vec<Value> {
     if common.is_empty() {
         let beginning = common_beginning(first, second);
         let is_lasting = says_something(&beginning);
-        return vec![if is_lasting { contains(beginning) } else { json!({"text": {"length": {"min": 1}}}) }];
+        return vec![if is_lasting { contains(beginning) } else { is_there() }];
     }
     // From the first to the last.
     let count = common.len().min(MOST_LINES);
@@ -518,8 +552,6 @@ mod tests {
                 {"output_schema": true},
             ])
         );
-        let found = expectations(&one, &other, Types::SeenToday);
-        assert!(!json!(found).to_string().contains("u1"), "{found:?}");
         // Nothing tells these items apart, so each may be any of them the next time.
         let drawn = |seconds: u32| structured(&json!([{"on": true, "at": seconds}, {"on": false, "at": seconds + 1}]));
         let found = expectations(&drawn(1_700_000_000), &drawn(1_700_000_005), Types::Declared);
@@ -536,7 +568,7 @@ mod tests {
             ("text", "text", false),
         ] {
             let found = shape(&first.into(), &second.into(), 1).unwrap();
-            assert_eq!(has_pattern(&found), expected, "{first} and {second}");
+            assert_eq!(patterns_of(&found).is_some(), expected, "{first} and {second}");
         }
     }
 
@@ -546,6 +578,46 @@ mod tests {
         let found =
             beyond_success(&structured(&content), &structured(&json!({"load": 4, "name": "a"})), Types::Declared);
         assert_eq!(found, json!([{"at": STRUCTURED, "includes": {"name": "a"}}, {"output_schema": true}]));
+    }
+
+    #[test]
+    fn declared_types_may_be_null_where_a_pattern_is_expected() {
+        let job = |begun: &str| {
+            structured(&json!({"job": {"name": "a", "begun": begun, "finished": "2026-01-01T10:00:00Z"}}))
+        };
+        let found = beyond_success(&job("2026-01-01T09:00:00Z"), &job("2026-01-01T09:00:01Z"), Types::Declared);
+        let pattern = drawn_pattern("2026-01-01T09:00:00Z").unwrap();
+        let members = json!({"begun": {"pattern": pattern}, "finished": {"pattern": pattern}});
+        assert_eq!(
+            found,
+            json!([
+                {"at": STRUCTURED, "includes": {"job": {"name": "a"}}},
+                {"at": STRUCTURED, "schema": {"properties": {"job": {"properties": members}}}},
+                {"output_schema": true},
+            ])
+        );
+    }
+
+    #[test]
+    fn nothing_is_expected_of_the_values_of_today() {
+        let at = STRUCTURED;
+        let image = json!({"result": {"content": [{"type": "image", "mimeType": "image/png", "data": "aa"}]}});
+        let content = structured(&json!({"city": "Paris", "degrees": 12, "hours": [1, 2], "next": null}));
+        let typed = json!({"type": "object", "required": ["hours"], "properties": {"hours": {"type": "array"}}});
+        for (answer, types, expected) in [
+            (&text("Paris: 12 C"), Types::SeenToday, json!([{"text": {"length": {"min": 1}}}])),
+            (
+                &text("[1, 2]"),
+                Types::SeenToday,
+                json!([{"at": "result.content[0].text.json()", "schema": {"type": "array"}}]),
+            ),
+            (&structured(&json!({"items": [1]})), Types::DeclaredToday, json!([{"output_schema": true}])),
+            (&content, Types::SeenToday, json!([{"at": at, "schema": typed}])),
+            (&image, Types::SeenToday, json!([])),
+        ] {
+            assert_eq!(beyond_success(answer, answer, types), expected, "{answer}");
+        }
+        assert!(of_item("result.items[0]", &"a".into(), &"a".into(), Types::SeenToday).is_empty());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod ci_job;
 mod expectation;
+mod further_answers;
 mod grown_suite;
 mod listing;
 mod observe;

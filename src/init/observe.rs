@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::expectation::{Types, expectations};
+use super::further_answers::{has_other_parts, least_like, share_a_short_list};
 use super::listing::{ListingTrip, MOST_CREATORS, may_list};
 use super::pages::{PagedList, SeenPages, SharedPages, lists_with_pages};
 use super::questions::{
@@ -23,7 +24,7 @@ use crate::check::{CheckEnd, CheckLimits, CheckRequest, CheckSession};
 use crate::event::Finding;
 use crate::matching::words_of;
 use crate::plan::arguments::{safe_arguments, server_folder};
-use crate::plan::witness::known_arguments;
+use crate::plan::witness::{filled_arguments, known_arguments};
 use crate::plan::{CaseStore, CheckContext, OpenServer};
 use crate::redact::{Redactor, hold_a_secret};
 use crate::source::visible_line;
@@ -35,6 +36,9 @@ const LOST_SESSIONS: usize = 4;
 
 /// The time of a call of a tool that is not called for what others make or how it answers other arguments.
 const SLOW_CALL: Duration = Duration::from_secs(4);
+
+/// The processes that are asked after two.
+const FURTHER_PROCESSES: usize = 3;
 
 /// The memory that an answer may take to be kept, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -64,6 +68,8 @@ pub(crate) struct Observations {
     pub(crate) progressing: BTreeSet<String>,
     /// The changes of lists that tools announced in every call of theirs, by tool.
     pub(crate) announced: BTreeMap<String, BTreeSet<String>>,
+    /// The tools that only read and whose answers are others after other tools wrote.
+    pub(crate) drifting: BTreeSet<String>,
     /// The absolute path of the store. In arguments and answers it takes the place of those of its copies.
     pub(crate) store: Option<PathBuf>,
 }
@@ -102,22 +108,27 @@ pub(crate) async fn observe(
     redactor: &Redactor,
     doing: &(dyn Fn(String) + Sync),
 ) -> Observations {
-    doing("looking for arguments that its tools serve".to_owned());
-    let learning = learn_arguments(context, LearningTask::all()).await;
-    let limits = CheckLimits::new(TIME, "");
     let mut observer = ServerObserver {
         context,
         redactor,
-        limits,
+        limits: CheckLimits::new(TIME, ""),
         lost: 0,
         failed_start: None,
         too_long: BTreeSet::new(),
         slow: BTreeSet::new(),
         progress: BTreeMap::new(),
         announced: BTreeMap::new(),
+        drifting: BTreeSet::new(),
         things: Vec::new(),
         doing,
     };
+    // What is written may last, and be there when the next process reads.
+    let shares_data =
+        context.machine.store().is_none() && context.catalog.tools.iter().any(|tool| writes(context, tool));
+    let before = if shares_data { observer.ask_alone().await } else { Vec::new() };
+    doing("looking for arguments that its tools serve".to_owned());
+    let learning = learn_arguments(context, LearningTask::all()).await;
+    observer.limits = CheckLimits::new(TIME, "");
     let mut seen = Observations { store: context.machine.store(), ..Observations::default() };
     let (mut reading, mut writing) = (Vec::new(), Vec::new());
     for tool in &context.catalog.tools {
@@ -169,7 +180,10 @@ pub(crate) async fn observe(
     }
     seen.trips = observer.trips_beside_things(std::mem::take(&mut seen.trips)).await;
     let completed = observer.ask_completions().await;
+    let after = if shares_data { observer.ask_alone().await } else { Vec::new() };
+    observer.see_drift(&before, &after);
     seen.answered = observer.ask_readers(&questions).await;
+    observer.compare_with(&mut seen.answered, &before);
     let shown = ShownValues::of_answers(seen.answered.iter().map(|answered| &answered.answers[0]));
     let others = observer.ask_readers(&questions_of_answers(context, &seen.answered, &shown)).await;
     for answered in others {
@@ -185,8 +199,8 @@ pub(crate) async fn observe(
     seen.answered.extend(completed);
     seen.answered.extend(begun);
     seen.listings = observer.list_made(&writing, &written).await;
-    seen.pages = observer.turn_pages(&lists_with_pages(context.catalog, &reading)).await;
     seen.writes = !changing.is_empty();
+    let read = seen.answered.len();
     // What was made is there at each question.
     let written = if observer.things.is_empty() { written } else { observer.ask_each(changing.into_iter()).await };
     seen.answered.extend(written);
@@ -194,6 +208,10 @@ pub(crate) async fn observe(
     let varied = writing.iter().filter(|(tool, _)| !is_given(tool));
     let varied = varied.flat_map(|(tool, arguments)| questions_of_writer(tool, arguments));
     seen.answered.extend(observer.ask_each(varied).await);
+    observer.ask_again(&mut seen.answered[..read], shares_data).await;
+    seen.pages = observer.turn_pages(&lists_with_pages(context.catalog, &reading)).await;
+    observer.confirm_announced(&seen.answered).await;
+    seen.drifting = observer.drifting;
     seen.things = observer.things;
     seen.announced = observer.announced;
     seen.progressing = observer.progress.into_iter().filter_map(|(tool, always)| always.then_some(tool)).collect();
@@ -207,6 +225,11 @@ pub(crate) async fn observe(
         }
     }
     seen
+}
+
+/// True for a tool that may be called and may change something.
+fn writes(context: &CheckContext<'_>, tool: &Tool) -> bool {
+    !tool.only_reads() && !tool.is_task_only() && context.suite.hazard(context.server_name, tool).is_none()
 }
 
 /// Calls of tools that only read with values that answers show.
@@ -301,6 +324,8 @@ struct ServerObserver<'a> {
     progress: BTreeMap<String, bool>,
     /// The changes of lists that each tool announced whenever it served a call.
     announced: BTreeMap<String, BTreeSet<String>>,
+    /// The tools whose answers other tools change for good.
+    drifting: BTreeSet<String>,
     doing: &'a (dyn Fn(String) + Sync),
 }
 
@@ -388,6 +413,91 @@ impl<'a> ServerObserver<'a> {
         answered.collect()
     }
 
+    /// The calls of tools that only read, in a process in which nothing was made, with the answers.
+    async fn ask_alone(&mut self) -> Vec<(ServerQuestion, Value)> {
+        let context = self.context;
+        let readers = context.catalog.tools.iter().filter(|tool| tool.only_reads() && !tool.is_task_only());
+        let questions = readers.filter_map(|tool| {
+            let arguments = filled_arguments(context, tool).ok()?;
+            Some(ServerQuestion::call(&tool.name, &arguments))
+        });
+        let questions: Vec<ServerQuestion> = questions.collect();
+        let (things, lost) = (std::mem::take(&mut self.things), self.lost);
+        let answers = self.ask_in_turn(&questions).await;
+        self.things = things;
+        if self.failed_start.is_none() {
+            // The calls that a server does not outlive are made again.
+            self.lost = lost;
+        }
+        let answered = questions.into_iter().zip(answers);
+        answered.filter_map(|(question, answer)| Some((question, answer?))).collect()
+    }
+
+    /// Learns which answers are others after tools were called that may write.
+    fn see_drift(&mut self, before: &[(ServerQuestion, Value)], after: &[(ServerQuestion, Value)]) {
+        for (question, earlier) in before {
+            let later = after.iter().find(|(known, _)| known == question);
+            if later.is_some_and(|(_, later)| has_other_parts(earlier, later)) {
+                self.drifting.extend(question.tool().map(str::to_owned));
+            }
+        }
+    }
+
+    /// Has answers share no more than what was answered before anything was written. What drifts is known by how it was
+    /// then.
+    fn compare_with(&self, answered: &mut [Answered], before: &[(ServerQuestion, Value)]) {
+        for one in answered {
+            let is_drifting = one.question.tool().is_some_and(|tool| self.drifting.contains(tool));
+            // Things that each session makes are no drift.
+            let is_comparable = is_drifting || self.things.is_empty();
+            let earlier = before.iter().find(|(question, _)| *question == one.question);
+            if let Some((_, earlier)) = earlier.filter(|_| is_comparable) {
+                let [first, second] = &one.answers;
+                one.answers = [earlier.clone(), least_like(earlier, first, second)];
+            }
+        }
+    }
+
+    /// Asks a third process what two have answered, after everything that was written; and two more where lists are so
+    /// short that their order may be the same by chance.
+    async fn ask_again(&mut self, answered: &mut [Answered], shares_data: bool) {
+        let is_slow = |one: &Answered| one.question.tool().is_some_and(|tool| self.slow.contains(tool));
+        let mut left: Vec<&mut Answered> = answered.iter_mut().filter(|one| !is_slow(one)).collect();
+        for _ in 0..FURTHER_PROCESSES {
+            let questions: Vec<ServerQuestion> = left.iter().map(|one| one.question.clone()).collect();
+            let further = if questions.is_empty() { Vec::new() } else { self.ask_in_turn(&questions).await };
+            for (one, answer) in left.iter_mut().zip(further) {
+                let is_limited = |answer: &Value| !is_served(answer) && call_limit(&words_of(answer)).is_some();
+                let Some(answer) = answer.filter(|answer| !is_limited(answer)) else { continue };
+                let [first, second] = &one.answers;
+                let was_lasting = first["result"] == second["result"] && is_served(first);
+                if shares_data && was_lasting && first["result"] != answer["result"] {
+                    self.drifting.extend(one.question.tool().map(str::to_owned));
+                }
+                one.answers[1] = least_like(first, second, &answer);
+            }
+            left.retain(|one| share_a_short_list(&one.answers));
+        }
+    }
+
+    /// Leaves out announcements that a second call in the same session does not bring again: they were not about the call.
+    async fn confirm_announced(&mut self, answered: &[Answered]) {
+        let announcing = self.announced.iter().filter(|(_, methods)| !methods.is_empty());
+        let announcing: Vec<String> = announcing.map(|(tool, _)| tool.clone()).collect();
+        for tool in announcing {
+            let is_harmless = self.context.catalog.tool(&tool).is_some_and(|tool| !tool.may_destroy());
+            let mut calls = answered.iter().map(|one| &one.question);
+            let call = calls.find(|one| matches!(one, ServerQuestion::Call { tool: called, .. } if *called == tool));
+            let answers = match call.filter(|_| is_harmless) {
+                Some(call) => self.ask_in_turn(&[call.clone(), call.clone()]).await,
+                None => vec![None],
+            };
+            if !answers.iter().all(|answer| answer.as_ref().is_some_and(is_served)) {
+                self.announced.remove(&tool);
+            }
+        }
+    }
+
     /// The completions of two servers, where they declare them.
     async fn ask_completions(&mut self) -> Vec<Answered> {
         let is_declared = self.context.server.is_some_and(|server| !server.capabilities["completions"].is_null());
@@ -424,8 +534,8 @@ impl<'a> ServerObserver<'a> {
                 self.slow.insert(tool.to_owned());
             }
             if let (ServerQuestion::Call { tool, .. }, Ok(Some(reply))) = (question, &answer) {
-                *self.progress.entry(tool.clone()).or_insert(true) &= reports_progress(&reply.notifications);
                 if is_served(&reply.message) {
+                    *self.progress.entry(tool.clone()).or_insert(true) &= reports_progress(&reply.notifications);
                     let now = announced_changes(&reply.notifications);
                     let known = self.announced.entry(tool.clone()).or_insert_with(|| now.clone());
                     known.retain(|method| now.contains(method));
@@ -521,8 +631,7 @@ impl<'a> ServerObserver<'a> {
             let shown = shown.filter_map(|((lister, (before, after)), first)| {
                 let mut lister = lister.with_shown(before, after)?;
                 if let (Some(first), Some(after)) = (first, after) {
-                    let types = self.context.catalog.tool(&lister.tool).map_or(Types::Seen, Types::of);
-                    lister.expected = expectations(first, after, types);
+                    lister.expected = expectations(first, after, self.types_of(Some(&lister.tool)));
                 }
                 Some((lister, after.cloned()))
             });
@@ -547,8 +656,16 @@ impl<'a> ServerObserver<'a> {
             close(Some(session)).await;
         }
         let [first, second] = seen;
-        let both = first.into_iter().zip(second).filter_map(|(first, second)| SeenPages::of_both(first?, &second?));
+        let both = lists.iter().zip(first.into_iter().zip(second));
+        let both =
+            both.filter_map(|(list, (first, second))| SeenPages::of_both(first?, &second?, self.types_of(list.tool())));
         both.collect()
+    }
+
+    /// The types that answers of a tool have; `None` is the server itself.
+    fn types_of(&self, tool: Option<&str>) -> Types {
+        let types = tool.and_then(|name| self.context.catalog.tool(name)).map_or(Types::Seen, Types::of);
+        if tool.is_some_and(|tool| self.drifting.contains(tool)) { types.of_today() } else { types }
     }
 }
 
@@ -630,6 +747,7 @@ async fn walk(session: &CheckSession<'_>, trip: &RoundTrip) -> TripWalk {
     marks.retain(|mark| is_first || trip.marks.contains(mark));
     let trip = &RoundTrip { marks, ..trip.clone() };
     let mut walked = TripWalk { marks: trip.marks.clone(), ..TripWalk::ended(TripEnd::Shown) };
+    let mut naming = Vec::new();
     for part in trip.parts() {
         let (tool, arguments) = trip.call_of(part, &id);
         let answer = call(session, &tool, &arguments).await;
@@ -641,7 +759,12 @@ async fn walk(session: &CheckSession<'_>, trip: &RoundTrip) -> TripWalk {
             | TripPart::RemovedSearch => None,
             TripPart::Update | TripPart::Removal => call(session, &trip.taker, &trip.arguments_with(&id)).await,
         };
-        if !trip.went_well(part, answer.as_ref(), taken.as_ref()) {
+        if answer.as_ref().is_some_and(|answer| trip.names(answer, &id)) {
+            naming.push(part);
+        }
+        // What never named the thing says nothing by not naming it.
+        let says_nothing = part.names_before().is_some_and(|before| !naming.contains(&before));
+        if says_nothing || !trip.went_well(part, &id, answer.as_ref(), taken.as_ref()) {
             walked.failed = Some(part);
             return walked;
         }

@@ -272,7 +272,9 @@ impl SuitePage<'_> {
     }
 
     fn types_of(&self, question: &ServerQuestion) -> Types {
-        question.tool().and_then(|name| self.catalog.tool(name)).map_or(Types::Seen, Types::of)
+        let types = question.tool().and_then(|name| self.catalog.tool(name)).map_or(Types::Seen, Types::of);
+        let is_drifting = question.tool().is_some_and(|tool| self.seen.drifting.contains(tool));
+        if is_drifting { types.of_today() } else { types }
     }
 
     fn comment(&self, question: &ServerQuestion) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::expectation::{content, is_plain_name, of_item};
+use super::expectation::{Types, content, is_plain_name, of_item};
 use super::questions::members_of;
 use crate::path::DottedPath;
 use crate::reproduce::{literal, literal_text};
@@ -125,6 +125,14 @@ impl PagedList {
         format!("asking for pages of `{}`", visible_line(self.name()))
     }
 
+    /// The tool that shows it; `None` for a list of the server itself.
+    pub(crate) fn tool(&self) -> Option<&str> {
+        match &self.source {
+            PageSource::List(_) => None,
+            PageSource::Tool(tool) => Some(tool),
+        }
+    }
+
     fn name(&self) -> &str {
         match &self.source {
             PageSource::List(method) => method,
@@ -227,7 +235,7 @@ impl PagedList {
 
 impl SeenPages {
     /// What two servers showed, as one; `None` where they showed other pages.
-    pub(crate) fn of_both(first: Self, second: &Self) -> Option<SharedPages> {
+    pub(crate) fn of_both(first: Self, second: &Self, types: Types) -> Option<SharedPages> {
         let is_same = (&first.list, &first.items, &first.cursor) == (&second.list, &second.items, &second.cursor);
         let at = format!("{}[0]", first.items);
         let item = match &first.list.source {
@@ -237,7 +245,7 @@ impl SeenPages {
                 let named = is_named.then(|| json!({"at": at, "includes": literal(&first.item)}));
                 named.into_iter().collect()
             }
-            PageSource::Tool(_) => of_item(&at, &first.item, &second.item),
+            PageSource::Tool(_) => of_item(&at, &first.item, &second.item, types),
         };
         is_same.then_some(SharedPages { pages: first, item })
     }
@@ -343,7 +351,7 @@ mod tests {
             json!({"result": {"tools": [entry], "nextCursor": next}})
         };
         let seen = list.seen(&page("one", &json!("2")), &page("two", &json!("3"))).unwrap();
-        let test = SeenPages::of_both(seen.clone(), &seen).unwrap().test();
+        let test = SeenPages::of_both(seen.clone(), &seen, Types::Seen).unwrap().test();
         assert_eq!(test["steps"][1]["expect"][2], json!({"at": "result.tools[0]", "includes": {"name": "two"}}));
     }
 
@@ -356,8 +364,8 @@ mod tests {
         assert_eq!(list.second_request(&answer(&json!({"next_cursor": null, "items": [1]}))), None);
         let seen = list.seen(&first, &answer(&json!({"items": [3]}))).unwrap();
         let other = list.seen(&first, &answer(&json!({"items": [4]}))).unwrap();
-        assert_eq!(SeenPages::of_both(seen.clone(), &other).unwrap().item, Vec::<Value>::new());
-        let test = SeenPages::of_both(seen.clone(), &seen).unwrap().test();
+        assert_eq!(SeenPages::of_both(seen.clone(), &other, Types::Seen).unwrap().item, Vec::<Value>::new());
+        let test = SeenPages::of_both(seen.clone(), &seen, Types::Seen).unwrap().test();
         let at = "result.structuredContent";
         assert_eq!(
             test["steps"][0]["capture"],

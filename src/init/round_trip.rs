@@ -22,6 +22,9 @@ const UPDATED: &str = "changed";
 /// A text that careless servers break their statements, files or pages with. In JSON, quotation marks look otherwise.
 const QUOTED: &str = "it isn't \"plain\"";
 
+/// The fewest characters of an id that is part of no other text.
+const SHORTEST_GONE_ID: usize = 8;
+
 /// The fewest characters of a text by which a thing is known again, and the most of such texts that a test expects.
 const SHORTEST_MARK: usize = 3;
 const MOST_MARKS: usize = 6;
@@ -57,6 +60,19 @@ pub(crate) struct RoundTrip {
     pub(crate) remover: Option<String>,
     /// It makes a thing with quotation marks in a text.
     pub(crate) is_quoted: bool,
+    /// The text by which a list shows that the thing is gone.
+    pub(crate) gone: GoneMark,
+}
+
+/// The text that a list shows no more of a thing that was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GoneMark {
+    /// One that it was given: each server has its own store, so nothing else has that text.
+    Given,
+    /// Its id: a thing that an earlier run left may have the same texts.
+    Id,
+    /// There is none: the id is short, or given, and may be part of something else.
+    Unknown,
 }
 
 /// A tool that changes a text of a thing.
@@ -105,6 +121,15 @@ impl TripPart {
             Self::List | Self::Search | Self::Update | Self::Removal => None,
             Self::UpdatedList => Some(Self::Update),
             Self::RemovedList | Self::RemovedSearch => Some(Self::Removal),
+        }
+    }
+
+    /// The part that shows the thing before it is gone from there.
+    pub(crate) fn names_before(self) -> Option<Self> {
+        match self {
+            Self::List | Self::Search | Self::Update | Self::UpdatedList | Self::Removal => None,
+            Self::RemovedList => Some(Self::List),
+            Self::RemovedSearch => Some(Self::Search),
         }
     }
 }
@@ -175,6 +200,7 @@ pub(crate) fn trips_of(creator: &Creator<'_>, context: &CheckContext<'_>) -> Vec
         let (parameter, id) = needed.into_iter().find_map(|name| id_place(&name, creator).map(|id| (name, id)))?;
         let arguments = safe_arguments(taker, folder.clone()).ok()?.smallest().clone();
         let made = creator.made_thing(id);
+        let gone = if context.machine.store().is_some() { GoneMark::Given } else { made.gone_mark(creator.answer) };
         let mut trip = RoundTrip {
             made,
             taker: taker.name.clone(),
@@ -188,6 +214,7 @@ pub(crate) fn trips_of(creator: &Creator<'_>, context: &CheckContext<'_>) -> Vec
             remover: None,
             left_out: Vec::new(),
             is_quoted: false,
+            gone,
         };
         if taker.only_reads() {
             let mut searchers = context.catalog.tools.iter().filter(is_open).filter(|tool| tool.name != trip.taker);
@@ -323,6 +350,15 @@ impl MadeThing {
         }
     }
 
+    /// The text by which it is known to be gone, where servers share a store.
+    fn gone_mark(&self, made: &Value) -> GoneMark {
+        let is_long = |id: &Value| id.as_str().is_some_and(|id| id.chars().count() >= SHORTEST_GONE_ID);
+        match &self.id {
+            IdPlace::Answer(_) if self.id_of(made).as_ref().is_some_and(is_long) => GoneMark::Id,
+            IdPlace::Answer(_) | IdPlace::Argument(_) => GoneMark::Unknown,
+        }
+    }
+
     /// The id as a suite writes it.
     pub(crate) fn written_id(&self) -> Value {
         match &self.id {
@@ -448,11 +484,13 @@ impl RoundTrip {
                     }
                     TripPart::Removal => self.remover.is_some(),
                     TripPart::RemovedList => {
-                        self.remover.is_some() && self.lister.is_some() && !self.left_out.contains(&TripPart::List)
+                        let is_listed = self.lister.is_some() && !self.left_out.contains(&TripPart::List);
+                        self.remover.is_some() && is_listed && self.gone != GoneMark::Unknown
                     }
                     TripPart::RemovedSearch => {
                         let is_searched = self.searcher.is_some() && self.marks.len() > 1;
-                        self.remover.is_some() && is_searched && !self.left_out.contains(&TripPart::Search)
+                        let is_found = is_searched && !self.left_out.contains(&TripPart::Search);
+                        self.remover.is_some() && is_found && self.gone != GoneMark::Unknown
                     }
                 }
         };
@@ -502,10 +540,27 @@ impl RoundTrip {
         if is_updated { UPDATED } else { self.marks.first().map_or("", String::as_str) }
     }
 
-    /// True if a part of it was answered as a test expects; `taken` is the taker's answer after it.
-    pub(crate) fn went_well(&self, part: TripPart, answer: Option<&Value>, taken: Option<&Value>) -> bool {
+    /// True if an answer shows the text by which the thing is known to be gone later.
+    pub(crate) fn names(&self, answer: &Value, id: &Value) -> bool {
+        let text = match self.gone {
+            GoneMark::Given => self.marks.first().map(String::as_str),
+            GoneMark::Id => id.as_str(),
+            GoneMark::Unknown => None,
+        };
+        text.is_some_and(|text| shows(answer, text))
+    }
+
+    /// True if a part of it was answered as a test expects; `taken` is the taker's answer after it, and `id` that of the
+    /// thing.
+    pub(crate) fn went_well(&self, part: TripPart, id: &Value, answer: Option<&Value>, taken: Option<&Value>) -> bool {
         let Some(answer) = answer else { return false };
         let first = self.marks.first().map_or("", String::as_str);
+        let hides = |texts: &[&str]| texts.iter().all(|text| !shows(answer, text));
+        let is_gone = |texts: &[&str]| match self.gone {
+            GoneMark::Given => hides(texts),
+            GoneMark::Id => id.as_str().is_some_and(|id| hides(&[id])),
+            GoneMark::Unknown => false,
+        };
         match part {
             TripPart::List | TripPart::Search => is_served(answer) && shows(answer, first),
             TripPart::Update => {
@@ -513,8 +568,8 @@ impl RoundTrip {
             }
             TripPart::UpdatedList => is_served(answer) && shows(answer, UPDATED),
             TripPart::Removal => is_served(answer) && taken.is_some_and(|taken| !is_served(taken)),
-            TripPart::RemovedList => is_served(answer) && !shows(answer, self.last_mark()),
-            TripPart::RemovedSearch => !shows(answer, first) && !shows(answer, self.last_mark()),
+            TripPart::RemovedList => is_served(answer) && is_gone(&[self.last_mark()]),
+            TripPart::RemovedSearch => is_gone(&[first, self.last_mark()]),
         }
     }
 
@@ -530,7 +585,11 @@ impl RoundTrip {
             let parts = parts.map(|part| json!({"text": {"contains": literal(&part.into())}}));
             std::iter::once(is_served()).chain(parts).collect::<Vec<_>>()
         };
-        let hides = |text: &str| json!({"text": {"not": {"contains": literal(&text.into())}}});
+        let gone = match self.gone {
+            GoneMark::Given => literal(&self.last_mark().into()),
+            GoneMark::Id | GoneMark::Unknown => id.clone(),
+        };
+        let hides = json!({"text": {"not": {"contains": gone}}});
         let quoted = if self.is_quoted { " of a quoted text" } else { "" };
         let mut name = format!("`{}` shows what `{}` makes{quoted}", self.taker, self.made.creator);
         let mut steps = vec![self.made.step(), call(&self.taker, arguments.clone(), shows_all(&self.marks))];
@@ -559,8 +618,8 @@ impl RoundTrip {
                     steps.push(call(&tool, given, vec![is_served()]));
                     steps.push(call(&self.taker, arguments.clone(), vec![json!({"refused": true})]));
                 }
-                TripPart::RemovedList => steps.push(without_arguments(&tool, vec![hides(self.last_mark())])),
-                TripPart::RemovedSearch => steps.push(call(&tool, given, vec![hides(self.last_mark())])),
+                TripPart::RemovedList => steps.push(without_arguments(&tool, vec![hides.clone()])),
+                TripPart::RemovedSearch => steps.push(call(&tool, given, vec![hides.clone()])),
             }
         }
         json!({"name": name, "steps": steps})
@@ -607,6 +666,7 @@ mod tests {
             remover: remover.map(str::to_owned),
             left_out: Vec::new(),
             is_quoted: false,
+            gone: GoneMark::Given,
         }
     }
 
@@ -653,8 +713,27 @@ mod tests {
         assert_eq!(search(2), (query.clone(), json!([{"is_error": false}, {"text": {"contains": "Ann"}}])));
         assert_eq!(search(5), (query, json!([{"text": {"not": {"contains": "Ann"}}}])));
         let found = json!({"result": {"content": [{"type": "text", "text": "Ann <ann@example.com>"}]}});
-        assert!(trip.went_well(TripPart::Search, Some(&found), None));
-        assert!(!trip.went_well(TripPart::RemovedSearch, Some(&found), None));
+        let id = json!("user-0001");
+        assert!(trip.went_well(TripPart::Search, &id, Some(&found), None));
+        assert!(!trip.went_well(TripPart::RemovedSearch, &id, Some(&found), None));
+        // Where servers share a store, an earlier run may have left such a thing.
+        for (gone, expected) in [(GoneMark::Id, Some(json!("{{ user_id }}"))), (GoneMark::Unknown, None)] {
+            let shared = RoundTrip { gone, ..trip.clone() };
+            assert_eq!(shared.went_well(TripPart::RemovedSearch, &id, Some(&found), None), expected.is_some());
+            let made = shared.test();
+            assert_eq!(
+                made["steps"].get(5).map(|step| &step["expect"][0]["text"]["not"]["contains"]),
+                expected.as_ref()
+            );
+        }
+        for (answer, expected) in [
+            (json!({"id": "user-0001"}), GoneMark::Id),
+            (json!({"id": "u1"}), GoneMark::Unknown),
+            (json!({"id": 12_345_678}), GoneMark::Unknown),
+        ] {
+            let answer = json!({"result": {"structuredContent": answer}});
+            assert_eq!(trip.made.gone_mark(&answer), expected, "{answer}");
+        }
         let one = RoundTrip { marks: vec!["Ann".to_owned()], ..trip };
         assert!(one.parts().all(|part| part == TripPart::Removal));
     }
