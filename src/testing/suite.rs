@@ -199,7 +199,7 @@ impl Suite {
         self
     }
 
-    /// Sets several variables, such as those of this process: `.envs(std::env::vars())`.
+    /// Sets several variables.
     ///
     /// A server that is started is found on this `PATH`, and gets the variables that `mcprove run` would pass on.
     #[must_use]
