@@ -533,13 +533,13 @@ impl<'a> ServerObserver<'a> {
             if let Some(tool) = question.tool().filter(|_| begun.elapsed() > SLOW_CALL) {
                 self.slow.insert(tool.to_owned());
             }
-            if let (ServerQuestion::Call { tool, .. }, Ok(Some(reply))) = (question, &answer) {
-                if is_served(&reply.message) {
-                    *self.progress.entry(tool.clone()).or_insert(true) &= reports_progress(&reply.notifications);
-                    let now = announced_changes(&reply.notifications);
-                    let known = self.announced.entry(tool.clone()).or_insert_with(|| now.clone());
-                    known.retain(|method| now.contains(method));
-                }
+            if let (ServerQuestion::Call { tool, .. }, Ok(Some(reply))) = (question, &answer)
+                && is_served(&reply.message)
+            {
+                *self.progress.entry(tool.clone()).or_insert(true) &= reports_progress(&reply.notifications);
+                let now = announced_changes(&reply.notifications);
+                let known = self.announced.entry(tool.clone()).or_insert_with(|| now.clone());
+                known.retain(|method| now.contains(method));
             }
             match answer {
                 Ok(Some(reply)) if value_memory(&reply.message) > LONGEST_ANSWER => {
