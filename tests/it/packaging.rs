@@ -155,7 +155,7 @@ fn what_package_managers_install_runs() {
     snapshot("packaging-npm", &text);
 }
 
-/// The pages of PyPI and npm, where files of the repository have no relative address.
+/// The pages of `PyPI` and npm, where files of the repository have no relative address.
 #[test]
 fn links_and_pictures_are_found_outside_of_the_repository() {
     let scene = packed_with(PROGRAM, &TARGETS[..1], "packaging-readme", "--kind npm --kind pypi");
