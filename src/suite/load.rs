@@ -303,9 +303,13 @@ impl<S> Loader<'_, S> {
         while nodes.len() > 0 {
             // A part is gone once it is read: the tree of a large suite takes more memory than its tests.
             let part = nodes.by_ref().take(TESTS_AT_ONCE).collect();
+            let earlier = &reader.loader.found;
             let decoded = map_many(part, |node| {
-                let mut found = Vec::new();
-                (decode::test(&node, &faults, &mut found), found, node)
+                // A test knows the mistakes that its form has.
+                let mut found = mistakes_within(&node, earlier);
+                let known = found.len();
+                let test = decode::test(&node, &faults, &mut found);
+                (test, found.split_off(known), node)
             });
             for (test, found, node) in decoded {
                 reader.loader.found.extend(found);
@@ -318,6 +322,12 @@ impl<S> Loader<'_, S> {
         loaded.blocks.extend(reader.blocks(&root));
         Some(loaded)
     }
+}
+
+/// Those of the mistakes that are said of a part of a node.
+fn mistakes_within(node: &Node, found: &[Diagnostic]) -> Vec<Diagnostic> {
+    let is_within = |span: Span| span.source == node.span.source && node.span.contains(span.start as usize);
+    found.iter().filter(|one| one.label.as_ref().is_some_and(|label| is_within(label.span))).cloned().collect()
 }
 
 /// Takes the tests out of a file.

@@ -51,15 +51,16 @@ tests:
     expect: [{ at: answered, equals: false }]
 ";
 
-const SLOW: &str = r"suite: Slow
-server: { command: [mcprove, serve, demo] }
+/// A shell starts its server: mcprove does not look for itself on the path.
+const SLOW: &str = r#"suite: Slow
+server: { command: [sh, -c, "echo serve >>CALLED; exec mcprove serve demo"] }
 run_options: { timeout: 600s, request_timeout: 600s }
 tests:
   - name: takes long
     call: export_users
     args: { format: csv, delay_ms: 10000 }
     expect: [{ is_error: false }]
-";
+"#;
 
 const CONFIG: &str = "import mcprove from 'vitest-mcprove';\n\
                       export default { plugins: [mcprove(JSON.parse(process.env.OPTIONS ?? '{}'))] };\n";
@@ -108,7 +109,7 @@ impl Runner {
         let here = scene.folder.display();
         match self {
             Self::Pytest => format!(
-                "PATH='{here}/bin:{path}' PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}/packaging/pytest' COLUMNS=100 \
+                "PATH='{here}/bin:{path}' PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='{}/packaging/pytest' COLUMNS=200 \
                  python3 -m pytest -p pytest_mcprove -p no:cacheprovider --no-header --color=no {arguments}",
                 root().display()
             ),
@@ -297,7 +298,7 @@ fn doubts_are_shown() {
             "flaky: attempt 2 passed; before: the call of `echo` reported an error",
             counts,
         ];
-        assert_shows(&shown, &words, &["failed,"]);
+        assert_shows(&shown, &words, &[" failed,"]);
     }
 }
 
@@ -334,7 +335,8 @@ fn an_interrupted_runner_ends_mcprove() {
                 continue;
             }
             let scene = runner.project("interrupted");
-            scene.write("tests/users.mcprove.yml", SLOW);
+            let calls = scene.folder.join("calls").display().to_string();
+            scene.write("tests/users.mcprove.yml", &SLOW.replace("CALLED", &calls));
             let running = scene.begin_line(&format!("CALLS=calls {}", runner.command(&scene, arguments)));
             let is_called =
                 || fs::read_to_string(scene.folder.join("calls")).is_ok_and(|calls| calls.contains("\nserve"));
