@@ -10,7 +10,7 @@ use super::planner::Planner;
 use super::shared_names::SharedNames;
 use crate::event::{CaseResult, Section};
 use crate::source::Node;
-use crate::suite::{self, AddedSettings, SuiteSettings, Test};
+use crate::suite::{self, Server, StartChanges, SuiteSettings, Test};
 use crate::wire::Tool;
 
 /// A block of a suite, with settings that make cases.
@@ -73,8 +73,8 @@ pub trait CaseSource: SuiteSettings + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The settings with which it starts servers, beside their own.
-    fn added_settings(&self) -> Vec<&AddedSettings> {
+    /// The ways in which it starts a server, beside the written one.
+    fn start_changes(&self, _server: &Server) -> Vec<StartChanges> {
         Vec::new()
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::event::{Finding, RunEnd};
 use crate::fault::FaultPlayer;
 use crate::session::{InVain, Session};
-use crate::suite::AddedSettings;
+use crate::suite::StartChanges;
 use crate::transport::{Owner, Shutdown, ShutdownOrder};
 use crate::wire::Revision;
 
@@ -64,8 +64,8 @@ pub enum CaseStore {
 pub enum ServerChoice<'a> {
     /// A server that no other session has.
     Fresh,
-    /// The same, started with more settings.
-    Configured(&'a AddedSettings),
+    /// The same, with these changes to its start.
+    Configured(&'a StartChanges),
     /// A server that no other session has, spoken to in this revision.
     InRevision(Revision),
     /// The server of another session; an error if that server can have one session only.

@@ -19,7 +19,7 @@ use crate::plan::arguments::ConfigSource;
 use crate::plan::{Case, CaseStore, OpenServer, ServerChoice};
 use crate::session::{ClosedSession, Connector, Disturbance, OpenFailure, Session, SessionSettings};
 use crate::source::template::{Names, Unfilled};
-use crate::suite::{AddedSettings, Answers, Handshake};
+use crate::suite::{Answers, Handshake, StartChanges};
 use crate::transport::{ConnectError, Link};
 use crate::wire::Revision;
 
@@ -145,7 +145,7 @@ pub(crate) async fn open_requested(
     let how = SessionOpening { faults: request.faults, store, ..SessionOpening::with(answers) };
     let opened = match request.server {
         ServerChoice::Fresh => open(target, how).await,
-        ServerChoice::Configured(added) => open_configured(target, added, how).await,
+        ServerChoice::Configured(changes) => open_configured(target, changes, how).await,
         ServerChoice::InRevision(revision) => {
             let how = SessionOpening { revision: Some(revision), ..how };
             open_at(target, target.server.clone(), Some(revision), how).await
@@ -173,28 +173,28 @@ fn address_of_user(target: &RunTarget, session: &Session, user: &str) -> Result<
     address.map(|address| Reachable::Http(target.with_user_token(address, user)))
 }
 
-/// Opens a session with a server that is started with more settings. A recorded session had them when it was recorded.
+/// Opens a session with a server whose start is changed. A recorded session had the changes when it was recorded.
 async fn open_configured(
     target: &RunTarget,
-    added: &AddedSettings,
+    changes: &StartChanges,
     how: SessionOpening<'_>,
 ) -> Result<Session, SessionError> {
-    if target.is_replayed && added.must_not_start {
+    if target.is_replayed && changes.must_not_start {
         let found = Finding::failure(FailureClass::ProcessExited, "the recorded server did not start");
         return Err(SessionError::broken(found));
     }
-    let server = if target.is_replayed { target.server.clone() } else { server_with(target, added) };
-    open_at(target, server, target.known_revision(), SessionOpening { may_end: added.must_not_start, ..how }).await
+    let server = if target.is_replayed { target.server.clone() } else { server_with(target, changes) };
+    open_at(target, server, target.known_revision(), SessionOpening { may_end: changes.must_not_start, ..how }).await
 }
 
-fn server_with(target: &RunTarget, added: &AddedSettings) -> Result<Reachable, Finding> {
+fn server_with(target: &RunTarget, changes: &StartChanges) -> Result<Reachable, Finding> {
     if target.starts() == Starts::Nothing {
         let why = "the server is not started by this run, so nothing can be added to its start";
         return Err(Finding::new("not-started-here", why));
     }
     let names = target.names.as_ref().map_err(|unfilled| finding::at_template(unfilled, &target.plan.sources))?;
     let names = names::of_server(target.settings(), names);
-    let server = resolve::server(&target.settings().with(added), &names, &target.environment, target.redactor())?;
+    let server = resolve::server(&target.settings().with(changes), &names, &target.environment, target.redactor())?;
     Ok(match &target.tamper {
         Some(tamper) => server.with_tamper(tamper, &target.id()),
         None => server,

@@ -10,7 +10,7 @@ use super::store_copies::StoreSource;
 use crate::plan::Plan;
 use crate::plan::arguments::ConfigSource;
 use crate::source::Diagnostic;
-use crate::suite::AddedSettings;
+use crate::suite::StartChanges;
 use crate::transport::stdio::ServerCommand;
 
 /// The start of a server.
@@ -27,7 +27,7 @@ pub struct Started {
 }
 
 /// The starts of the servers that a command starts, by target, which is named as in [`super::SessionFrames::target`]:
-/// first as they are written, then with each of the settings that blocks add.
+/// first as they are written, then with each of the changes that blocks make.
 pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> {
     let given = GivenNames::of(plan, options);
     let redactor = names::redactor(plan, options);
@@ -40,9 +40,9 @@ pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> 
             if options.in_process.contains_key(&target.server) {
                 continue;
             }
-            let added = planned.blocks.iter().flat_map(|block| block.settings.added_settings());
-            for added in std::iter::once(&AddedSettings::default()).chain(added) {
-                let configured = written.with(added);
+            let changed = planned.blocks.iter().flat_map(|block| block.settings.start_changes(written));
+            for changes in std::iter::once(StartChanges::default()).chain(changed) {
+                let configured = written.with(&changes);
                 let commands = match resolve::server(&configured, &names, &options.environment, &redactor) {
                     Ok(Reachable::Command(command)) => Some((command.clone(), command)),
                     Ok(Reachable::Served(served)) => served.two_starts(),
@@ -52,7 +52,7 @@ pub fn starts(plan: &Plan, options: &Options) -> BTreeMap<String, Vec<Started>> 
                 let varies = |at: &usize| command.args.get(*at) != other.args.get(*at);
                 let varying = (0..command.args.len()).filter(varies).collect();
                 let own_variables = configured.env.iter().map(|(name, _)| name.value.clone()).collect();
-                let must_not_start = added.must_not_start;
+                let must_not_start = changes.must_not_start;
                 let of_target: &mut Vec<Started> = starts.entry(planned.target_id(index)).or_default();
                 of_target.push(Started { command, varying, own_variables, must_not_start });
             }

@@ -34,17 +34,13 @@ pub(crate) fn check(suite: &Suite, found: &mut Vec<Diagnostic>) {
 }
 
 fn of_server(server: &Server, found: &mut Vec<Diagnostic>) {
-    let command = match &server.kind {
-        ServerKind::Command(words) => Some(words),
-        ServerKind::Url(http) => {
-            let headers = http.all_credentials().flat_map(|credentials| &credentials.headers);
-            for node in headers.map(|(_, value)| value).chain([&http.url]) {
-                anywhere(node, found);
-            }
-            http.command.as_ref()
+    if let ServerKind::Url(http) = &server.kind {
+        let headers = http.all_credentials().flat_map(|credentials| &credentials.headers);
+        for node in headers.map(|(_, value)| value).chain([&http.url]) {
+            anywhere(node, found);
         }
-        ServerKind::Builtin(_) => None,
-    };
+    }
+    let command = server.command();
     for word in command.into_iter().flatten().filter(|_| !command.is_some_and(|words| is_shell(words))) {
         anywhere(word, found);
     }

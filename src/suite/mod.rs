@@ -30,13 +30,13 @@ pub use self::files::{Files, normalize_path, why_unreadable};
 pub(crate) use self::grammar::INJECTED;
 pub use self::load::{Servers, SuiteSource, load};
 pub use self::model::{
-    Action, AdHocCommand, AddedSettings, Answers, ArgumentKind, Arguments, Auth, AuthorizationCode, Awaited, Cancel,
-    CancelWhen, Capture, Carrier, ChangingList, ClientCredentials, CommandLine, Cuts, Defaults, DeviceCode, Extent,
-    Fixture, ForEach, Generated, Handshake, Hazard, HeaderValue, Http, HttpCredentials, HttpFlavour, HttpUser, Listen,
+    Action, AdHocCommand, Answers, ArgumentKind, Arguments, Auth, AuthorizationCode, Awaited, Cancel, CancelWhen,
+    Capture, Carrier, ChangingList, ClientCredentials, CommandLine, Cuts, Defaults, DeviceCode, Extent, Fixture,
+    ForEach, Generated, Handshake, Hazard, HeaderValue, Http, HttpCredentials, HttpFlavour, HttpUser, Listen,
     LoginStep, Loop, MOST_PARALLEL, NamePattern, NamedTool, NeededVariable, NewStore, NotificationFilter, Order,
     Payload, Property, Protocol, RawHttp, RawSend, Recovery, RecoveryLimit, RestartPolicy, Row, Rule, RuleLevel,
-    RunOptions, Server, ServerKind, SkipReason, Step, StepNeed, Store, Suite, TaskCall, Test, TestExtras, TestNeed,
-    Then, ToolNames, ToolSelection, Wanted, is_named,
+    RunOptions, Server, ServerKind, SkipReason, StartChanges, Step, StepNeed, Store, Suite, TaskCall, Test, TestExtras,
+    TestNeed, Then, ToolNames, ToolSelection, Wanted, is_named,
 };
 pub(crate) use self::rows::mask_csv;
 pub use self::server_file::{Inputs, ServerFile};

@@ -2,7 +2,7 @@
 
 FAULT: `none`; `argument`, in which `readOnly: false` lifts that; `mode`, in which `mode: "force"` does; `words`, which forbids
 it in results that are no errors; `always`,
-which does so whatever it was started with.
+which does so whatever it was started with; `ignores`, which never does; `needs`, which does not start without it.
 """
 
 import json
@@ -12,6 +12,8 @@ import sys
 
 FAULT = sys.argv[1]
 READ_ONLY = "GRAPH_READ_ONLY" in os.environ
+if FAULT == "needs" and not READ_ONLY:
+    sys.exit("GRAPH_READ_ONLY is not set")
 NODES = ["alpha"]
 QUERY = {
     "type": "object",
@@ -33,6 +35,8 @@ def forbids(arguments):
     if FAULT == "argument" and arguments.get("readOnly") is False:
         return False
     if FAULT == "mode" and arguments.get("mode") == "force":
+        return False
+    if FAULT == "ignores":
         return False
     return READ_ONLY or FAULT == "always" or arguments.get("readOnly", False)
 

@@ -7,12 +7,15 @@ use serde_json::Value;
 use super::hints::{Hint, HintCheck};
 use super::page_sizes::{PAGE_SIZE, PageSize, PageSizeCheck};
 use super::setting_sessions::SettingSessions;
-use super::{ConfigSetting, ConfigSettings, HintSettings, PageSizeSettings, SettingClaim, calls, limit, start, values};
+use super::{
+    ConfigSetting, ConfigSettings, HintSettings, PageSizeSettings, SettingClaim, SettingStart, calls, limit, start,
+    values,
+};
 use crate::event::{CheckResult, Reason};
 use crate::plan::planner::Planner;
 use crate::plan::{Body, BoxFuture, Case, Check, CheckContext};
 use crate::source::Node;
-use crate::suite::ToolSelection;
+use crate::suite::{Server, ToolSelection};
 use crate::wire::Catalog;
 
 pub(crate) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSettings, catalog: &Catalog) -> Vec<Case> {
@@ -20,22 +23,27 @@ pub(crate) fn cases(planner: &Planner<'_>, template: &Case, config: &ConfigSetti
     if let Some(hints) = &config.hints {
         cases.extend(of_hints(planner, template, hints, catalog));
     }
+    if let Some(setting) = server(planner).and_then(|server| config.read_only_start(server)) {
+        cases.push(of_claim(planner, template, &Arc::new(setting), 0));
+    }
     if let Some(sizes) = &config.page_sizes {
         cases.extend(of_page_sizes(planner, template, sizes, catalog));
     }
     for setting in &config.settings {
         let named = ToolSelection::of_names(setting.listed_tools());
         cases.extend(planner.unknown_tools(template, &named, catalog));
-        cases.extend(
-            setting.claims.iter().enumerate().map(|(at, claim)| of_claim(planner, template, setting, at, claim)),
-        );
+        cases.extend((0..setting.claims.len()).map(|at| of_claim(planner, template, setting, at)));
     }
     cases
 }
 
 /// The server is started for a run, so that settings can be added.
 pub(crate) fn takes_settings(planner: &Planner<'_>) -> bool {
-    planner.suite.servers.get(&planner.target.server).is_some_and(crate::suite::Server::is_started)
+    server(planner).is_some_and(Server::is_started)
+}
+
+fn server<'a>(planner: &Planner<'a>) -> Option<&'a Server> {
+    planner.suite.servers.get(&planner.target.server)
 }
 
 fn of_hints(planner: &Planner<'_>, template: &Case, hints: &Arc<HintSettings>, catalog: &Catalog) -> Vec<Case> {
@@ -87,13 +95,8 @@ fn of_page_sizes(
     cases
 }
 
-fn of_claim(
-    planner: &Planner<'_>,
-    template: &Case,
-    setting: &Arc<ConfigSetting>,
-    at: usize,
-    claim: &SettingClaim,
-) -> Case {
+fn of_claim(planner: &Planner<'_>, template: &Case, setting: &Arc<ConfigSetting>, at: usize) -> Case {
+    let claim = &setting.claims[at];
     let several = if setting.claims.len() > 1 { format!(" / {}", claim.as_str()) } else { String::new() };
     let name = format!("{}: {}{several}", template.name, setting.name);
     let body = body(planner, setting, at);
@@ -110,10 +113,20 @@ fn body(planner: &Planner<'_>, setting: &Arc<ConfigSetting>, at: usize) -> Body 
     if let Some(why) = &setting.skip {
         return Body::skipped(Reason::SkippedBySuite(why.clone()));
     }
-    if setting.with.is_some() && !takes_settings(planner) {
-        let why =
-            "the server is not started by this run, so it cannot be started with other settings; give its `command`";
-        return Body::skipped(Reason::NotGiven(why.to_owned()));
+    let is_scratch = server(planner).is_some_and(|server| server.scratch);
+    let lacking = match &setting.start {
+        SettingStart::Added { .. } if !takes_settings(planner) => Some(
+            "the server is not started by this run, so it cannot be started with other settings; give its `command`"
+                .to_owned(),
+        ),
+        SettingStart::Given { words, .. } if !is_scratch => Some(format!(
+            "to compare with, the server is started without `{words}`, and tools that write are called; say with \
+             `scratch: true` that its data may be lost, or give it a `store`"
+        )),
+        SettingStart::Added { .. } | SettingStart::Given { .. } | SettingStart::Always => None,
+    };
+    if let Some(why) = lacking {
+        return Body::skipped(Reason::NotGiven(why));
     }
     Body::Check(Arc::new(ClaimCheck { setting: Arc::clone(setting), at }))
 }

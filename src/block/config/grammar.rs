@@ -5,21 +5,23 @@ use std::time::Duration;
 
 use super::spellings::ValueKind;
 use super::{
-    CallClaim, ConfigSetting, ConfigSettings, HintSettings, LimitClaim, PageSizeSettings, SettingClaim, ValueClaim,
+    CallClaim, ConfigSetting, ConfigSettings, HintSettings, LimitClaim, PageSizeSettings, SettingClaim, SettingStart,
+    ValueClaim,
 };
 use crate::plan::CaseSource;
 use crate::plan::generated::bare;
 use crate::source::grammar::Shape;
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, Node, Span, Value, settings};
-use crate::suite::{Action, AddedSettings, BlockReader, SkipReason, Step};
+use crate::suite::{Action, BlockReader, SkipReason, StartChanges, Step};
 
 settings! {
     /// Hints of tools that must be true, and settings that must have the effect that they claim; `config: true` checks the
     /// hints.
     pub(crate) struct ConfigKeys as "config" {
         /// Calls tools with `readOnlyHint: true`, which must change nothing, and tools with `idempotentHint: true` twice, the
-        /// second time without effect.
+        /// second time without effect. A server whose start says that it is read-only, as with `--read-only` or
+        /// `NOTES_READ_ONLY=true`, must change nothing.
         hints: Switched<HintSettings>,
         /// Asks tools with a parameter such as `limit` or `page_size` for few items, of which they must not return more.
         page_sizes: Switched<PageSizeSettings>,
@@ -218,8 +220,11 @@ fn setting(keys: SettingKeys, found: &mut Vec<Diagnostic>) -> ConfigSetting {
         span: name.span,
         name: name.value,
         skip: keys.skip.0,
-        with_span: keys.with.as_ref().map(|with| with.span),
-        with: keys.with.map(|with| AddedSettings { args: with.value.args, env: with.value.env, must_not_start }),
+        start: keys.with.map_or(SettingStart::Always, |with| {
+            let AddedKeys { args, env } = with.value;
+            let changes = StartChanges { args, env, must_not_start, ..StartChanges::default() };
+            SettingStart::Added { changes, span: with.span }
+        }),
         claims: claims.into_iter().flatten().collect(),
         time: keys.time,
     }

@@ -3,8 +3,8 @@
 //! [`hints`] calls tools that declare to change nothing, or nothing more the second time, and compares what the server
 //! shows and what is in folders ([`watched_files`]). [`page_sizes`] counts what tools return for the size
 //! of a page. The other checks start a server without a setting
-//! and with it ([`setting_sessions`]): [`calls`] looks at calls that a setting refuses or changes, also with other
-//! booleans and choices ([`switches`]), [`values`] at values that it
+//! and with it ([`setting_sessions`]), one that the suite adds or one that its start has ([`read_only_start`]): [`calls`]
+//! looks at calls that a setting refuses or changes, also with other booleans and choices ([`switches`]), [`values`] at values that it
 //! forbids, in [`spellings`] of which each means the same, [`limit`] at numbers, and [`start`] at values with which no
 //! server may start.
 //!
@@ -16,6 +16,7 @@ mod grammar;
 mod hints;
 mod limit;
 mod page_sizes;
+mod read_only_start;
 mod setting_sessions;
 mod spellings;
 mod start;
@@ -35,7 +36,7 @@ use crate::plan::{Case, CaseSource, Offer};
 use crate::source::grammar::{Shape, key};
 use crate::source::settings::Setting;
 use crate::source::{Diagnostic, Located, Node, Span, settings};
-use crate::suite::{AddedSettings, Server, Step, Suite, SuiteSettings, ToolSelection};
+use crate::suite::{Server, StartChanges, Step, Suite, SuiteSettings, ToolSelection};
 
 pub(crate) static KIND: Kind = Kind {
     key: key(
@@ -91,13 +92,21 @@ struct ConfigSetting {
     name: String,
     /// The reason for which it is not checked, where the suite says so.
     skip: Option<String>,
-    /// The addition to the start of the server; `None` if the server has the setting already.
-    with: Option<AddedSettings>,
-    /// The place of that in the suite.
-    with_span: Option<Span>,
+    start: SettingStart,
     claims: Vec<SettingClaim>,
     /// The time for each claim.
     time: Duration,
+}
+
+/// How a server comes by a setting.
+#[derive(Debug, Clone)]
+enum SettingStart {
+    /// Its start is changed so, as the suite says here.
+    Added { changes: StartChanges, span: Span },
+    /// Its start has these words, and is without the setting once it is changed.
+    Given { words: String, without: StartChanges },
+    /// It has it in any case, so that there is no server without it.
+    Always,
 }
 
 /// One thing that a setting claims.
@@ -149,6 +158,23 @@ struct LimitClaim {
     per: Option<Duration>,
 }
 
+impl ConfigSettings {
+    /// The setting that the start of a server already says it has, where hints are looked at: no tool changes anything.
+    fn read_only_start(&self, server: &Server) -> Option<ConfigSetting> {
+        let hints = self.hints.as_ref().filter(|hints| matches!(hints.tools, ToolSelection::All))?;
+        let start = read_only_start::find(server)?;
+        let claim = CallClaim { read_only: true, ..CallClaim::default() };
+        Some(ConfigSetting {
+            span: hints.span,
+            name: "read-only start".to_owned(),
+            skip: None,
+            start,
+            claims: vec![SettingClaim::Calls(claim)],
+            time: hints.time,
+        })
+    }
+}
+
 impl ConfigSetting {
     /// The tools of which some call must be served, so that the server of the suite lists them; names with templates are
     /// left out. One that `serves` or `differs` names may come with the setting.
@@ -198,7 +224,7 @@ impl SuiteSettings for ConfigSettings {
             return;
         }
         for setting in self.settings.iter().filter(|setting| setting.skip.is_none()) {
-            let Some(span) = setting.with_span else { continue };
+            let SettingStart::Added { span, .. } = setting.start else { continue };
             let message = "`with` adds to the start of a server, and mcprove starts none of this suite with a command";
             let help = "give the server's `command`; for the demo server `command: [mcprove, serve, demo]`, in place of \
                         `builtin: demo`";
@@ -218,6 +244,9 @@ impl CaseSource for ConfigSettings {
         let claimed = of_settings.flat_map(|setting| setting.claims.iter().map(SettingClaim::judges));
         let hinted = self.hints.iter().flat_map(|_| hints::Hint::ALL.map(hints::Hint::judges));
         let sized = self.page_sizes.iter().map(|_| page_sizes::PAGE_SIZE);
+        let server = planner.suite.servers.get(&planner.target.server);
+        let kept = server.and_then(|server| self.read_only_start(server));
+        let claimed = claimed.chain(kept.iter().flat_map(|setting| setting.claims.iter().map(SettingClaim::judges)));
         claimed.chain(hinted).chain(sized).map(str::to_owned).collect()
     }
 
@@ -226,8 +255,13 @@ impl CaseSource for ConfigSettings {
         is_hinted || self.page_sizes.as_ref().is_some_and(|sizes| sizes.tools.selects(tool))
     }
 
-    fn added_settings(&self) -> Vec<&AddedSettings> {
-        self.settings.iter().filter_map(|setting| setting.with.as_ref()).collect()
+    fn start_changes(&self, server: &Server) -> Vec<StartChanges> {
+        let changes = |setting: &ConfigSetting| match &setting.start {
+            SettingStart::Added { changes, .. } | SettingStart::Given { without: changes, .. } => Some(changes.clone()),
+            SettingStart::Always => None,
+        };
+        let kept = self.read_only_start(server);
+        self.settings.iter().map(AsRef::as_ref).chain(&kept).filter_map(changes).collect()
     }
 }
 

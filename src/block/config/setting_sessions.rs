@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::ConfigSetting;
+use super::{ConfigSetting, SettingStart};
 use crate::check::hang::end_silent;
 use crate::check::{CheckEnd, CheckLimits, CheckSession, StepRun};
 use crate::event::{CheckResult, Code, FailureClass, Finding, Outcome, Reason, StepProblem};
@@ -12,15 +12,15 @@ use crate::plan::{CheckContext, CloseServer, OpenServer, ServerChoice, SuiteSetu
 use crate::session::Session;
 use crate::source::template::Names;
 use crate::source::{Node, Span};
-use crate::suite::{AddedSettings, Step};
+use crate::suite::{StartChanges, Step};
 use crate::wire::is_served;
 
 /// The sessions of a case so far.
 pub(crate) struct SettingSessions<'a> {
     pub(crate) run: StepRun<'a>,
     setting: &'a ConfigSetting,
-    /// The additions to the start of the server that is asked.
-    added: AddedSettings,
+    /// The changes to the start of the server that is asked.
+    changes: StartChanges,
 }
 
 /// The answer to a step.
@@ -39,7 +39,7 @@ impl<'a> SettingSessions<'a> {
         Self {
             run: StepRun::new(context, CheckLimits::new(setting.time, "raise `time`")),
             setting,
-            added: AddedSettings::default(),
+            changes: StartChanges::default(),
         }
     }
 
@@ -50,30 +50,39 @@ impl<'a> SettingSessions<'a> {
 
     /// A server without the setting; `None` where it always has it.
     pub(crate) async fn without(&mut self) -> Result<Option<Session>, CheckEnd> {
-        if self.setting.with.is_none() {
-            return Ok(None);
+        match &self.setting.start {
+            SettingStart::Always => Ok(None),
+            SettingStart::Added { .. } => {
+                self.start(&StartChanges::default()).await.map(Some).map_err(CheckEnd::unavailable)
+            }
+            // Nobody said that it starts in that way.
+            SettingStart::Given { words, without } => self.start(without).await.map(Some).map_err(|found| {
+                CheckEnd::inconclusive(format!(
+                    "without `{words}` the server does not start, so there is nothing to compare with: {}",
+                    found.message
+                ))
+            }),
         }
-        self.start(&AddedSettings::default()).await.map(Some).map_err(CheckEnd::unavailable)
     }
 
     /// A server with the setting.
     pub(crate) async fn with(&mut self) -> Result<Session, CheckEnd> {
         let started = self.try_with().await;
-        started.map_err(|found| match (found.class, &self.setting.with) {
-            (Some(_), Some(_)) => CheckEnd::failed(self.not_started(found)),
+        started.map_err(|found| match (found.class, &self.setting.start) {
+            (Some(_), SettingStart::Added { .. }) => CheckEnd::failed(self.not_started(found)),
             _ => CheckEnd::unavailable(found),
         })
     }
 
     /// The same, where the server may refuse to start.
     pub(crate) async fn try_with(&mut self) -> Result<Session, Finding> {
-        let setting = self.setting;
-        self.start(setting.with.as_ref().unwrap_or(&AddedSettings::default())).await
+        let changes = self.added().cloned().unwrap_or_default();
+        self.start(&changes).await
     }
 
-    async fn start(&mut self, added: &AddedSettings) -> Result<Session, Finding> {
-        self.added = added.clone();
-        let server = ServerChoice::Configured(added);
+    async fn start(&mut self, changes: &StartChanges) -> Result<Session, Finding> {
+        self.changes = changes.clone();
+        let server = ServerChoice::Configured(changes);
         self.run.open(OpenServer { server, setup: SuiteSetup::Skip, ..OpenServer::FRESH }).await
     }
 
@@ -121,8 +130,8 @@ impl<'a> SettingSessions<'a> {
 
     /// The finding where a step without an answer makes a fresh server with the same setting hang.
     async fn find_hang(&mut self, step: &Step, names: &Names) -> Option<Finding> {
-        let added = self.added.clone();
-        let session = self.start(&added).await.ok()?;
+        let changes = self.changes.clone();
+        let session = self.start(&changes).await.ok()?;
         let done = self.run.step(&session, step, names).await.ok();
         let again = CheckSession::of(session, self.run.context, self.run.limits.clone());
         match done {
@@ -156,14 +165,23 @@ impl<'a> SettingSessions<'a> {
         &self.run.log.exchanges()[answer.exchange].received
     }
 
-    /// The addition to the start of the server, as it is written.
+    /// What the suite adds to the start of the server.
+    fn added(&self) -> Option<&StartChanges> {
+        if let SettingStart::Added { changes, .. } = &self.setting.start { Some(changes) } else { None }
+    }
+
+    /// The setting in the start of the server, as it is written.
     pub(crate) fn setting_text(&self) -> String {
-        self.setting.with.as_ref().map_or_else(|| format!("the setting `{}`", self.setting.name), settings_text)
+        match &self.setting.start {
+            SettingStart::Added { changes, .. } => settings_text(changes),
+            SettingStart::Given { words, .. } => format!("`{words}`"),
+            SettingStart::Always => format!("the setting `{}`", self.setting.name),
+        }
     }
 
     /// The words that an error about the setting may name: options, values, and names of variables.
     pub(crate) fn setting_words(&self) -> Vec<String> {
-        self.setting.with.as_ref().map(words_of).unwrap_or_default()
+        self.added().map(words_of).unwrap_or_default()
     }
 
     /// A finding about an answer.
@@ -216,13 +234,13 @@ fn end_of_unanswered(found: Finding) -> CheckEnd {
 }
 
 /// Additions to the start of a server, as they are typed.
-fn settings_text(with: &AddedSettings) -> String {
+fn settings_text(with: &StartChanges) -> String {
     let of_env = with.env.iter().map(|(name, value)| format!("{}={}", name.value, text(value)));
     format!("`{}`", of_env.chain(with.args.iter().map(text)).collect::<Vec<_>>().join(" "))
 }
 
 /// Options, values, and names of variables; an option may have its value behind it, as in `--max-users=5`.
-fn words_of(with: &AddedSettings) -> Vec<String> {
+fn words_of(with: &StartChanges) -> Vec<String> {
     let of_env = with.env.iter().flat_map(|(name, value)| [name.value.clone(), text(value)]);
     let of_args = with.args.iter().flat_map(|arg| {
         let arg = text(arg);
@@ -270,7 +288,7 @@ mod tests {
         let added = |args: &[&str], env: &[(&str, &str)]| {
             let name = |name: &str| Located { value: name.to_owned(), span: node(name).span };
             let env = env.iter().map(|(key, value)| (name(key), node(value))).collect();
-            AddedSettings { args: args.iter().map(|arg| node(arg)).collect(), env, must_not_start: false }
+            StartChanges { args: args.iter().map(|arg| node(arg)).collect(), env, ..StartChanges::default() }
         };
         for (with, is_typed, words) in [
             (added(&["--read-only"], &[]), "`--read-only`", &["read-only"][..]),

@@ -18,7 +18,7 @@ use crate::plan::{BoxFuture, Check, CheckContext, CloseServer, OpenServer, Serve
 use crate::redact::Redactor;
 use crate::session::{CallFailure, FailureReason, Session, SessionRequest};
 use crate::source::{Located, beginning, words};
-use crate::suite::AddedSettings;
+use crate::suite::StartChanges;
 use crate::wire::{Catalog, Channel, Direction, Frame, ListKind, Tool};
 
 /// The variable that holds the secret.
@@ -53,7 +53,7 @@ impl Check for EnvironmentCheck {
 
 async fn run(check: &EnvironmentCheck, context: &CheckContext<'_>) -> CheckResult {
     let span = check.settings.span;
-    let mut added = AddedSettings::default();
+    let mut added = StartChanges::default();
     let mut secrets = KnownSecret::of_suite(context);
     if context.suite.servers[context.server_name].is_started() {
         let canary = Canaries::random().make();

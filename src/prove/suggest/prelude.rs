@@ -93,7 +93,8 @@ fn before<'a>(
     let of_session =
         recorded.exchanges.iter().filter(|other| other.owner == exchange.owner && other.session == exchange.session);
     let is_this = |other: &MessageExchange| other.occurrence == exchange.occurrence && other.sent == exchange.sent;
-    let earlier = of_session.take_while(|other| !is_this(other)).filter(|other| !is_by_itself(other));
+    let earlier = of_session.take_while(|other| !is_this(other));
+    let earlier = earlier.filter(|other| !is_by_itself(other) && (!is_refused(other) || asks_alike(other, exchange)));
     let mut is_cut = false;
     let mut kept: Vec<(&MessageExchange, Value)> = Vec::new();
     for other in earlier {
@@ -105,14 +106,23 @@ fn before<'a>(
         }
     }
     if kept.len() > MOST {
-        let said = RequestKey::of(&exchange.sent);
-        kept.retain(|(other, _)| may_write(other, catalog) || RequestKey::of(&other.sent) == said);
+        kept.retain(|(other, _)| may_write(other, catalog) || asks_alike(other, exchange));
     }
     if kept.len() > MOST {
         is_cut = true;
         kept.drain(..kept.len() - MOST);
     }
     (kept, is_cut)
+}
+
+/// A request that was refused has done nothing, so that nothing later needs it.
+fn is_refused(exchange: &MessageExchange) -> bool {
+    ExchangeAnswer::of(&exchange.sent, &exchange.replies)
+        .is_some_and(|answer| answer.kind() != ExchangeAnswerKind::Served)
+}
+
+fn asks_alike(one: &MessageExchange, other: &MessageExchange) -> bool {
+    RequestKey::of(&one.sent) == RequestKey::of(&other.sent)
 }
 
 /// Messages that a client sends by itself.

@@ -30,7 +30,7 @@ pub use self::property::{ArgumentKind, Arguments, Generated, Property};
 pub use self::raw::{Cancel, CancelWhen, Cuts, Defaults, Extent, HeaderValue, Payload, RawHttp, RawSend, Then, Wanted};
 pub use self::rule::{Carrier, Rule, RuleLevel, TestNeed};
 pub use self::server::{
-    AddedSettings, Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, ServerKind,
+    Answers, MOST_PARALLEL, Order, Protocol, RestartPolicy, RunOptions, Server, ServerKind, StartChanges,
 };
 pub use self::step::{Action, Awaited, Capture, Step, StepNeed};
 pub(crate) use self::store::WrittenStore;

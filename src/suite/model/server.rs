@@ -48,13 +48,17 @@ pub struct Server {
     pub protocol: Vec<Protocol>,
 }
 
-/// Settings that are added to the start of a server, unfilled.
+/// What is other than written at the start of a server, unfilled.
 #[derive(Debug, Clone, Default)]
-pub struct AddedSettings {
+pub struct StartChanges {
     /// Arguments behind those of its command.
     pub args: Vec<Node>,
     /// Environment variables; one that the server has already gets the new value.
     pub env: Vec<(Located<String>, Node)>,
+    /// The places of the words of its command that are left out.
+    pub without_words: Vec<usize>,
+    /// The names of its environment variables that are left out.
+    pub without_variables: Vec<String>,
     /// True if the server must not start with them.
     pub must_not_start: bool,
 }
@@ -69,9 +73,18 @@ impl Server {
         }
     }
 
-    /// The server with more settings at its start.
+    /// The words of the command that starts it, unfilled.
+    pub fn command(&self) -> Option<&[Node]> {
+        match &self.kind {
+            ServerKind::Command(words) => Some(words),
+            ServerKind::Url(http) => http.command.as_deref(),
+            ServerKind::Builtin(_) => None,
+        }
+    }
+
+    /// The server with these changes to its start.
     #[must_use]
-    pub fn with(&self, added: &AddedSettings) -> Self {
+    pub fn with(&self, changes: &StartChanges) -> Self {
         let mut server = self.clone();
         let command = match &mut server.kind {
             ServerKind::Command(words) => Some(words),
@@ -79,10 +92,15 @@ impl Server {
             ServerKind::Builtin(_) => None,
         };
         if let Some(words) = command {
-            words.extend(added.args.iter().cloned());
+            let mut places = 0..;
+            words.retain(|_| places.next().is_none_or(|place| !changes.without_words.contains(&place)));
+            words.extend(changes.args.iter().cloned());
         }
-        server.env.retain(|(name, _)| added.env.iter().all(|(new, _)| new.value != name.value));
-        server.env.extend(added.env.iter().cloned());
+        let is_left_out = |name: &String| {
+            changes.without_variables.contains(name) || changes.env.iter().any(|(new, _)| new.value == *name)
+        };
+        server.env.retain(|(name, _)| !is_left_out(&name.value));
+        server.env.extend(changes.env.iter().cloned());
         server
     }
 }
