@@ -57,7 +57,7 @@ impl<'a> SettingSessions<'a> {
             }
             // Nobody said that it starts in that way.
             SettingStart::Given { words, without } => self.start(without).await.map(Some).map_err(|found| {
-                CheckEnd::inconclusive(format!(
+                CheckEnd::not_applicable(format!(
                     "without `{words}` the server does not start, so there is nothing to compare with: {}",
                     found.message
                 ))
