@@ -7,13 +7,14 @@
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use tokio::sync::{Notify, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tokio::time::{Instant, sleep};
 
 use super::ending::{SessionEndReason, end};
 use super::opening::{self, SessionOpening};
 use super::resolve::Starts;
-use super::running::other_processes;
 use super::sessions::TargetSessions;
 use crate::event::{CheckResult, Code, Finding, Outcome, RequirementLevel};
 use crate::plan::{BoxFuture, Case, SessionNeed};
@@ -37,6 +38,10 @@ const WORDS: [&str; 12] = [
     "another instance",
     "already running",
 ];
+
+/// The time in which processes that were told to end are gone, and the time between two looks at them.
+const LATEST_END: Duration = Duration::from_secs(5);
+const END_POLLING: Duration = Duration::from_millis(10);
 
 /// Whose turn it is to use the server of a target.
 #[derive(Default)]
@@ -154,11 +159,15 @@ async fn control<'a>(
     run: &(dyn Fn() -> BoxFuture<'a, CheckResult> + Sync),
 ) -> CheckResult {
     let (target, turns) = (&sessions.target, &sessions.turns);
-    let others = other_processes(&target.emitter.running.list(), target.server_name());
+    let others = target.emitter.running.others_at_last_start(target.server_name());
     if others.is_empty() || turns.in_vain.load(Ordering::Relaxed) >= MOST_IN_VAIN || target.stop.is_set() {
         return beside;
     }
     let _turn = sessions.turn_alone().await;
+    let until = Instant::now() + LATEST_END;
+    while !target.emitter.running.others(target.server_name()).is_empty() && Instant::now() < until {
+        sleep(END_POLLING).await;
+    }
     let alone = run().await;
     if turns.is_exclusive.load(Ordering::Relaxed) {
         // Another case has shown it meanwhile.
