@@ -21,7 +21,7 @@ mod shown_values;
 
 pub(crate) use self::ci_job::{CiSystem, PlainPath};
 pub(crate) use self::grown_suite::with_expectations;
-pub(crate) use self::observe::{Observations, UntestedReason, observe};
+pub(crate) use self::observe::{Observations, UntestedReason, observe, observe_after_run};
 pub(crate) use self::page::{SETUP_COMMENT, SuitePage, UsedOffers};
 pub(crate) use self::promises::Promises;
 pub(crate) use self::saved_test::{CallAsTest, with_test, with_written_test};

@@ -47,7 +47,7 @@ const LONGEST_ANSWER: usize = 1 << 20;
 pub(crate) const PROGRESS: &str = "notifications/progress";
 
 /// What a server showed.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Observations {
     /// In the order of the server's lists.
     pub(crate) answered: Vec<Answered>,
@@ -64,6 +64,8 @@ pub(crate) struct Observations {
     pub(crate) failed_start: Option<String>,
     /// True if tools were called that may change data.
     pub(crate) writes: bool,
+    /// True if what a tool writes may be there in the next process.
+    pub(crate) shares_data: bool,
     /// The tools that reported progress in every call of theirs.
     pub(crate) progressing: BTreeSet<String>,
     /// The changes of lists that tools announced in every call of theirs, by tool.
@@ -108,20 +110,7 @@ pub(crate) async fn observe(
     redactor: &Redactor,
     doing: &(dyn Fn(String) + Sync),
 ) -> Observations {
-    let mut observer = ServerObserver {
-        context,
-        redactor,
-        limits: CheckLimits::new(TIME, ""),
-        lost: 0,
-        failed_start: None,
-        too_long: BTreeSet::new(),
-        slow: BTreeSet::new(),
-        progress: BTreeMap::new(),
-        announced: BTreeMap::new(),
-        drifting: BTreeSet::new(),
-        things: Vec::new(),
-        doing,
-    };
+    let mut observer = ServerObserver::new(context, redactor, doing);
     // What is written may last, and be there when the next process reads.
     let shares_data =
         context.machine.store().is_none() && context.catalog.tools.iter().any(|tool| writes(context, tool));
@@ -129,7 +118,7 @@ pub(crate) async fn observe(
     doing("looking for arguments that its tools serve".to_owned());
     let learning = learn_arguments(context, LearningTask::all()).await;
     observer.limits = CheckLimits::new(TIME, "");
-    let mut seen = Observations { store: context.machine.store(), ..Observations::default() };
+    let mut seen = Observations { store: context.machine.store(), shares_data, ..Observations::default() };
     let (mut reading, mut writing) = (Vec::new(), Vec::new());
     for tool in &context.catalog.tools {
         match arguments_of(context, redactor, tool, &learning) {
@@ -208,7 +197,7 @@ pub(crate) async fn observe(
     let varied = writing.iter().filter(|(tool, _)| !is_given(tool));
     let varied = varied.flat_map(|(tool, arguments)| questions_of_writer(tool, arguments));
     seen.answered.extend(observer.ask_each(varied).await);
-    observer.ask_again(&mut seen.answered[..read], shares_data).await;
+    observer.ask_again(seen.answered[..read].iter_mut().collect(), shares_data).await;
     seen.pages = observer.turn_pages(&lists_with_pages(context.catalog, &reading)).await;
     observer.confirm_announced(&seen.answered).await;
     seen.drifting = observer.drifting;
@@ -225,6 +214,27 @@ pub(crate) async fn observe(
         }
     }
     seen
+}
+
+/// The same after a run that may have left something in the data: less of what only reads is known to last.
+pub(crate) async fn observe_after_run(
+    context: &CheckContext<'_>,
+    redactor: &Redactor,
+    doing: &(dyn Fn(String) + Sync),
+    seen: &Observations,
+) -> Observations {
+    let mut observer = ServerObserver::new(context, redactor, doing);
+    observer.things.clone_from(&seen.things);
+    observer.drifting.clone_from(&seen.drifting);
+    let mut later = seen.clone();
+    let only_reads = |tool: &str| context.catalog.tool(tool).is_some_and(Tool::only_reads);
+    let is_read = |one: &&mut Answered| one.question.tool().is_none_or(only_reads);
+    let reading: Vec<&mut Answered> = later.answered.iter_mut().filter(is_read).collect();
+    observer.ask_again(reading, true).await;
+    later.pages.retain(|pages| pages.tool().is_none_or(|tool| !observer.drifting.contains(tool)));
+    later.drifting = observer.drifting;
+    keep_served(&mut later);
+    later
 }
 
 /// True for a tool that may be called and may change something.
@@ -330,6 +340,23 @@ struct ServerObserver<'a> {
 }
 
 impl<'a> ServerObserver<'a> {
+    fn new(context: &'a CheckContext<'a>, redactor: &'a Redactor, doing: &'a (dyn Fn(String) + Sync)) -> Self {
+        Self {
+            context,
+            redactor,
+            limits: CheckLimits::new(TIME, ""),
+            things: Vec::new(),
+            lost: 0,
+            failed_start: None,
+            too_long: BTreeSet::new(),
+            slow: BTreeSet::new(),
+            progress: BTreeMap::new(),
+            announced: BTreeMap::new(),
+            drifting: BTreeSet::new(),
+            doing,
+        }
+    }
+
     async fn open(&mut self) -> Option<CheckSession<'a>> {
         if self.lost > LOST_SESSIONS {
             return None;
@@ -460,9 +487,9 @@ impl<'a> ServerObserver<'a> {
 
     /// Asks a third process what two have answered, after everything that was written; and two more where lists are so
     /// short that their order may be the same by chance.
-    async fn ask_again(&mut self, answered: &mut [Answered], shares_data: bool) {
+    async fn ask_again(&mut self, answered: Vec<&mut Answered>, shares_data: bool) {
         let is_slow = |one: &Answered| one.question.tool().is_some_and(|tool| self.slow.contains(tool));
-        let mut left: Vec<&mut Answered> = answered.iter_mut().filter(|one| !is_slow(one)).collect();
+        let mut left: Vec<&mut Answered> = answered.into_iter().filter(|one| !is_slow(one)).collect();
         for _ in 0..FURTHER_PROCESSES {
             let questions: Vec<ServerQuestion> = left.iter().map(|one| one.question.clone()).collect();
             let further = if questions.is_empty() { Vec::new() } else { self.ask_in_turn(&questions).await };

@@ -252,6 +252,11 @@ impl SeenPages {
 }
 
 impl SharedPages {
+    /// The tool that shows them; `None` for a list of the server itself.
+    pub(crate) fn tool(&self) -> Option<&str> {
+        self.pages.list.tool()
+    }
+
     /// The two pages as a test.
     pub(crate) fn test(&self) -> Value {
         let SeenPages { list, items, cursor, .. } = &self.pages;

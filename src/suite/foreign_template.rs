@@ -41,7 +41,7 @@ fn of_server(server: &Server, found: &mut Vec<Diagnostic>) {
         }
     }
     let command = server.command();
-    for word in command.into_iter().flatten().filter(|_| !command.is_some_and(|words| is_shell(words))) {
+    for word in command.into_iter().flatten().filter(|_| !command.is_some_and(is_shell)) {
         anywhere(word, found);
     }
     for node in server.env.iter().map(|(_, value)| value).chain(&server.cwd) {

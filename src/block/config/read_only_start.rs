@@ -22,7 +22,7 @@ pub(crate) fn find(server: &Server) -> Option<SettingStart> {
             without.without_variables.push(name.value.clone());
         }
     }
-    let command: Vec<String> = server.command().unwrap_or_default().iter().map(|word| word.to_text()).collect();
+    let command: Vec<String> = server.command().unwrap_or_default().iter().map(crate::source::Node::to_text).collect();
     for place in options(&command).flatten() {
         words.push(command[place].clone());
         without.without_words.push(place);

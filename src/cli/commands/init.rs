@@ -16,7 +16,7 @@ use crate::cli::server::{ServerArgs, Verb, seen_from};
 use crate::cli::written_files::{shown_difference, spare};
 use crate::event::Finding;
 use crate::files::FilePlace;
-use crate::init::{CiSystem, Observations, PlainPath, Promises, SuitePage, observe};
+use crate::init::{CiSystem, Observations, PlainPath, Promises, SuitePage, observe, observe_after_run};
 use crate::plan::BoxFuture;
 use crate::report::sink;
 use crate::runner::{ServerVisit, Visitor};
@@ -28,6 +28,7 @@ use crate::wire::Catalog;
 const VERB: Verb = Verb { command: AdHocCommand::Init, does: "write a suite for" };
 
 const WORDS: VisitWords = VisitWords { undone: "no suite was written", slow: None };
+const WORDS_AFTER_RUN: VisitWords = VisitWords { undone: "the suite stays as it was written", slow: None };
 
 /// The time that the proof at the end may take.
 const PROOF_TIME: Duration = Duration::from_secs(20);
@@ -97,6 +98,23 @@ impl Visitor for SuiteObserver {
     }
 }
 
+/// Asks a server once more, after a run that may have left something in its data.
+struct LaterObserver<'a> {
+    current: CurrentStep,
+    seen: &'a Observations,
+}
+
+impl Visitor for LaterObserver<'_> {
+    type Output = Observations;
+
+    fn visit<'a>(&'a self, visit: ServerVisit<'a>) -> BoxFuture<'a, Result<Observations, Finding>> {
+        Box::pin(async move {
+            let doing = |step| self.current.set(step);
+            Ok(observe_after_run(&visit.context, visit.redactor, &doing, self.seen).await)
+        })
+    }
+}
+
 pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     if let Some(file) = args.output.as_ref().filter(|_| !args.diff) {
         spare_suite(file, console)?;
@@ -117,7 +135,7 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     let mut members = args.calls.members();
     // Its cases list what is there, and call nothing.
     members.insert("schema_lint".to_owned(), json!({}));
-    let plan = plan_of_server(target, members, console)?;
+    let plan = plan_of_server(target.clone(), members.clone(), console)?;
     let current = CurrentStep::default();
     let asker = SuiteObserver { current: current.clone() };
     let Some(visited) = visit(plan, &asker, &current, WORDS, console)?.outputs.into_iter().next() else {
@@ -162,17 +180,41 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     let brief_proof = (!args.no_prove).then_some(PROOF_TIME);
     let (exit, cases) = run_and_tell(&RunRequest { brief_proof, ..run_args.into() }, console)?;
     page.promises = Promises::of(&cases);
-    keep_promises(&file, &text, &page.text(), console)?;
+    let promised = page.text();
+    let later = if visited.seen.shares_data {
+        let asker = LaterObserver { current: current.clone(), seen: &visited.seen };
+        let plan = plan_of_server(target, members, console)?;
+        visit(plan, &asker, &current, WORDS_AFTER_RUN, console)?.outputs.into_iter().next()
+    } else {
+        None
+    };
+    if let Some(later) = &later {
+        page.seen = later;
+    }
+    let lasting = page.text();
+    let notes = [
+        (promised != text).then_some("now also checks what this run showed of slow calls and addresses"),
+        (lasting != promised).then_some("no longer expects what this run has changed in the data of the server"),
+    ];
+    keep_shown(&file, &text, &lasting, &notes, console)?;
     Ok(exit)
 }
 
 /// Writes the suite with what its run showed, unless somebody has changed it meanwhile.
-fn keep_promises(file: &FilePlace, written: &str, promised: &str, console: &Console) -> Result<(), Exit> {
-    if promised == written || read_text(file, WRITTEN).ok().as_deref() != Some(written) {
+fn keep_shown(
+    file: &FilePlace,
+    written: &str,
+    shown: &str,
+    notes: &[Option<&str>],
+    console: &Console,
+) -> Result<(), Exit> {
+    if shown == written || read_text(file, WRITTEN).ok().as_deref() != Some(written) {
         return Ok(());
     }
-    sink::write(file, promised).map_err(|error| console.fail(Exit::Environment, error, None))?;
-    console.note(&format!("`{}` also checks now what this run showed of slow calls and addresses", file.display()));
+    sink::write(file, shown).map_err(|error| console.fail(Exit::Environment, error, None))?;
+    for note in notes.iter().flatten() {
+        console.note(&format!("`{}` {note}", file.display()));
+    }
     Ok(())
 }
 
