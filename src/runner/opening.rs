@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use tokio::time::Instant;
 
 use super::resolve::{self, Reachable, Starts};
+use super::running::other_processes;
 use super::store_copies::{CopyLease, StoreCopies, StoreUse};
 use super::store_move::StoreMove;
 use super::target::RunTarget;
@@ -284,7 +285,7 @@ async fn open_at(
         }
         OpenFailure::Connect(_) | OpenFailure::Handshake(_) | OpenFailure::Refused { .. } => {
             // Two processes of a server may be in each other's way: at a port, a lock, a file.
-            let others = target.emitter.running.others(target.server_name());
+            let others = other_processes(&target.emitter.running.list(), target.server_name());
             let finding = diagnosis::of_open_failure(&failed.failure, ConfigSource::of(target.suite()));
             Err(broken(finding.with_evidence("other processes", others)))
         }

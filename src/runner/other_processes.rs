@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep};
 use super::ending::{SessionEndReason, end};
 use super::opening::{self, SessionOpening};
 use super::resolve::Starts;
+use super::running::other_processes;
 use super::sessions::TargetSessions;
 use crate::event::{CheckResult, Code, Finding, Outcome, RequirementLevel};
 use crate::plan::{BoxFuture, Case, SessionNeed};
@@ -159,13 +160,14 @@ async fn control<'a>(
     run: &(dyn Fn() -> BoxFuture<'a, CheckResult> + Sync),
 ) -> CheckResult {
     let (target, turns) = (&sessions.target, &sessions.turns);
-    let others = target.emitter.running.others_at_last_start(target.server_name());
+    let others = other_processes(&target.emitter.running.list(), target.server_name());
     if others.is_empty() || turns.in_vain.load(Ordering::Relaxed) >= MOST_IN_VAIN || target.stop.is_set() {
         return beside;
     }
     let _turn = sessions.turn_alone().await;
     let until = Instant::now() + LATEST_END;
-    while !target.emitter.running.others(target.server_name()).is_empty() && Instant::now() < until {
+    let is_alive = || !other_processes(&target.emitter.running.list(), target.server_name()).is_empty();
+    while is_alive() && Instant::now() < until {
         sleep(END_POLLING).await;
     }
     let alone = run().await;
