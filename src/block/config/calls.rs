@@ -421,9 +421,19 @@ fn unflagged_finding(sessions: &SettingSessions<'_>, answer: &SettingAnswer) -> 
 /// A call that was served although it must be refused.
 fn served_finding(sessions: &SettingSessions<'_>, answer: &SettingAnswer, change: Option<ShownChange>) -> Finding {
     let (setting, call) = (sessions.setting_text(), sessions.call_text(answer));
-    let message = format!("started with {setting}, the server serves {call}, which it must refuse");
-    let help = "refuse the call with `isError: true`, and change nothing".to_owned();
-    let found = Finding { help: Some(help), ..sessions.finding("setting-not-enforced", message, answer) };
+    let forbidden = if sessions.is_claimed() { "which it must refuse" } else { "and it changes data" };
+    let message = format!("started with {setting}, the server serves {call}, {forbidden}");
+    let (level, help) = if sessions.is_claimed() {
+        (RequirementLevel::Must, "refuse the call with `isError: true`, and change nothing")
+    } else {
+        // The words may be about another part of the server, and the change about the session alone.
+        (
+            RequirementLevel::Should,
+            "if no call may change anything, say so under `settings` with `read_only: true`, and this fails",
+        )
+    };
+    let found = sessions.finding("setting-not-enforced", message, answer);
+    let found = Finding { level, help: Some(help.to_owned()), ..found };
     with_change(found, change)
 }
 
@@ -445,7 +455,8 @@ fn lifted_finding(
 ) -> Finding {
     let (setting, call) = (sessions.setting_text(), sessions.call_text(answer));
     let message = format!("`{switch}` in a call lifts {setting}: the server serves {call}, and it changes data");
-    let (level, help) = if claim.read_only || names_setting(switch, &sessions.setting_words()) {
+    let is_meant = claim.read_only && sessions.is_claimed() || names_setting(switch, &sessions.setting_words());
+    let (level, help) = if is_meant {
         (RequirementLevel::Must, "let no argument of a call lift what the server was started with")
     } else {
         (RequirementLevel::Should, "if no call may change data, say so with `read_only: true`, and this fails")

@@ -42,7 +42,8 @@ pub(crate) fn takes_settings(planner: &Planner<'_>) -> bool {
     server(planner).is_some_and(Server::is_started)
 }
 
-fn server<'a>(planner: &Planner<'a>) -> Option<&'a Server> {
+/// The server of the cases.
+pub(crate) fn server<'a>(planner: &Planner<'a>) -> Option<&'a Server> {
     planner.suite.servers.get(&planner.target.server)
 }
 
@@ -120,8 +121,8 @@ fn body(planner: &Planner<'_>, setting: &Arc<ConfigSetting>, at: usize) -> Body 
                 .to_owned(),
         ),
         SettingStart::Given { words, .. } if !is_scratch => Some(format!(
-            "to compare with, the server is started without `{words}`, and tools that write are called; say with \
-             `scratch: true` that its data may be lost, or give it a `store`"
+            "the check starts the server without `{words}`, too, and calls tools that write: say with `scratch: true` \
+             that its data may be lost, or give it a `store`"
         )),
         SettingStart::Added { .. } | SettingStart::Given { .. } | SettingStart::Always => None,
     };

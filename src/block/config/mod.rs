@@ -1,12 +1,11 @@
 //! `config:`, what tools declare of themselves and what servers are configured to do, each seen to hold.
 //!
 //! [`hints`] calls tools that declare to change nothing, or nothing more the second time, and compares what the server
-//! shows and what is in folders ([`watched_files`]). [`page_sizes`] counts what tools return for the size
-//! of a page. The other checks start a server without a setting
-//! and with it ([`setting_sessions`]), one that the suite adds or one that its start has ([`read_only_start`]): [`calls`]
-//! looks at calls that a setting refuses or changes, also with other booleans and choices ([`switches`]), [`values`] at values that it
-//! forbids, in [`spellings`] of which each means the same, [`limit`] at numbers, and [`start`] at values with which no
-//! server may start.
+//! shows and what is in folders ([`watched_files`]). [`page_sizes`] counts what tools return for the size of a page. The
+//! other checks start a server without a setting and with it ([`setting_sessions`]), one that the suite adds or one that
+//! its start has ([`read_only_start`]): [`calls`] looks at calls that a setting refuses or changes, also with other booleans
+//! and choices ([`switches`]), [`values`] at values that it forbids, in [`spellings`] of which each means the same,
+//! [`limit`] at numbers, and [`start`] at values with which no server may start.
 //!
 //! A refusal proves nothing where the same call is refused without the setting: such a case is inconclusive.
 
@@ -92,6 +91,7 @@ struct ConfigSetting {
     name: String,
     /// The reason for which it is not checked, where the suite says so.
     skip: Option<String>,
+    /// The way in which the server comes by it.
     start: SettingStart,
     claims: Vec<SettingClaim>,
     /// The time for each claim.
@@ -244,8 +244,8 @@ impl CaseSource for ConfigSettings {
         let claimed = of_settings.flat_map(|setting| setting.claims.iter().map(SettingClaim::judges));
         let hinted = self.hints.iter().flat_map(|_| hints::Hint::ALL.map(hints::Hint::judges));
         let sized = self.page_sizes.iter().map(|_| page_sizes::PAGE_SIZE);
-        let server = planner.suite.servers.get(&planner.target.server);
-        let kept = server.and_then(|server| self.read_only_start(server));
+        let scratch = cases::server(planner).filter(|server| server.scratch);
+        let kept = scratch.and_then(|server| self.read_only_start(server));
         let claimed = claimed.chain(kept.iter().flat_map(|setting| setting.claims.iter().map(SettingClaim::judges)));
         claimed.chain(hinted).chain(sized).map(str::to_owned).collect()
     }

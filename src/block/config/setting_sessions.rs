@@ -179,9 +179,18 @@ impl<'a> SettingSessions<'a> {
         }
     }
 
+    /// The suite says what the setting does; the words of a start may be about a part of the server.
+    pub(crate) fn is_claimed(&self) -> bool {
+        !matches!(self.setting.start, SettingStart::Given { .. })
+    }
+
     /// The words that an error about the setting may name: options, values, and names of variables.
     pub(crate) fn setting_words(&self) -> Vec<String> {
-        self.added().map(words_of).unwrap_or_default()
+        match &self.setting.start {
+            SettingStart::Added { changes, .. } => words_of(changes),
+            SettingStart::Given { words, .. } => words.split([' ', '=']).map(str::to_owned).collect(),
+            SettingStart::Always => Vec::new(),
+        }
     }
 
     /// A finding about an answer.
