@@ -72,6 +72,8 @@ pub(crate) struct Observations {
     pub(crate) announced: BTreeMap<String, BTreeSet<String>>,
     /// The tools that only read and whose answers are others after other tools wrote.
     pub(crate) drifting: BTreeSet<String>,
+    /// The tools that took long for a call.
+    pub(crate) slow: BTreeSet<String>,
     /// The absolute path of the store. In arguments and answers it takes the place of those of its copies.
     pub(crate) store: Option<PathBuf>,
 }
@@ -201,6 +203,7 @@ pub(crate) async fn observe(
     seen.pages = observer.turn_pages(&lists_with_pages(context.catalog, &reading)).await;
     observer.confirm_announced(&seen.answered).await;
     seen.drifting = observer.drifting;
+    seen.slow = observer.slow;
     seen.things = observer.things;
     seen.announced = observer.announced;
     seen.progressing = observer.progress.into_iter().filter_map(|(tool, always)| always.then_some(tool)).collect();
@@ -226,6 +229,7 @@ pub(crate) async fn observe_after_run(
     let mut observer = ServerObserver::new(context, redactor, doing);
     observer.things.clone_from(&seen.things);
     observer.drifting.clone_from(&seen.drifting);
+    observer.slow.clone_from(&seen.slow);
     let mut later = seen.clone();
     let only_reads = |tool: &str| context.catalog.tool(tool).is_some_and(Tool::only_reads);
     let is_read = |one: &&mut Answered| one.question.tool().is_none_or(only_reads);

@@ -28,7 +28,8 @@ use crate::wire::Catalog;
 const VERB: Verb = Verb { command: AdHocCommand::Init, does: "write a suite for" };
 
 const WORDS: VisitWords = VisitWords { undone: "no suite was written", slow: None };
-const WORDS_AFTER_RUN: VisitWords = VisitWords { undone: "the suite stays as it was written", slow: None };
+const WORDS_AFTER_RUN: VisitWords =
+    VisitWords { undone: "the suite still expects what its run may have changed in the data", slow: None };
 
 /// The time that the proof at the end may take.
 const PROOF_TIME: Duration = Duration::from_secs(20);
@@ -184,7 +185,12 @@ pub(crate) fn init(args: &InitArgs, console: &Console) -> Result<Exit, Exit> {
     let later = if visited.seen.shares_data {
         let asker = LaterObserver { current: current.clone(), seen: &visited.seen };
         let plan = plan_of_server(target, members, console)?;
-        visit(plan, &asker, &current, WORDS_AFTER_RUN, console)?.outputs.into_iter().next()
+        match visit(plan, &asker, &current, WORDS_AFTER_RUN, console) {
+            Ok(visited) => visited.outputs.into_iter().next(),
+            Err(Exit::Interrupted) => return Err(Exit::Interrupted),
+            // The run has come to its verdict.
+            Err(_) => None,
+        }
     } else {
         None
     };
