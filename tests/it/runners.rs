@@ -51,7 +51,7 @@ tests:
     expect: [{ at: answered, equals: false }]
 ";
 
-/// A shell starts its server: mcprove does not look for itself on the path.
+/// A shell notes the start of its server, which does not get the variable `CALLS`.
 const SLOW: &str = r#"suite: Slow
 server: { command: [sh, -c, "echo serve >>CALLED; exec mcprove serve demo"] }
 run_options: { timeout: 600s, request_timeout: 600s }

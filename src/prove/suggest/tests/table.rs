@@ -326,6 +326,9 @@ fn what_came_before() {
         exchange("resources/read", json!({"uri": "users://u1"}), json!({"result": {"contents": [{"text": "Ann"}]}}));
     let text = set("/result/contents/0/text", Some(json!("Zoe")));
     table.row("a word of a text", &Trial::new(vec![created(), read]), &text);
+    let refused = || call("create_user", json!({"age": 3}), json!({"content": [], "isError": true}));
+    let unknown = exchange("tools/call", json!({"name": "no"}), json!({"error": {"code": -32602, "message": "no"}}));
+    table.row("calls that were refused", &Trial::new(vec![refused(), created(), unknown, ann()]), &change);
     let other = MessageExchange { owner: Owner::of_case("users.yml::other@s/auto"), ..created() };
     table.row("what others did", &Trial::new(vec![other, ann()]), &change);
     let again = MessageExchange { occurrence: 1, ..ann() };
